@@ -8,7 +8,6 @@
 #include <petscmuonlmo.h>
 #include <petscmuoncompressor.h>
 #include <petscmuonexchange.h>
-#include <petscmuonassembly.h>
 #include <petscmuonlayer.h>
 
 /* MANSEC = ML */
@@ -49,14 +48,14 @@ typedef const char *MuonType;
 .  `MUON_DIVERGED_NANORINF`   - a loss, a gradient or a result is NaN or Inf on some rank
 .  `MUON_DIVERGED_CORRUPT`    - a received message is not one that its sender could have written
 .  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
--  `MUON_DIVERGED_WEIGHTS`    - ranks that should hold the same weights hold others, see `MuonSetCheckWeights()`
+-  `MUON_DIVERGED_WEIGHTS`    - ranks that should hold the same weights hold others, see `MuonSetParameter()`
 
    Level: beginner
 
    Note:
    After a diverged step weights and state are what they were before it, on every rank.
 
-.seealso: `MuonGetConvergedReason()`, `MuonStep()`, `MuonSetNaNPolicy()`, `MuonSetErrorIfNotConverged()`
+.seealso: `MuonGetConvergedReason()`, `MuonStep()`, `MuonSetParameter()`
 E*/
 typedef enum {
   MUON_CONVERGED_MAX_STEPS = 1,
@@ -80,13 +79,14 @@ PETSC_EXTERN const char *const *MuonConvergedReasons;
    Level: beginner
 
    Note:
-   With a minimum v of `MuonSetScheduleMinimum()` each f of them becomes v + (1-v) f. Warm-up multiplies it by
+   With a minimum v of `MuonSetSchedule()` each f of them becomes v + (1-v) f. Warm-up multiplies it by
    min(1, (s+1)/w).
 
 .seealso: `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMaxSteps()`
 E*/
 typedef enum {
-  MUON_SCHEDULE_CONSTANT,
+  MUON_SCHEDULE_CURRENT = -2, /* leaves what is set */
+  MUON_SCHEDULE_CONSTANT = 0,
   MUON_SCHEDULE_TRAPEZOID,
   MUON_SCHEDULE_LINEAR,
   MUON_SCHEDULE_COSINE
@@ -102,10 +102,11 @@ PETSC_EXTERN const char *const MuonScheduleTypes[];
 
    Level: intermediate
 
-.seealso: `MuonSetMomentumStyle()`, `MuonSetMomentum()`, `MuonSetDampening()`
+.seealso: `MuonSetMomentum()`, `MuonSetParameter()`
 E*/
 typedef enum {
-  MUON_MOMENTUM_EMA,
+  MUON_MOMENTUM_CURRENT = -2, /* leaves what is set */
+  MUON_MOMENTUM_EMA     = 0,
   MUON_MOMENTUM_SGD
 } MuonMomentumStyle;
 PETSC_EXTERN const char *const MuonMomentumStyles[];
@@ -121,10 +122,11 @@ PETSC_EXTERN const char *const MuonMomentumStyles[];
 
    Level: intermediate
 
-.seealso: `MuonSetNesterov()`, `MuonSetMomentumStyle()`
+.seealso: `MuonSetMomentum()`
 E*/
 typedef enum {
-  MUON_NESTEROV_NONE,
+  MUON_NESTEROV_CURRENT = -2, /* leaves what is set */
+  MUON_NESTEROV_NONE    = 0,
   MUON_NESTEROV_EMA,
   MUON_NESTEROV_SGD,
   MUON_NESTEROV_UNDAMPED
@@ -144,10 +146,11 @@ PETSC_EXTERN const char *const MuonNesterovTypes[];
    References:
 .  * - L. Chen et al., Cautious weight decay, 2025
 
-.seealso: `MuonSetWeightDecayStyle()`, `MuonSetWeightDecay()`
+.seealso: `MuonSetWeightDecay()`
 E*/
 typedef enum {
-  MUON_WEIGHT_DECAY_DECOUPLED,
+  MUON_WEIGHT_DECAY_CURRENT   = -2, /* leaves what is set */
+  MUON_WEIGHT_DECAY_DECOUPLED = 0,
   MUON_WEIGHT_DECAY_COUPLED,
   MUON_WEIGHT_DECAY_CAUTIOUS
 } MuonWeightDecayStyle;
@@ -162,7 +165,7 @@ PETSC_EXTERN const char *const MuonWeightDecayStyles[];
 
    Level: intermediate
 
-.seealso: `MuonSetClipLayers()`, `MuonSetClip()`
+.seealso: `MuonSetParameter()`
 E*/
 typedef enum {
   MUON_CLIP_OTHERS,
@@ -179,7 +182,7 @@ PETSC_EXTERN const char *const MuonClipLayersTypes[];
 
    Level: intermediate
 
-.seealso: `MuonSetMomentumAt()`
+.seealso: `MuonSetParameter()`
 E*/
 typedef enum {
   MUON_MOMENTUM_AT_WORKER,
@@ -197,7 +200,7 @@ PETSC_EXTERN const char *const MuonMomentumAts[];
 
    Level: intermediate
 
-.seealso: `MuonSetNaNPolicy()`, `MuonGetNaNCount()`
+.seealso: `MuonSetParameter()`, `MuonGetNaNCount()`
 E*/
 typedef enum {
   MUON_NAN_STOP,
@@ -215,7 +218,7 @@ PETSC_EXTERN const char *const MuonNaNPolicies[];
 
    Level: intermediate
 
-.seealso: `MuonSetRestartState()`, `MuonSetRestart()`
+.seealso: `MuonSetRestart()`
 E*/
 typedef enum {
   MUON_RESTART_ALL,
@@ -236,7 +239,7 @@ PETSC_EXTERN const char *const MuonRestartStates[];
    It is that of momentum, estimates, aggregates, moments and scratch. Weights, those that a server keeps
    among them, have the precision in which they were given.
 
-.seealso: `MuonSetStatePrecision()`, `MuonAddLayerArray()`
+.seealso: `MuonSetParameter()`, `MuonAddLayerArray()`
 E*/
 typedef enum {
   MUON_STATE_PRECISION_NATIVE,
@@ -363,7 +366,7 @@ PETSC_EXTERN const char *const MuonSignTies[];
 
    Notes:
    Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by
-   entropy for the very same messages, -1 where `MuonSetCountEntropy()` does not ask for it.
+   entropy for the very same messages, -1 where `MuonSetParameter()` does not ask for it.
 
    A rank counts the messages that it encoded as a worker (`up`), each once, even those to itself, and the
    server messages that it decoded (`down`), each layer once.
@@ -432,20 +435,13 @@ PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonGetAssembly(Muon, MuonAssembly *);
-PETSC_EXTERN PetscErrorCode MuonSetAssemblyKind(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetAssemblyKind(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetLayerAssemblyKind(Muon, MuonLayer, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonGetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn **, void **);
 PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetTestGradient(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetTestGradient(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonGetValidation(Muon, PetscReal *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetWorkerWeight(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetWorkerWeight(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonStep(Muon);
 PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
 PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
@@ -462,94 +458,24 @@ PETSC_EXTERN PetscErrorCode MuonSetLayerState(Muon, MuonLayer, const char[], Mat
 PETSC_EXTERN PetscErrorCode MuonGetLayerStateName(Muon, MuonLayer, PetscInt, size_t, char[], PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
+PETSC_EXTERN PetscErrorCode MuonSetParameter(Muon, const char[], const char[]);
+PETSC_EXTERN PetscErrorCode MuonGetParameter(Muon, const char[], char[], size_t);
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetLearningRate(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonGetRate(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetSchedule(Muon, MuonScheduleType);
-PETSC_EXTERN PetscErrorCode MuonGetSchedule(Muon, MuonScheduleType *);
-PETSC_EXTERN PetscErrorCode MuonSetScheduleWarmup(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetScheduleWarmup(Muon, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonSetScheduleConstant(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetScheduleConstant(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetScheduleMinimum(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetScheduleMinimum(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonSetSchedule(Muon, MuonScheduleType, PetscInt, PetscReal, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleFunction(Muon, MuonScheduleFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonGetScheduleFunction(Muon, MuonScheduleFn **, void **);
-PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetMomentum(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetMomentumStyle(Muon, MuonMomentumStyle);
-PETSC_EXTERN PetscErrorCode MuonGetMomentumStyle(Muon, MuonMomentumStyle *);
-PETSC_EXTERN PetscErrorCode MuonSetMomentumWarmup(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetMomentumWarmup(Muon, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonSetMomentumWarmupStart(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetMomentumWarmupStart(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetDampening(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetDampening(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetNesterov(Muon, MuonNesterovType);
-PETSC_EXTERN PetscErrorCode MuonGetNesterov(Muon, MuonNesterovType *);
-PETSC_EXTERN PetscErrorCode MuonSetMomentumAt(Muon, MuonMomentumAt);
-PETSC_EXTERN PetscErrorCode MuonGetMomentumAt(Muon, MuonMomentumAt *);
-PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetWeightDecay(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetWeightDecayStyle(Muon, MuonWeightDecayStyle);
-PETSC_EXTERN PetscErrorCode MuonGetWeightDecayStyle(Muon, MuonWeightDecayStyle *);
-PETSC_EXTERN PetscErrorCode MuonSetClip(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetClip(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetClipLayers(Muon, MuonClipLayers);
-PETSC_EXTERN PetscErrorCode MuonGetClipLayers(Muon, MuonClipLayers *);
+PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal, MuonMomentumStyle, MuonNesterovType);
+PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal, MuonWeightDecayStyle);
+PETSC_EXTERN PetscErrorCode MuonSetAdamW(Muon, PetscReal, PetscReal, PetscReal, PetscReal, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSetLayerRule(Muon, MuonLayerRule);
-PETSC_EXTERN PetscErrorCode MuonGetLayerRule(Muon, MuonLayerRule *);
 PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetRuleMatch(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonSetAdamWLearningRate(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetAdamWLearningRate(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetAdamWWeightDecay(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetAdamWWeightDecay(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetAdamWBetas(Muon, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetAdamWBetas(Muon, PetscReal *, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetAdamWEpsilon(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetAdamWEpsilon(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetSGDLearningRate(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetSGDLearningRate(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetSGDWeightDecay(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetSGDWeightDecay(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetMeasureUpdateRMS(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetMeasureUpdateRMS(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckWeights(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetCheckWeights(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonSetShapeFactor(Muon, MuonShapeFactor);
-PETSC_EXTERN PetscErrorCode MuonGetShapeFactor(Muon, MuonShapeFactor *);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonSetSeed(Muon, PetscInt64);
-PETSC_EXTERN PetscErrorCode MuonGetSeed(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonSetDeviceStream(Muon, void *);
-PETSC_EXTERN PetscErrorCode MuonGetDeviceStream(Muon, void **);
-PETSC_EXTERN PetscErrorCode MuonSetDeviceMPI(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetDeviceMPI(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetDeviceBatchBytes(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetDeviceBatchBytes(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckDevice(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetCheckDevice(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetStatePrecision(Muon, MuonStatePrecision);
-PETSC_EXTERN PetscErrorCode MuonGetStatePrecision(Muon, MuonStatePrecision *);
-PETSC_EXTERN PetscErrorCode MuonSetCountEntropy(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetCountEntropy(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetNaNPolicy(Muon, MuonNaNPolicy);
-PETSC_EXTERN PetscErrorCode MuonGetNaNPolicy(Muon, MuonNaNPolicy *);
-PETSC_EXTERN PetscErrorCode MuonSetErrorIfNotConverged(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetErrorIfNotConverged(Muon, PetscBool *);
 
-PETSC_EXTERN PetscErrorCode MuonSetCostAlpha(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetCostAlpha(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetCostBeta(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetCostBeta(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetCostGamma(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetCostGamma(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetCostMeasure(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetCostMeasure(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonViewCost(Muon, PetscViewer);
 
 PETSC_EXTERN PetscErrorCode MuonMonitor(Muon, PetscInt, PetscReal);
@@ -557,9 +483,6 @@ PETSC_EXTERN PetscErrorCode MuonMonitorSet(Muon, MuonMonitorFn *, void *, PetscE
 PETSC_EXTERN PetscErrorCode MuonMonitorCancel(Muon);
 PETSC_EXTERN PetscErrorCode MuonMonitorDefault(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
 PETSC_EXTERN PetscErrorCode MuonMonitorSetCSV(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonMonitorGetCSV(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonMonitorSetInterval(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonMonitorGetInterval(Muon, PetscInt *);
 
 PETSC_EXTERN PetscErrorCode MuonView(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonViewFromOptions(Muon, PetscObject, const char[]);
@@ -567,25 +490,9 @@ PETSC_EXTERN PetscErrorCode MuonConvergedReasonView(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonConvergedReasonViewFromOptions(Muon);
 PETSC_EXTERN PetscErrorCode MuonSaveCheckpoint(Muon, const char[], PetscInt);
 PETSC_EXTERN PetscErrorCode MuonLoadCheckpoint(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpoint(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpoint(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointInterval(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointInterval(Muon, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointKeep(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointKeep(Muon, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetCheckpoint(Muon, const char[], PetscInt);
 PETSC_EXTERN void           MuonCheckpointRequest(Muon);
 PETSC_EXTERN PetscErrorCode MuonSetRestart(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetRestart(Muon, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonSetRestartIfPresent(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetRestartIfPresent(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetRestartState(Muon, MuonRestartState);
-PETSC_EXTERN PetscErrorCode MuonGetRestartState(Muon, MuonRestartState *);
-PETSC_EXTERN PetscErrorCode MuonSetRestartConvert(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonGetRestartConvert(Muon, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointSeconds(Muon, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointSeconds(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonSetCheckpointWeights(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetCheckpointWeights(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonCheckpointRegister(Muon, const char[], MuonCheckpointSaveFn *, MuonCheckpointLoadFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonViewWeights(Muon, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonReset(Muon);

@@ -9,6 +9,8 @@
 /* MANSEC = ML */
 /* SUBMANSEC = MuonCompressor */
 
+struct _MuonParameter; /* in petscmuon/private/muonparameter.h */
+
 /*S
    MuonCompressor - Compresses the matrices of one layer that one sender sends in one direction
 
@@ -73,7 +75,17 @@ typedef const char *MuonCompressorType;
 
    Level: intermediate
 
-.seealso: `MuonCompressorSetValues()`, `MuonCompressor`
+   Notes:
+   `-compressor_values` chooses them; the default is single, as the papers count. `MUONCOMPRESSORSIGN` writes
+   its magnitude so, and `MUONCOMPRESSORQSGD` its scales, rounded up. Values that do not fit make the message
+   fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power
+   of two.
+
+   `MUONCOMPRESSORIDENTITY` writes native values, and single ones where that was asked for. The values of
+   `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16` are
+   those of the type.
+
+.seealso: `MuonCompressorSetFromOptions()`, `MuonObjectSetParameter()`, `MuonCompressor`
 E*/
 typedef enum {
   MUON_COMPRESSOR_VALUES_NATIVE,
@@ -93,7 +105,7 @@ PETSC_EXTERN const char *const MuonCompressorValuesTypes[];
 
    Level: intermediate
 
-.seealso: `MuonCompressorQSGDSetBlockNorm()`, `MUONCOMPRESSORQSGD`, `MuonCompressor`
+.seealso: `MUONCOMPRESSORQSGD`, `MuonCompressor`
 E*/
 typedef enum {
   MUON_COMPRESSOR_BLOCK_NORM_MAX,
@@ -111,7 +123,7 @@ PETSC_EXTERN const char *const MuonCompressorBlockNorms[];
 
    Level: advanced
 
-.seealso: `MuonCompressorGetCost()`, `MuonCompressorSetPaperIndexBits()`, `MuonCompressor`
+.seealso: `MuonCompressorGetCost()`, `MuonCompressor`
 S*/
 typedef struct {
   PetscLogDouble paper;
@@ -123,34 +135,18 @@ PETSC_EXTERN PetscClassId      MUONCOMPRESSOR_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonCompressorList;
 
 PETSC_EXTERN PetscErrorCode MuonCompressorInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonCompressorFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonCompressorRegister(const char[], PetscErrorCode (*)(MuonCompressor));
-PETSC_EXTERN PetscErrorCode MuonCompressorRegisterAll(void);
+PETSC_EXTERN PetscErrorCode MuonCompressorRegister(const char[], PetscErrorCode (*)(MuonCompressor), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonCompressorCreate(MPI_Comm, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetType(MuonCompressor, MuonCompressorType);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetType(MuonCompressor, MuonCompressorType *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor, const char[]);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetOptionsPrefix(MuonCompressor, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetUp(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetRatio(MuonCompressor, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetRatio(MuonCompressor, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonCompressorSetRank(MuonCompressor, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetRank(MuonCompressor, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonCompressorSetBits(MuonCompressor, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetBits(MuonCompressor, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonCompressorSetValues(MuonCompressor, MuonCompressorValues);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetValues(MuonCompressor, MuonCompressorValues *);
-PETSC_EXTERN PetscErrorCode MuonCompressorSetLineNorm(MuonCompressor, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetLineNorm(MuonCompressor, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStream(MuonCompressor, PetscInt64, const char[], PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetStep(MuonCompressor, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetBlocks(MuonCompressor, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetBlocks(MuonCompressor, PetscInt *, const PetscInt *[], PetscInt *, const PetscInt *[]);
-PETSC_EXTERN PetscErrorCode MuonCompressorSetPaperIndexBits(MuonCompressor, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetPaperIndexBits(MuonCompressor, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor, PetscInt, PetscInt, size_t *);
 PETSC_EXTERN PetscErrorCode MuonCompressorApply(MuonCompressor, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonCompressorEncode(MuonCompressor, Mat, Mat, size_t, unsigned char[], size_t *);
@@ -161,17 +157,5 @@ PETSC_EXTERN PetscErrorCode MuonCompressorGetCost(MuonCompressor, PetscInt, Pets
 PETSC_EXTERN PetscErrorCode MuonCompressorCommit(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetStatus(MuonCompressor, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetAlpha(MuonCompressor, PetscInt, PetscInt, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonCompressorTopSVDSetSchatten(MuonCompressor, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonCompressorTopSVDGetSchatten(MuonCompressor, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonCompressorTopSVDGetContraction(MuonCompressor, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDSetSweeps(MuonCompressor, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonCompressorPowerSGDGetOversampling(MuonCompressor, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonCompressorView(MuonCompressor, PetscViewer);
-PETSC_EXTERN PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor, MuonCompressorBlockNorm);
-PETSC_EXTERN PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor, MuonCompressorBlockNorm *);
-PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroy(MuonCompressor *);

@@ -88,6 +88,69 @@ typedef enum {
 } MuonExchangeAssignment;
 PETSC_EXTERN const char *const MuonExchangeAssignments[];
 
+/*E
+   MuonAssemblyKind - Who has the whole of a matrix, whose rows are spread over the ranks of a worker, for its LMO
+
+   Values:
++  `MUON_ASSEMBLY_NONE`      - nobody: there is no LMO
+.  `MUON_ASSEMBLY_ALLGATHER` - every rank gets the matrix and does the same work, as in Moonlight's Distributed Muon
+.  `MUON_ASSEMBLY_OWNER`     - one rank gets the matrix, does the work, and sends the rows of the step back, as in Motif's Parallel Muon
+-  `MUON_ASSEMBLY_GRAM`      - nobody: the LMO works on the matrix as it is spread, for LMOs that need sums of small matrices only
+
+   Options Database Keys:
++  -muon_assembly kind                                 - who (allgather|owner|gram), chosen by a model of its cost by default
+.  -muon_assembly_assignment (lpt|roundrobin|bucketed) - how owners are chosen, lpt by default; the cost of a matrix is that of its LMO
+.  -muon_assembly_chunk items                          - how many matrices travel together, as many as the worker has ranks by default
+-  -muon_assembly_warmup chunks                        - how many chunks are on their way at once, 5 by default as in Motif's Parallel Muon
+
+   Level: intermediate
+
+   Notes:
+   The rows of all matrices of a chunk for one rank are one message. So many chunks as the warm-up says are
+   gathered before the LMOs of the first one begin, and after that while those of each one run. The rows of
+   steps have as many chunks of time to come back before they are waited for. Results depend on neither number;
+   the memory for messages grows with both. With a warm-up of 1 and one chunk for all matrices nothing overlaps.
+
+.seealso: `MuonExchangeAssignment`, `MuonAssemblyPrecision`
+E*/
+typedef enum {
+  MUON_ASSEMBLY_NONE,
+  MUON_ASSEMBLY_ALLGATHER,
+  MUON_ASSEMBLY_OWNER,
+  MUON_ASSEMBLY_GRAM
+} MuonAssemblyKind;
+PETSC_EXTERN const char *const MuonAssemblyKinds[];
+
+/*E
+   MuonAssemblyPrecision - Precision in which the rows of a matrix are gathered
+
+   Values:
++  `MUON_ASSEMBLY_PRECISION_NATIVE` - that of the rows
+.  `MUON_ASSEMBLY_PRECISION_SINGLE` - rounded to binary32
+-  `MUON_ASSEMBLY_PRECISION_BF16`   - rounded to binary32, then to bfloat16, to nearest even
+
+   Options Database Key:
+.  -muon_assembly_precision (native|single|bf16) - sets the precision, native by default
+
+   Level: intermediate
+
+   Notes:
+   It is the precision of the rows on their way to whoever assembles the matrix, and of the rows that this rank
+   assembles itself: the step does not depend on who has which rows. The LMO works on entries of the precision of
+   the rows in memory, and the rows of the step come back in that. `MUON_ASSEMBLY_GRAM` gathers nothing.
+
+   Moonlight and Motif gather bf16. What is too large for the precision makes the LMO see a matrix that is not
+   finite.
+
+.seealso: `MuonAssemblyKind`
+E*/
+typedef enum {
+  MUON_ASSEMBLY_PRECISION_NATIVE,
+  MUON_ASSEMBLY_PRECISION_SINGLE,
+  MUON_ASSEMBLY_PRECISION_BF16
+} MuonAssemblyPrecision;
+PETSC_EXTERN const char *const MuonAssemblyPrecisions[];
+
 struct _MuonParameter;
 PETSC_EXTERN PetscClassId      MUONEXCHANGE_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonExchangeList;

@@ -44,9 +44,9 @@ static inline PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt chang
   PetscCall(TestCreate(comm, change == 1 ? (c->type[0] == 'e' ? MUONDENSE : MUONEF21) : c->type, change == 2 ? TEST_LAYERS - 1 : change == 3 ? 1 : TEST_LAYERS, change == 3 ? Other : TestShapes, -1, p));
   p->noise = 4;
   PetscCall(MuonSetLearningRate(p->muon, 0.125));
-  PetscCall(MuonSetMomentum(p->muon, change == 4 ? (c->momentum == 0 ? 0.5 : 0) : c->momentum));
-  if (c->type[0] == 'd' && change != 1) PetscCall(MuonSetMomentumAt(p->muon, c->at));
-  if (change == 5 || c->single) PetscCall(MuonSetStatePrecision(p->muon, change == 5 && c->single ? MUON_STATE_PRECISION_NATIVE : MUON_STATE_PRECISION_SINGLE));
+  PetscCall(MuonSetMomentum(p->muon, change == 4 ? (c->momentum == 0 ? 0.5 : 0) : c->momentum, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+  if (c->type[0] == 'd' && change != 1) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", MuonMomentumAts[c->at]));
+  if (change == 5 || c->single) PetscCall(MuonSetParameter(p->muon, "muon_state_precision", MuonStatePrecisions[change == 5 && c->single ? MUON_STATE_PRECISION_NATIVE : MUON_STATE_PRECISION_SINGLE]));
   PetscCall(MuonGetExchange(p->muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, c->exchange));
   if (c->up != NULL && change != 1) {

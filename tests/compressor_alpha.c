@@ -300,9 +300,9 @@ static PetscErrorCode CheckDropout(PetscReal p)
     }
     sent += one;
     if (k < 200) {
-      PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+      PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
       PetscCall(MuonCompressorApply(c, X, Y));
-      PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+      PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
       PetscCall(MuonCompressorSetStep(rounds, k));
       PetscCall(MuonCompressorApply(rounds, X, Z));
       if (!one) PetscCall(MatZeroEntries(Z));

@@ -1,6 +1,7 @@
 static char help[] = "Messages of arrays: in either order and precision, with gaps and without. What depends on rows and columns knows them in both orders, and what does not sees memory alone.\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 /* Of a message that is sent twice: what it is, what it decodes to, what it adds to */
 typedef struct {
@@ -19,7 +20,7 @@ static PetscErrorCode MessagesFree(Messages *messages)
 static PetscErrorCode Send(const TestChoice *choice, const MuonArray *T, const MuonArray *R, const MuonArray *Y, Messages *messages)
 {
   MuonCompressor c;
-  MuonOpened     own = {NULL, 0, NULL, 0};
+  MuonValidated     own = {NULL, 0, NULL, 0};
   MuonStatus     status;
 
   PetscFunctionBegin;
@@ -30,10 +31,10 @@ static PetscErrorCode Send(const TestChoice *choice, const MuonArray *T, const M
     PetscCall(TestEncodeArray(c, T, Y, &messages->buf[k], &messages->bytes[k], NULL, &own));
     PetscCall(MuonCompressorGetStatus(c, &status));
     TestCheck(status == MUON_STATUS_OK, "%s: status %s", choice->type, MuonStatuses[status]);
-    PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_TRUE, 0.75, Y));
+    PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_TRUE, 0.75, Y));
     PetscCall(MuonCompressorCommit(c));
   }
-  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&own));
   PetscCall(MuonCompressorDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,7 +124,7 @@ static PetscErrorCode CheckOrders(MuonPrecision precision, PetscInt m, PetscInt 
 
       for (int order = 0; order < 2; order++) {
         MuonCompressor c;
-        MuonOpened     own = {NULL, 0, NULL, 0};
+        MuonValidated     own = {NULL, 0, NULL, 0};
         unsigned char *buf;
         size_t         bytes;
 
@@ -140,9 +141,9 @@ static PetscErrorCode CheckOrders(MuonPrecision precision, PetscInt m, PetscInt 
         PetscCall(TestCreate(&choice, &c));
         if (blocks) PetscCall(MuonCompressorSetBlocks(c, 3, NULL, 2, NULL));
         PetscCall(TestEncodeArray(c, &T[order], &R[order], &buf, &bytes, NULL, &own));
-        PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y[order]));
+        PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y[order]));
         PetscCall(PetscFree(buf));
-        PetscCall(MuonOpenedDestroy(&own));
+        PetscCall(MuonValidatedDestroy(&own));
         PetscCall(MuonCompressorDestroy(&c));
       }
       TestCheck(TestArraySame(&Y[0], &Y[1]), "%s %s of %" PetscInt_FMT " x %" PetscInt_FMT "%s: by rows it is something else", types[t], MuonCompressorValuesTypes[values], m, n, blocks ? " in blocks" : "");
@@ -178,7 +179,7 @@ static PetscErrorCode CheckLowRank(const char type[], MuonPrecision precision, i
   */
   const double   eps = precision == MUON_SINGLE ? 1.2e-7 : (double)PETSC_MACHINE_EPSILON, bound = n * n * n * eps;
   MuonCompressor c;
-  MuonOpened     own = {NULL, 0, NULL, 0};
+  MuonValidated     own = {NULL, 0, NULL, 0};
   MuonArray      X, Y;
   unsigned char *buf;
   size_t         bytes;
@@ -196,7 +197,7 @@ static PetscErrorCode CheckLowRank(const char type[], MuonPrecision precision, i
     }
   }
   PetscCall(TestEncodeArray(c, &X, NULL, &buf, &bytes, NULL, &own));
-  PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
+  PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y));
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++) {
       double x = 0;
@@ -206,7 +207,7 @@ static PetscErrorCode CheckLowRank(const char type[], MuonPrecision precision, i
     }
   }
   PetscCall(PetscFree(buf));
-  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&own));
   PetscCall(TestArrayDestroy(&X));
   PetscCall(TestArrayDestroy(&Y));
   PetscCall(MuonCompressorDestroy(&c));
@@ -243,7 +244,7 @@ static PetscErrorCode CheckPrecisions(const TestChoice *choice, PetscInt m, Pets
   PetscBool       computes, sign, identity, quantized;
   MuonArray       T, U, Y, Z;
   MuonCompressor  c, d;
-  MuonOpened      own[2] = {{NULL, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+  MuonValidated      own[2] = {{NULL, 0, NULL, 0}, {NULL, 0, NULL, 0}};
   unsigned char  *buf[2];
   size_t          bytes[2];
 
@@ -266,8 +267,8 @@ static PetscErrorCode CheckPrecisions(const TestChoice *choice, PetscInt m, Pets
   PetscCall(TestEncodeArray(c, &T, NULL, &buf[0], &bytes[0], NULL, &own[0]));
   PetscCall(TestEncodeArray(d, &U, NULL, &buf[1], &bytes[1], NULL, &own[1]));
   TestCheck(bytes[0] == bytes[1] && memcmp(buf[0], buf[1], bytes[0]) == 0, "%s %s: the message of floats is not that of doubles", choice->type, MuonCompressorValuesTypes[choice->values]);
-  PetscCall(MuonCompressorDecodeOpened(c, &own[0], PETSC_FALSE, 0.0, &Y));
-  PetscCall(MuonCompressorDecodeOpened(d, &own[1], PETSC_FALSE, 0.0, &Z));
+  PetscCall(MuonCompressorDecodeValidated(c, &own[0], PETSC_FALSE, 0.0, &Y));
+  PetscCall(MuonCompressorDecodeValidated(d, &own[1], PETSC_FALSE, 0.0, &Z));
   for (size_t j = 0; j < (size_t)n; j++) {
     for (size_t i = 0; i < (size_t)m; i++) {
       const double y = TestArrayGet(&Y, i, j), z = TestArrayGet(&Z, i, j);
@@ -278,7 +279,7 @@ static PetscErrorCode CheckPrecisions(const TestChoice *choice, PetscInt m, Pets
   }
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscFree(buf[k]));
-    PetscCall(MuonOpenedDestroy(&own[k]));
+    PetscCall(MuonValidatedDestroy(&own[k]));
   }
   if (native) {
     /* Nor is the native message of doubles another than that in double */
@@ -317,7 +318,7 @@ static PetscErrorCode CheckRange(const TestChoice *choice, unsigned long long *s
   for (int kind = computes || sign ? 1 : 0; kind < 3; kind++) {
     MuonCompressor c;
     MuonArray      T, Y;
-    MuonOpened     opened = {NULL, 0, NULL, 0};
+    MuonValidated     opened = {NULL, 0, NULL, 0};
     unsigned char *buf;
     size_t         bytes;
     PetscBool      valid, decoded;
@@ -334,12 +335,12 @@ static PetscErrorCode CheckRange(const TestChoice *choice, unsigned long long *s
       /* What was dropped fits everywhere */
       const PetscBool expected = kind > 0 && buf[6] != 0 ? PETSC_FALSE : PETSC_TRUE;
 
-      PetscCall(MuonCompressorOpen(c, &Y, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
+      PetscCall(MuonCompressorValidateArray(c, &Y, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
       PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 0.0, bytes, buf, &Y, &decoded));
       TestCheck(valid == expected && decoded == expected, "%s: %s are %s", choice->type, kinds[kind], valid ? "taken" : "refused");
     } else TestCheck(kind == 2 && PetscDefined(USE_REAL_SINGLE), "%s: no message", choice->type);
     PetscCall(PetscFree(buf));
-    PetscCall(MuonOpenedDestroy(&opened));
+    PetscCall(MuonValidatedDestroy(&opened));
     PetscCall(TestArrayDestroy(&T));
     PetscCall(TestArrayDestroy(&Y));
     PetscCall(MuonCompressorDestroy(&c));
@@ -357,7 +358,7 @@ static PetscErrorCode CheckEdges(const TestChoice *choice, MuonPrecision precisi
   const double   bad[]       = {NAN, INFINITY, -INFINITY};
   MuonCompressor c;
   MuonStatus     status;
-  MuonOpened     own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
+  MuonValidated     own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
   MuonArray      T, Y;
   unsigned char *buf;
   size_t         bytes;
@@ -376,9 +377,9 @@ static PetscErrorCode CheckEdges(const TestChoice *choice, MuonPrecision precisi
       PetscCall(MuonCompressorGetStatus(c, &status));
       TestCheck((status == MUON_STATUS_OK) == (b == 3) && (bytes > 0) == (b == 3), "%s of %g: status %s, %zu bytes", choice->type, b < 3 ? bad[b] : 1.0, MuonStatuses[status], bytes);
       if (b == 3) {
-        PetscCall(MuonCompressorOpen(c, &T, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
+        PetscCall(MuonCompressorValidateArray(c, &T, bytes, buf, PETSC_FALSE, NULL, &opened, &valid));
         TestCheck(valid == PETSC_TRUE, "%s: a good message is refused", choice->type);
-        PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
+        PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y));
       }
       PetscCall(PetscFree(buf));
     }
@@ -386,8 +387,8 @@ static PetscErrorCode CheckEdges(const TestChoice *choice, MuonPrecision precisi
     PetscCall(TestArrayDestroy(&Y));
     PetscCall(MuonCompressorDestroy(&c));
   }
-  PetscCall(MuonOpenedDestroy(&own));
-  PetscCall(MuonOpenedDestroy(&opened));
+  PetscCall(MuonValidatedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&opened));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -449,7 +450,7 @@ static PetscErrorCode CheckState(unsigned long long *state)
 
       PetscCall(TestIs(&choices[k], MUONCOMPRESSORPOWERSGD, &powersgd));
       PetscCall(TestCreate(&choices[k], &c));
-      PetscCall(MuonCompressorSetRank(c, rank));
+      PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
       PetscCall(MuonCompressorSetBlocks(c, blocks, NULL, 1, NULL));
       PetscCall(TestArrayCreate(m, n, MUON_SINGLE, 0, 1, &T));
       TestArrayNormal(&T, 1.0, state);

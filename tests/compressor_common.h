@@ -6,6 +6,7 @@
 
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuoncompat.h>
+#include "parameters.h"
 
 #define TestCheck(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
@@ -292,7 +293,7 @@ static inline PetscErrorCode TestMatOfArray(const MuonArray *X, Mat A)
 }
 
 /* The message of T - R, to be freed, and what its sender opens of it */
-static inline PetscErrorCode TestEncodeArray(MuonCompressor c, const MuonArray *T, const MuonArray *R, unsigned char **buf, size_t *bytes, MuonCompressorCost *cost, MuonOpened *own)
+static inline PetscErrorCode TestEncodeArray(MuonCompressor c, const MuonArray *T, const MuonArray *R, unsigned char **buf, size_t *bytes, MuonCompressorCost *cost, MuonValidated *own)
 {
   size_t most;
 
@@ -332,9 +333,9 @@ static inline PetscErrorCode TestCreate(const TestChoice *choice, MuonCompressor
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, choice->type));
   PetscCall(MuonCompressorSetRatio(*c, choice->ratio));
-  PetscCall(MuonCompressorSetRank(*c, choice->rank));
-  PetscCall(MuonCompressorSetValues(*c, choice->values));
-  if (choice->bits > 0) PetscCall(MuonCompressorSetBits(*c, choice->bits));
+  PetscCall(SetNumber((PetscObject)(*c), "compressor_rank", choice->rank));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[choice->values]));
+  if (choice->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", choice->bits));
   PetscCall(MuonCompressorSetStream(*c, 11, "attn.qkv", 3, 1));
   PetscCall(MuonCompressorSetStep(*c, 5));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,13 +3,14 @@ static char help[] = "No byte that came over a wire is trusted: messages with an
 #include "compressor_common.h"
 #include "wire_header.h"
 #include <petscmuon/private/muoncompressorcodec.h>
+#include "parameters.h"
 
 /* A type of which no size tells how much it keeps: the entries of at least 1 */
 static PetscErrorCode MuonCompressorLayout_AtLeast(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
   layout->form   = MUON_WIRE_SPARSE;
-  layout->values = MuonCompressorCodec_Private(c->values, shape);
+  layout->values = MuonCompressorCodec_Private(c, shape);
   layout->count  = (PetscInt64)MuonArrayEntries(shape);
   layout->exact  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -19,7 +20,7 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
 {
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d       = MuonArrayEntries(T);
-  const MuonWireValues codec   = MuonCompressorCodec_Private(c->values, T);
+  const MuonWireValues codec   = MuonCompressorCodec_Private(c, T);
   MuonWireIndices      indices;
   unsigned char       *bitmap;
   void                *x;
@@ -42,7 +43,7 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
   indices = MuonWireChooseIndices(d, kept);
   MuonWireIndicesEncode(indices, d, kept, bitmap, payload);
   payload += MuonWireIndicesBytes(indices, d, kept);
-  if (codec != MUON_WIRE_VALUES_NATURAL) PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, *count, x, 0, payload));
+  if (codec != MUON_WIRE_VALUES_NATURAL) PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, kept, x, 0, payload));
   else {
     /* Natural values are rounded from binary32 */
     for (size_t k = 0; k < kept && T->precision == MUON_DOUBLE; k++) {
@@ -64,7 +65,7 @@ static PetscErrorCode MuonCompressorDecode_AtLeast(MuonCompressor c, PetscInt64 
 
   PetscFunctionBegin;
   MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
-  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c->values, Y), count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y));
+  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,8 +297,8 @@ static PetscErrorCode CheckOverflow(const char type[], PetscReal scale)
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetType(c, type));
-  PetscCall(MuonCompressorSetRank(c, rank));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(TestMatCreate(m, n, 0, &X));
   PetscCall(TestMatCreate(m, n, 0, &Y));
   PetscCall(TestMatNormal(X, 1.0, &state));
@@ -336,7 +337,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(MuonCompressorRegister("atleast", MuonCompressorCreate_AtLeast));
+  PetscCall(MuonCompressorRegister("atleast", MuonCompressorCreate_AtLeast, NULL));
   PetscCall(TestGetChoices(&nchoices, choices));
   for (PetscInt k = 0; k < nchoices; k++) {
     PetscCall(CheckMessage(&choices[k], 9, 13));

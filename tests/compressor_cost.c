@@ -3,6 +3,7 @@ static char help[] = "The costs of Table 2 of the EF21-Muon paper for the 124M m
 #include "compressor_common.h"
 #include "wire_header.h"
 #include <petscmuon/private/muoncompressorcodec.h>
+#include "parameters.h"
 
 typedef struct {
   const char          *type;
@@ -19,7 +20,7 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
 {
   MuonCompressor     c;
   MuonCompressorCost cost[3];
-  MuonOpened         opened;
+  MuonValidated         opened;
   MuonMatrix         x;
   Mat                X;
   unsigned char     *buf;
@@ -33,14 +34,14 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
     PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
     PetscCall(MuonCompressorSetType(c, type));
     PetscCall(MuonCompressorSetRatio(c, 0.25));
-    PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[(MuonCompressorValues)values]));
     PetscCall(MuonCompressorGetMaxBytes(c, 40, 24, &most));
     PetscCall(PetscMalloc1(most, &buf));
     PetscCall(PetscMemzero(cost, sizeof(cost)));
     PetscCall(PetscMemzero(&opened, sizeof(opened)));
     PetscCall(MuonMatGetMatrix(X, PETSC_FALSE, &x));
     PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, most, buf, &bytes, PETSC_TRUE, &cost[0], NULL));
-    PetscCall(MuonCompressorOpen(c, &x.here, bytes, buf, PETSC_TRUE, &cost[1], &opened, &valid));
+    PetscCall(MuonCompressorValidateArray(c, &x.here, bytes, buf, PETSC_TRUE, &cost[1], &opened, &valid));
     TestCheck(valid == PETSC_TRUE, "%s: a message that is not valid", type);
     PetscCall(MuonCompressorGetCost(c, 40, 24, bytes, buf, &cost[2]));
     for (int k = 0; k < 2; k++) {
@@ -50,9 +51,9 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
     TestCheck(cost[2].encoded == 8.0 * (double)bytes && cost[2].paper > 0, "%s: %zu bytes counted as %g, %g and %g", type, bytes, cost[2].paper, cost[2].encoded, cost[2].entropy);
     /* No message, no cost: bytes that are cut off are none */
     cost[1].encoded = -1;
-    PetscCall(MuonCompressorOpen(c, &x.here, bytes - 1, buf, PETSC_TRUE, &cost[1], &opened, &valid));
+    PetscCall(MuonCompressorValidateArray(c, &x.here, bytes - 1, buf, PETSC_TRUE, &cost[1], &opened, &valid));
     TestCheck(valid == PETSC_FALSE && cost[1].encoded == -1, "%s: a message without its end is counted", type);
-    PetscCall(MuonOpenedDestroy(&opened));
+    PetscCall(MuonValidatedDestroy(&opened));
     PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
     PetscCall(PetscFree(buf));
     PetscCall(MuonCompressorDestroy(&c));
@@ -100,7 +101,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
-  PetscCall(MuonCompressorSetPaperIndexBits(c, 26));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_paper_index_bits", "26"));
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) dense += 32.0 * shapes[s][0] * shapes[s][1] * shapes[s][2];
   TestCheck(dense == 32.0 * 123568128, "The model has %g entries", dense / 32);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(table); k++) {
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
 
     PetscCall(MuonCompressorSetType(c, table[k].type));
     PetscCall(MuonCompressorSetRatio(c, table[k].ratio));
-    PetscCall(MuonCompressorSetValues(c, table[k].values));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[table[k].values]));
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
       PetscCall(PaperBits(c, shapes[s][0], shapes[s][1], &bits));
       total += bits * shapes[s][2];
@@ -119,8 +120,8 @@ int main(int argc, char **argv)
   /* The default price of an index is that of the layer: 4096 entries have numbers of 12 bits, 4097 of 13 */
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(c, 0.25));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_BF16));
-  PetscCall(MuonCompressorSetPaperIndexBits(c, PETSC_DETERMINE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "bf16"));
+  PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", PETSC_DETERMINE));
   PetscCall(PaperBits(c, 64, 64, &bits));
   TestCheck(bits == 1024 * (16 + 12), "64 x 64 costs %g", bits);
   PetscCall(PaperBits(c, 17, 241, &bits));
@@ -155,7 +156,7 @@ int main(int argc, char **argv)
   PetscCall(PetscFree(buf));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(c, 1.0));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(MuonCompressorGetCost(c, 6, 5, bytes, buf, &cost));
   TestCheck(cost.encoded == 8.0 * (double)TestMessageBytes(30, 1 + 14) && PetscAbs(cost.entropy - 60) <= 1e-9, "Sparse natural: %g and %g", cost.encoded, cost.entropy);

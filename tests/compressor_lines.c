@@ -2,6 +2,7 @@ static char help[] = "Whole columns and rows: the worked example, ties, what is 
 
 #include "compressor_common.h"
 #include <petscmuon/private/muoncompressorimpl.h>
+#include "parameters.h"
 
 static PetscErrorCode Create(const char type[], PetscReal ratio, PetscReal p, MuonCompressor *c)
 {
@@ -9,7 +10,7 @@ static PetscErrorCode Create(const char type[], PetscReal ratio, PetscReal p, Mu
 
   PetscFunctionBegin;
   PetscCall(TestCreate(&choice, c));
-  PetscCall(MuonCompressorSetLineNorm(*c, p));
+  PetscCall(SetNumber((PetscObject)(*c), "compressor_line_norm", p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +132,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt m, PetscInt n,
   TestCheck(same, "%s: everything of %" PetscInt_FMT " x %" PetscInt_FMT " is something else", type, m, n);
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
   TestCheck(alpha == 1.0, "%s: alpha of everything is %g", type, (double)alpha);
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   PetscCall(MuonCompressorApply(c, X, Y));
   PetscCall(MuonCompressorApply(dense, X, Z));
   PetscCall(TestMatSame(Y, Z, &same));
@@ -158,7 +159,7 @@ static PetscErrorCode CheckResidual(const char type[], PetscReal ratio, PetscInt
   PetscCall(TestMatCreate(m, n, 0, &G));
   PetscCall(TestMatNormal(X, 1.0, state));
   PetscCall(Create(type, ratio, 2.0, &c));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_DOUBLE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "double"));
   for (PetscInt k = 1; k <= steps; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(TestEncode(c, X, G, &buf, &bytes));
@@ -276,20 +277,20 @@ static PetscErrorCode CheckSetters(const char type[])
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
-  PetscCall(MuonCompressorSetLineNorm(c, 7.0));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_line_norm", "7.0"));
   PetscCall(MuonCompressorSetType(c, type));
-  PetscCall(MuonCompressorGetLineNorm(c, &p));
+  PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
   TestCheck(p == 2.0, "%s: the default is %g", type, (double)p);
   PetscCall(MuonCompressorSetRatio(c, 0.25));
-  PetscCall(MuonCompressorSetLineNorm(c, PETSC_INFINITY));
-  PetscCall(MuonCompressorGetLineNorm(c, &p));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_line_norm", "inf"));
+  PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
   TestCheck(p == PETSC_INFINITY, "%s: inf is %g", type, (double)p);
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &copy));
   PetscCall(MuonCompressorCopyOptions_Private(c, copy));
-  PetscCall(MuonCompressorGetLineNorm(copy, &p));
+  PetscCall(GetReal((PetscObject)copy, "compressor_line_norm", &p));
   TestCheck(p == PETSC_INFINITY, "%s: inf is %g in a copy", type, (double)p);
-  PetscCall(MuonCompressorSetLineNorm(copy, 1.5));
-  PetscCall(MuonCompressorGetLineNorm(c, &p));
+  PetscCall(MuonObjectSetParameter((PetscObject)copy, "compressor_line_norm", "1.5"));
+  PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
   TestCheck(p == PETSC_INFINITY, "%s: a copy changed the other", type);
   PetscCall(MuonCompressorDescribe_Private(copy, sizeof(text), text));
   PetscCall(PetscStrncmp(text + strlen(type), " ratio 0.25 l1.5 single", 24, &same));

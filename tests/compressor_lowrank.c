@@ -2,6 +2,7 @@ static char help[] = "Low-rank types: worked examples and constants of topsvd, a
 
 #include "compressor_common.h"
 #include "wire_header.h"
+#include "parameters.h"
 
 static PetscErrorCode Create(const char type[], PetscInt rank, MuonCompressor *c)
 {
@@ -104,19 +105,12 @@ static PetscErrorCode CheckExample(void)
     PetscCall(MuonCompressorDestroy(&c));
   }
   PetscCall(Create(MUONCOMPRESSORTOPSVD, 1, &c));
-  PetscCall(MuonCompressorTopSVDGetContraction(c, &alpha));
-  TestCheck(alpha == -1.0, "Contraction %g before the first message", (double)alpha);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(exponents); k++) {
-    PetscCall(MuonCompressorTopSVDSetSchatten(c, exponents[k]));
-    PetscCall(MuonCompressorTopSVDGetSchatten(c, &p));
+    PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", exponents[k]));
+    PetscCall(GetReal((PetscObject)c, "compressor_topsvd_schatten", &p));
     TestCheck(p == exponents[k], "Exponent %g, expected %g", (double)p, (double)exponents[k]);
     PetscCall(Send(c, A, PETSC_FALSE, Y, NULL));
-    PetscCall(MuonCompressorTopSVDGetContraction(c, &alpha));
-    TestCheck(PetscAbsReal(alpha - (PetscReal)contraction[k]) <= 20 * PETSC_MACHINE_EPSILON + 1e-9, "Contraction %.10g in the norm of exponent %g, expected %.10g", (double)alpha, (double)p, contraction[k]);
   }
-  PetscCall(MuonCompressorReset(c));
-  PetscCall(MuonCompressorTopSVDGetContraction(c, &alpha));
-  TestCheck(alpha == -1.0, "Contraction %g after a reset", (double)alpha);
   PetscCall(MuonCompressorDestroy(&c));
   PetscCall(TestMatDestroy(&A));
   PetscCall(TestMatDestroy(&Y));
@@ -155,18 +149,18 @@ static PetscErrorCode CheckAlphas(void)
   PetscFunctionBegin;
   PetscCall(Create(MUONCOMPRESSORTOPSVD, 1, &c));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(table); k++) {
-    PetscCall(MuonCompressorTopSVDSetSchatten(c, table[k].p));
-    PetscCall(MuonCompressorSetRank(c, table[k].rank));
-    PetscCall(MuonCompressorSetValues(c, table[k].values));
+    PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", table[k].p));
+    PetscCall(SetNumber((PetscObject)c, "compressor_rank", table[k].rank));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[table[k].values]));
     PetscCall(MuonCompressorGetAlpha(c, 10, 100, &alpha));
     TestCheck(PetscAbsReal(alpha - (PetscReal)table[k].alpha) <= 10 * PETSC_MACHINE_EPSILON, "Row %zu: alpha %.16g, expected %.16g", k, (double)alpha, table[k].alpha);
   }
   /* Squares add up over blocks, 3 triples of 5 in each, powers of other norms do not */
-  PetscCall(MuonCompressorSetRank(c, 3));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "3"));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(MuonCompressorSetBlocks(c, 2, halves, 1, NULL));
   for (PetscInt p = 1; p < 3; p++) {
-    PetscCall(MuonCompressorTopSVDSetSchatten(c, (PetscReal)p));
+    PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", (PetscReal)p));
     PetscCall(MuonCompressorGetAlpha(c, 10, 100, &alpha));
     TestCheck(PetscAbsReal(alpha - (PetscReal)(p == 1 ? -1.0 : 0.6)) <= 10 * PETSC_MACHINE_EPSILON, "Blocks: alpha %g in the norm of exponent %" PetscInt_FMT, (double)alpha, p);
   }
@@ -197,8 +191,8 @@ static PetscErrorCode CheckRate(PetscInt m, PetscInt n, PetscInt sweeps)
   PetscCall(TestMatSet(A, 0, 0, 2.0));
   PetscCall(TestMatSet(A, 1, 1, 1.0));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 1, &c));
-  PetscCall(MuonCompressorPowerSGDSetSweeps(c, sweeps));
-  PetscCall(MuonCompressorPowerSGDGetSweeps(c, &got));
+  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", sweeps));
+  PetscCall(GetInt((PetscObject)c, "compressor_powersgd_sweeps", &got));
   TestCheck(got == sweeps, "%" PetscInt_FMT " sweeps, expected %" PetscInt_FMT, got, sweeps);
   for (PetscInt k = 0; k < 6; k++) {
     PetscScalar    *y;
@@ -243,8 +237,8 @@ static PetscErrorCode CheckProjection(PetscInt m, PetscInt n, PetscInt rank, uns
     PetscCall(TestMatNormal(A, 1.0, &again));
     PetscCall(Create(MUONCOMPRESSORTOPSVD, rank, &best));
     PetscCall(Create(MUONCOMPRESSORPOWERSGD, rank, &c));
-    PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling[k]));
-    PetscCall(MuonCompressorPowerSGDGetOversampling(c, &got));
+    PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling[k]));
+    PetscCall(GetInt((PetscObject)c, "compressor_powersgd_oversampling", &got));
     TestCheck(got == oversampling[k], "Oversampling %" PetscInt_FMT ", expected %" PetscInt_FMT, got, oversampling[k]);
     for (PetscInt step = 0; step < 5; step++) {
       PetscCall(Send(best, A, PETSC_TRUE, Y, NULL));
@@ -292,7 +286,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
   PetscCall(TestMatCreate(m, n, 0, &G));
   PetscCall(TestMatNormal(X, 1.0, state));
   PetscCall(Create(type, 1000, &c));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
+  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
   for (PetscInt k = 0; k < 2; k++) {
     PetscCall(Send(c, X, PETSC_TRUE, Y, NULL));
     PetscCall(TestMatSquares(X, &all));
@@ -304,7 +298,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
     PetscInt sent = 0;
 
     PetscCall(Create(type, keep, &c));
-    PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
+    PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
     PetscCall(SetRank(X, rank, state));
     PetscCall(TestMatSquares(X, &all));
     PetscCall(TestMatAxpby(0.0, X, 0.0, G));
@@ -372,9 +366,9 @@ static PetscErrorCode CheckState(PetscInt m, PetscInt n, PetscInt oversampling, 
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 2, &c));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 2, &twin));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 2, &fresh));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(twin, oversampling));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(fresh, oversampling));
+  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
+  PetscCall(SetNumber((PetscObject)twin, "compressor_powersgd_oversampling", oversampling));
+  PetscCall(SetNumber((PetscObject)fresh, "compressor_powersgd_oversampling", oversampling));
 
   PetscCall(Send(c, A, PETSC_FALSE, Y, NULL));
   PetscCall(CheckTwins(c, twin, B, PETSC_TRUE, "a message that did not take effect"));
@@ -402,13 +396,13 @@ static PetscErrorCode CheckState(PetscInt m, PetscInt n, PetscInt oversampling, 
   PetscCall(CheckTwins(c, twin, B, PETSC_TRUE, "NaN"));
   PetscCall(CheckTwins(c, fresh, B, PETSC_FALSE, "some messages"));
   PetscCall(CheckTwins(c, fresh, small, PETSC_TRUE, "a change of the size"));
-  PetscCall(MuonCompressorSetRank(c, 3));
-  PetscCall(MuonCompressorSetRank(fresh, 3));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "3"));
+  PetscCall(MuonObjectSetParameter((PetscObject)fresh, "compressor_rank", "3"));
   PetscCall(CheckTwins(c, fresh, B, PETSC_TRUE, "a change of the rank"));
-  PetscCall(MuonCompressorSetRank(c, 2));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "2"));
   PetscCall(CheckTwins(c, twin, B, PETSC_TRUE, "the old rank again"));
   PetscCall(MuonCompressorReset(c));
-  PetscCall(MuonCompressorSetRank(fresh, 2));
+  PetscCall(MuonObjectSetParameter((PetscObject)fresh, "compressor_rank", "2"));
   PetscCall(CheckTwins(c, fresh, B, PETSC_TRUE, "a reset"));
   /* The start is the sender's own, and the same in each step */
   PetscCall(MuonCompressorSetStep(c, 77));
@@ -443,7 +437,7 @@ static PetscErrorCode CheckVanish(PetscInt oversampling, unsigned long long *sta
   PetscCall(TestMatCreate(m, n, 0, &X));
   PetscCall(TestMatCreate(m, n, 0, &Y));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 4, &c));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
+  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
   for (PetscInt j = 0; j < n; j++) {
     /* Only column j, by turns of one entry, which leaves exact zeros everywhere, and of all */
     PetscCall(TestMatAxpby(0.0, X, 0.0, X));
@@ -479,8 +473,8 @@ static PetscErrorCode CheckScale(PetscInt oversampling, unsigned long long *stat
 
     PetscCall(Create(MUONCOMPRESSORPOWERSGD, 3, &c));
     PetscCall(Create(MUONCOMPRESSORPOWERSGD, 3, &scaled));
-    PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
-    PetscCall(MuonCompressorPowerSGDSetOversampling(scaled, oversampling));
+    PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
+    PetscCall(SetNumber((PetscObject)scaled, "compressor_powersgd_oversampling", oversampling));
     for (PetscInt step = 0; step < 3; step++) {
       PetscCall(TestMatNormal(X, 1.0, state));
       PetscCall(Send(c, X, PETSC_TRUE, Y, NULL));
@@ -521,7 +515,7 @@ static PetscErrorCode CheckSmall(void)
     /* Single has no half of its smallest number */
     if (second == 0.0) continue;
     PetscCall(Create(MUONCOMPRESSORTOPSVD, 2, &c));
-    PetscCall(MuonCompressorSetValues(c, table[k].values));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[table[k].values]));
     PetscCall(TestMatCreate(4, 3, 0, &X));
     PetscCall(TestMatCreate(4, 3, 0, &Y));
     PetscCall(TestMatSet(X, 2, 0, first));
@@ -600,7 +594,7 @@ static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *s
   TestCheck(expected <= (double)all - 47.0 / 64 * (double)kept, "%g is expected, of %g and %g", expected, (double)all, (double)kept);
   PetscCall(PetscFree(factors));
   PetscCall(PetscFree(buf));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   for (PetscInt k = 0; k < draws; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(Send(c, A, PETSC_FALSE, Y, NULL));

@@ -1,6 +1,7 @@
 static char help[] = "Writes what low-rank types were given, message after message, and what they made of it, for tests/oracle/lowrank.py to do again.\n\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 typedef struct {
   const char          *type;
@@ -53,18 +54,18 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   const PetscInt   sender = number % 5, direction = number % 2;
   MuonCompressor   c;
   MuonArray        T, R, X, Y, D;
-  MuonOpened       own = {NULL, 0, NULL, 0};
+  MuonValidated       own = {NULL, 0, NULL, 0};
   PetscReal        alpha;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetType(c, what->type));
   PetscCall(MuonCompressorSetRatio(c, what->ratio));
-  PetscCall(MuonCompressorSetRank(c, what->rank));
-  PetscCall(MuonCompressorSetValues(c, what->values));
-  PetscCall(MuonCompressorPowerSGDSetSweeps(c, what->sweeps));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(c, what->oversampling));
-  PetscCall(MuonCompressorTopSVDSetSchatten(c, what->schatten));
+  PetscCall(SetNumber((PetscObject)c, "compressor_rank", what->rank));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[what->values]));
+  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", what->sweeps));
+  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", what->oversampling));
+  PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", what->schatten));
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
   PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 2, &T));
@@ -82,8 +83,6 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
     const PetscBool    whole = k == 1 && number % 3 == 0 ? PETSC_TRUE : PETSC_FALSE;
     char               path[PETSC_MAX_PATH_LEN];
     MuonCompressorCost cost;
-    PetscReal          contraction = -1;
-    PetscBool          topsvd;
     unsigned char     *buf;
     size_t             bytes;
     FILE              *file;
@@ -93,9 +92,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
     PetscCall(MuonCompressorSetStep(c, step));
     PetscCall(TestEncodeArray(c, &X, whole ? NULL : &R, &buf, &bytes, &cost, &own));
     TestCheck(bytes > 0, "%s: no message", what->type);
-    PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
-    PetscCall(PetscStrcmp(what->type, MUONCOMPRESSORTOPSVD, &topsvd));
-    if (topsvd) PetscCall(MuonCompressorTopSVDGetContraction(c, &contraction));
+    PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y));
     if (k != 2) PetscCall(MuonCompressorCommit(c));
     if (!whole) MuonArrayAxpby(-1.0, &R, 1.0, &X);
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".%" PetscInt_FMT, out->dir, number, k));
@@ -104,12 +101,12 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
     PetscCall(WriteArray(file, &X));
     PetscCall(WriteArray(file, &Y));
     TestCheck(fwrite(buf, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);
-    fprintf(out->cases, "message %d %d %.17g %.17g %.17g %.17g\n", (int)step, k != 2, cost.paper, cost.encoded, cost.entropy, (double)contraction);
+    fprintf(out->cases, "message %d %d %.17g %.17g %.17g\n", (int)step, k != 2, cost.paper, cost.encoded, cost.entropy);
     PetscCall(PetscFree(buf));
     TestArrayNormal(&D, 0.3, state);
     MuonArrayAxpby(1.0, &D, 1.0, &T);
   }
-  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&own));
   PetscCall(TestArrayDestroy(&T));
   PetscCall(TestArrayDestroy(&R));
   PetscCall(TestArrayDestroy(&X));

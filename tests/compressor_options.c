@@ -1,6 +1,7 @@
 static char help[] = "Options, setters and getters of compressors, what they show, and the errors of wrong choices.\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 static PetscErrorCode Create(const char prefix[], PetscInt direction, MuonCompressor *c)
 {
@@ -28,33 +29,33 @@ static PetscErrorCode CheckSetters(void)
   PetscCall(MuonCompressorGetType(c, &type));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &same));
   TestCheck(same, "The default type is %s", type);
-  PetscCall(MuonCompressorGetRatio(c, &ratio));
-  PetscCall(MuonCompressorGetRank(c, &rank));
-  PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(MuonCompressorGetBits(c, &bits));
-  PetscCall(MuonCompressorGetPaperIndexBits(c, &paperbits));
-  TestCheck(ratio == (PetscReal)0.1 && rank == PETSC_DETERMINE && values == MUON_COMPRESSOR_VALUES_SINGLE && bits == 4 && paperbits == PETSC_DETERMINE, "Defaults");
+  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
+  PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
+  PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+  PetscCall(GetInt((PetscObject)c, "compressor_bits", &bits));
+  PetscCall(GetInt((PetscObject)c, "compressor_paper_index_bits", &paperbits));
+  TestCheck(ratio == (PetscReal)0.1 && rank == PETSC_DETERMINE && (int)values == PETSC_DETERMINE && bits == 4 && paperbits == PETSC_DETERMINE, "Defaults");
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
   PetscCall(MuonCompressorSetRatio(c, 0.25));
-  PetscCall(MuonCompressorSetRank(c, 7));
-  PetscCall(MuonCompressorSetBits(c, 8));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_BF16));
-  PetscCall(MuonCompressorSetPaperIndexBits(c, 26));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "7"));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_bits", "8"));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "bf16"));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_paper_index_bits", "26"));
   PetscCall(MuonCompressorSetOptionsPrefix(c, "p_"));
   PetscCall(MuonCompressorReset(c));
   PetscCall(MuonCompressorGetType(c, &type));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORRANKK, &same));
   TestCheck(same, "The type is %s", type);
-  PetscCall(MuonCompressorGetRatio(c, &ratio));
-  PetscCall(MuonCompressorGetRank(c, &rank));
-  PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(MuonCompressorGetBits(c, &bits));
-  PetscCall(MuonCompressorGetPaperIndexBits(c, &paperbits));
-  PetscCall(MuonCompressorGetOptionsPrefix(c, &prefix));
+  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
+  PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
+  PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+  PetscCall(GetInt((PetscObject)c, "compressor_bits", &bits));
+  PetscCall(GetInt((PetscObject)c, "compressor_paper_index_bits", &paperbits));
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)c, &prefix));
   PetscCall(PetscStrcmp(prefix, "p_", &same));
   TestCheck(ratio == (PetscReal)0.25 && rank == 7 && values == MUON_COMPRESSOR_VALUES_BF16 && bits == 8 && paperbits == 26 && same, "Setters");
-  PetscCall(MuonCompressorSetRank(c, PETSC_DETERMINE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "-1"));
   PetscCall(MuonCompressorDestroy(&c));
   TestCheck(c == NULL, "Destroyed");
   PetscCall(MuonCompressorDestroy(&c));

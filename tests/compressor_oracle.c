@@ -1,6 +1,7 @@
 static char help[] = "Writes what compressors were given and what they made of it, for tests/oracle/compressor.py to do again.\n\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 /* In the order of memory, in binary64 */
 static PetscErrorCode WriteArray(const char dir[], PetscInt number, const char name[], const MuonArray *A)
@@ -47,35 +48,35 @@ static void Fill(PetscInt number, const MuonArray *T, const MuonArray *R, unsign
    What a sender opens of its own message and a receiver of what came are the same, and both decode to what
    the message does; so do matrices of PETSc, where they have that precision and that order
 */
-static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t bytes, const unsigned char buf[], const MuonCompressorCost *cost, const MuonOpened *own, const MuonArray *Y, const MuonArray *sum)
+static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t bytes, const unsigned char buf[], const MuonCompressorCost *cost, const MuonValidated *own, const MuonArray *Y, const MuonArray *sum)
 {
   const PetscInt     m = (PetscInt)MuonArrayRows(T), n = (PetscInt)MuonArrayColumns(T);
-  MuonOpened         opened = {NULL, 0, NULL, 0};
+  MuonValidated         opened = {NULL, 0, NULL, 0};
   MuonCompressorCost count;
   MuonArray          Z;
   PetscBool          valid, same;
 
   PetscFunctionBegin;
   PetscCall(TestArrayCreate(m, n, T->precision, T->rowmajor, 4, &Z));
-  PetscCall(MuonCompressorOpen(c, T, bytes, buf, PETSC_TRUE, &count, &opened, &valid));
+  PetscCall(MuonCompressorValidateArray(c, T, bytes, buf, PETSC_TRUE, &count, &opened, &valid));
   TestCheck(valid == PETSC_TRUE && opened.bytes == own->bytes && memcmp(opened.data, own->data, own->bytes) == 0, "Opened to %zu bytes, the sender has %zu", opened.bytes, own->bytes);
   TestCheck(count.paper == cost->paper && count.encoded == cost->encoded && count.entropy == cost->entropy, "Counted as %g, %g and %g, by the sender as %g, %g and %g", count.paper, count.encoded, count.entropy, cost->paper, cost->encoded,
             cost->entropy);
-  PetscCall(MuonCompressorOpen(c, T, bytes, buf, PETSC_FALSE, &count, &opened, &valid));
+  PetscCall(MuonCompressorValidateArray(c, T, bytes, buf, PETSC_FALSE, &count, &opened, &valid));
   TestCheck(valid == PETSC_TRUE && count.paper == cost->paper && count.encoded == cost->encoded && count.entropy == -1, "Without the entropy it is %g", count.entropy);
-  PetscCall(MuonCompressorDecodeOpened(c, &opened, PETSC_FALSE, 0.0, &Z));
+  PetscCall(MuonCompressorDecodeValidated(c, &opened, PETSC_FALSE, 0.0, &Z));
   TestCheck(TestArraySame(Y, &Z) == PETSC_TRUE, "An opened message is something else");
   PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 0.0, bytes, buf, &Z, &valid));
   TestCheck(valid == PETSC_TRUE && TestArraySame(Y, &Z) == PETSC_TRUE, "A message is something else");
   TestArrayCopy(R, &Z);
-  PetscCall(MuonCompressorDecodeOpened(c, &opened, PETSC_TRUE, 0.5, &Z));
+  PetscCall(MuonCompressorDecodeValidated(c, &opened, PETSC_TRUE, 0.5, &Z));
   TestCheck(TestArraySame(sum, &Z) == PETSC_TRUE, "An opened message adds something else");
   TestArrayCopy(R, &Z);
   PetscCall(MuonCompressorDecodeArray(c, PETSC_TRUE, 0.5, bytes, buf, &Z, &valid));
   TestCheck(valid == PETSC_TRUE && TestArraySame(sum, &Z) == PETSC_TRUE, "A message adds something else");
   PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 0.0, bytes - 1, buf, &Z, &valid));
   TestCheck(valid == PETSC_FALSE, "A message without its end is decoded");
-  PetscCall(MuonCompressorOpen(c, T, bytes - 1, buf, PETSC_FALSE, NULL, &opened, &valid));
+  PetscCall(MuonCompressorValidateArray(c, T, bytes - 1, buf, PETSC_FALSE, NULL, &opened, &valid));
   TestCheck(valid == PETSC_FALSE, "A message without its end is opened");
   if (!T->rowmajor && T->precision == (PetscDefined(USE_REAL_SINGLE) ? MUON_SINGLE : MUON_DOUBLE)) {
     Mat            A, B, C, D;
@@ -106,7 +107,7 @@ static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const Muon
     PetscCall(TestMatDestroy(&C));
     PetscCall(TestMatDestroy(&D));
   }
-  PetscCall(MuonOpenedDestroy(&opened));
+  PetscCall(MuonValidatedDestroy(&opened));
   PetscCall(TestArrayDestroy(&Z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -121,7 +122,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   char               path[PETSC_MAX_PATH_LEN];
   MuonCompressor     c;
   MuonCompressorCost cost;
-  MuonOpened         own = {NULL, 0, NULL, 0};
+  MuonValidated         own = {NULL, 0, NULL, 0};
   PetscReal          alpha;
   PetscBool          quantized;
   MuonArray          T, R, Y, sum;
@@ -133,15 +134,15 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetType(c, type));
   PetscCall(MuonCompressorSetRatio(c, ratio));
-  PetscCall(MuonCompressorSetRank(c, rank));
-  PetscCall(MuonCompressorSetValues(c, values));
-  PetscCall(MuonCompressorSetLineNorm(c, norm));
-  PetscCall(MuonCompressorSetPaperIndexBits(c, bits));
+  PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
+  PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", norm));
+  PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", bits));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORQSGD, &quantized));
   if (quantized) {
-    PetscCall(MuonCompressorSetBits(c, 2 + number % 7));
-    PetscCall(MuonCompressorQSGDSetBlockLength(c, (PetscInt)16 << number % 4));
-    PetscCall(MuonCompressorQSGDSetBlockNorm(c, number / 7 % 2 == 0 ? MUON_COMPRESSOR_BLOCK_NORM_MAX : MUON_COMPRESSOR_BLOCK_NORM_L2));
+    PetscCall(SetNumber((PetscObject)c, "compressor_bits", 2 + number % 7));
+    PetscCall(SetNumber((PetscObject)c, "compressor_qsgd_block_length", (PetscInt)16 << number % 4));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms[number / 7 % 2 == 0 ? MUON_COMPRESSOR_BLOCK_NORM_MAX : MUON_COMPRESSOR_BLOCK_NORM_L2]));
   }
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorSetStep(c, step));
@@ -152,9 +153,9 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   Fill(number, &T, &R, state);
   PetscCall(TestEncodeArray(c, &T, &R, &buf, &bytes, &cost, &own));
   TestCheck(bytes > 0, "%s: no message", type);
-  PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_FALSE, 0.0, &Y));
+  PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 0.0, &Y));
   TestArrayCopy(&R, &sum);
-  PetscCall(MuonCompressorDecodeOpened(c, &own, PETSC_TRUE, 0.5, &sum));
+  PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_TRUE, 0.5, &sum));
   PetscCall(CheckWays(c, &T, &R, bytes, buf, &cost, &own, &Y, &sum));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
   PetscCall(WriteArray(out->dir, number, "T", &T));
@@ -168,7 +169,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   fprintf(out->cases, " %s %d %d %d %d %.17g %.17g %.17g %.17g %.17g", layer, (int)sender, (int)direction, (int)step, (int)bits, cost.paper, cost.encoded, cost.entropy, (double)alpha, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
   fprintf(out->cases, " %s %s\n", out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns");
   PetscCall(PetscFree(buf));
-  PetscCall(MuonOpenedDestroy(&own));
+  PetscCall(MuonValidatedDestroy(&own));
   PetscCall(TestArrayDestroy(&T));
   PetscCall(TestArrayDestroy(&R));
   PetscCall(TestArrayDestroy(&Y));

@@ -1,6 +1,7 @@
 static char help[] = "Block quantization: a message by hand, no bias, the variance of each entry, constants that worst cases come close to, scales that are rounded up, and what is not sent.\n";
 
 #include "compressor_common.h"
+#include "parameters.h"
 
 typedef struct {
   PetscInt                bits, length;
@@ -13,10 +14,10 @@ static PetscErrorCode Create(const Choice *choice, MuonCompressor *c)
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORQSGD));
-  PetscCall(MuonCompressorSetBits(*c, choice->bits));
-  PetscCall(MuonCompressorSetValues(*c, choice->values));
-  PetscCall(MuonCompressorQSGDSetBlockLength(*c, choice->length));
-  PetscCall(MuonCompressorQSGDSetBlockNorm(*c, choice->norm));
+  PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", choice->bits));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[choice->values]));
+  PetscCall(SetNumber((PetscObject)(*c), "compressor_qsgd_block_length", choice->length));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_qsgd_block_norm", MuonCompressorBlockNorms[choice->norm]));
   PetscCall(MuonCompressorSetStream(*c, 3, "w", 1, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -441,19 +442,19 @@ static PetscErrorCode CheckChoices(void)
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
-  PetscCall(MuonCompressorQSGDSetBlockLength(c, 7));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_length", "7"));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORQSGD));
-  PetscCall(MuonCompressorQSGDGetBlockLength(c, &length));
-  PetscCall(MuonCompressorQSGDGetBlockNorm(c, &norm));
+  PetscCall(GetInt((PetscObject)c, "compressor_qsgd_block_length", &length));
+  PetscCall(GetEnum((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms, (int *)&norm));
   TestCheck(length == 256 && norm == MUON_COMPRESSOR_BLOCK_NORM_MAX, "Defaults");
-  PetscCall(MuonCompressorQSGDSetBlockLength(c, 65536));
-  PetscCall(MuonCompressorQSGDSetBlockNorm(c, MUON_COMPRESSOR_BLOCK_NORM_L2));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_length", "65536"));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", "l2"));
   PetscCall(MuonCompressorReset(c));
-  PetscCall(MuonCompressorQSGDGetBlockLength(c, &length));
-  PetscCall(MuonCompressorQSGDGetBlockNorm(c, &norm));
+  PetscCall(GetInt((PetscObject)c, "compressor_qsgd_block_length", &length));
+  PetscCall(GetEnum((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms, (int *)&norm));
   TestCheck(length == 65536 && norm == MUON_COMPRESSOR_BLOCK_NORM_L2, "Setters");
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORNATURAL));
-  PetscCall(MuonCompressorQSGDSetBlockNorm(c, MUON_COMPRESSOR_BLOCK_NORM_L2));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", "l2"));
   PetscCall(MuonCompressorDestroy(&c));
 
   PetscCall(TestMatCreate(11, 12, 0, &X));

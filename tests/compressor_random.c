@@ -2,6 +2,7 @@ static char help[] = "Random rounding: no bias, the variance of the theory, inde
 
 #include "compressor_common.h"
 #include "wire_header.h"
+#include "parameters.h"
 
 /*
    Everything is drawn with fixed seeds; bounds are six standard deviations of the theory, which a right
@@ -19,7 +20,7 @@ static PetscErrorCode Create(const char type[], PetscReal ratio, MuonCompressor 
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, type));
   PetscCall(MuonCompressorSetRatio(*c, ratio));
-  PetscCall(MuonCompressorSetValues(*c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", "natural"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,11 +131,11 @@ static PetscErrorCode CheckUnbiased(Mat X)
   /* What Top-K keeps is known from the same selection without rounding */
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(c, 0.3));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(Draw(c, 0, X, Y, kept));
   expected = 0;
   for (PetscInt e = 0; e < D; e++) expected += kept[e] == 0.0 ? PetscSqr((double)x[e]) : (double)Variance(kept[e]);
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   PetscCall(CheckMean(c, "topk", X, kept, PETSC_TRUE, 2000, &error, &deviation));
   PetscCall(CheckError(c, "topk", X, error, deviation, expected));
 
@@ -143,22 +144,22 @@ static PetscErrorCode CheckUnbiased(Mat X)
      part in the mean. The values add the variance of their rounding
   */
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANDK));
-  PetscCall(MuonCompressorGetRatio(c, &ratio));
+  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
   PetscCall(TestMatSquares(X, &squares));
   for (PetscInt e = 0; e < D; e++) kept[e] = x[e] * (PetscInt)(ratio * D) / D;
   for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values += MUON_COMPRESSOR_VALUES_NATURAL) {
     expected = (double)squares;
     for (PetscInt e = 0; e < D; e++) expected += ((values == MUON_COMPRESSOR_VALUES_NATURAL ? (double)Variance(x[e]) : 0) - PetscSqr((double)x[e])) * (PetscInt)(ratio * D) / D;
-    PetscCall(MuonCompressorSetValues(c, (MuonCompressorValues)values));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[(MuonCompressorValues)values]));
     PetscCall(CheckMean(c, "randk", X, kept, PETSC_FALSE, 2000, &error, &deviation));
     PetscCall(CheckError(c, "randk", X, error, deviation, expected));
   }
 
   /* Independent roundings of both factors: the mean is the product of the factors */
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(Draw(c, 0, X, Y, kept));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   PetscCall(CheckMean(c, "rankk", X, kept, PETSC_FALSE, 2000, &error, &deviation));
   PetscCall(CheckError(c, "rankk", X, error, deviation, -1));
 
@@ -404,7 +405,7 @@ static PetscErrorCode CheckDecay(Mat X)
 
   PetscFunctionBegin;
   PetscCall(Create(MUONCOMPRESSORRANDK, 0.25, &c));
-  PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(TestMatSquares(X, &all));
   for (PetscInt run = 0; run < runs; run++) {
     PetscCall(MuonCompressorSetStream(c, run, "w", 0, 0));

@@ -7,7 +7,7 @@ static PetscErrorCode Create(MuonCompressorValues values, MuonCompressor *c)
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORSIGN));
-  PetscCall(MuonCompressorSetValues(*c, values));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[values]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,10 +62,10 @@ int main(int argc, char **argv)
     PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
     PetscCall(MuonSetObjectiveAndGradient(muon, Objective, NULL));
     PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
-    PetscCall(MuonSetMomentum(muon, (PetscReal)0.95));
-    PetscCall(MuonSetMomentumStyle(muon, cases[k].style));
-    PetscCall(MuonSetNesterov(muon, cases[k].nesterov));
-    PetscCall(MuonSetShapeFactor(muon, cases[k].factor));
+    PetscCall(MuonSetMomentum(muon, (PetscReal)0.95, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+    PetscCall(MuonSetMomentum(muon, PETSC_CURRENT, cases[k].style, MUON_NESTEROV_CURRENT));
+    PetscCall(MuonSetMomentum(muon, PETSC_CURRENT, MUON_MOMENTUM_CURRENT, cases[k].nesterov));
+    PetscCall(MuonSetParameter(muon, "muon_shape_factor", MuonShapeFactors[cases[k].factor]));
     PetscCall(MuonSetFromOptions(muon));
     PetscCall(MuonStep(muon));
     PetscCall(MuonStep(muon));

@@ -35,8 +35,8 @@ static PetscErrorCode RunWay(const Way *way, PetscInt n, const TestShape shape[]
   p.noise = 2;
   /* Gradients that are multiples of 2^-11 and do not depend on the weights */
   for (PetscInt l = 0; l < n && exact == PETSC_TRUE; l++) PetscCall(PetscArrayzero(p.H[l], TestEntries(&shape[l])));
-  PetscCall(MuonSetMomentumAt(p.muon, atworker == PETSC_TRUE ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER));
-  if (exact == PETSC_TRUE) PetscCall(MuonSetNesterov(p.muon, MUON_NESTEROV_EMA));
+  PetscCall(MuonSetParameter(p.muon, "muon_momentum_at", MuonMomentumAts[atworker == PETSC_TRUE ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER]));
+  if (exact == PETSC_TRUE) PetscCall(MuonSetMomentum(p.muon, PETSC_CURRENT, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_EMA));
   PetscCall(MuonGetExchange(p.muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, way->type));
   PetscCall(MuonExchangeSetMode(exchange, way->mode));

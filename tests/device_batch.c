@@ -1,5 +1,6 @@
 static char help[] = "Steps of layers in the memory of a device that are moved together, beside those of the same layers one by one, and on the host.\n\n";
 
+#include "parameters.h"
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon/private/muonlmoimpl.h>
@@ -92,7 +93,7 @@ static PetscErrorCode Create(int r, Run *run)
     if (watch) PetscCall(MuonPolarMonitorSet(polar, Watch, &run->watched[l], NULL));
   }
   PetscCall(MuonSetFromOptions(run->muon));
-  if (r == 2) PetscCall(MuonSetDeviceBatchBytes(run->muon, 0));
+  if (r == 2) PetscCall(MuonSetParameter(run->muon, "muon_device_batch_bytes", "0"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
      at multiples of 256 bytes
   */
   for (int r = 1; r < RUNS; r++) PetscCall(MuonGetMemory(run[r].muon, NULL, NULL, &scratch[r - 1]));
-  PetscCall(MuonGetDeviceBatchBytes(run[1].muon, &bytes));
+  PetscCall(GetReal((PetscObject)run[1].muon, "muon_device_batch_bytes", &bytes));
   PetscCheck(scratch[0] <= scratch[1] + 2 * bytes + 2 * 256 * NLAYERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes of scratch together, %g one by one, expected at most %g more", scratch[0], scratch[1], (double)(2 * bytes));
   for (int r = 0; r < RUNS; r++) PetscCall(Destroy(r, &run[r]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));

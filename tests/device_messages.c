@@ -221,12 +221,12 @@ static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int k
   for (int k = 0; k < 2; k++) {
     PetscCall(TestCreate(choice, &c[k]));
     if (variant == 1) {
-      PetscCall(MuonCompressorQSGDSetBlockNorm(c[k], MUON_COMPRESSOR_BLOCK_NORM_L2));
-      PetscCall(MuonCompressorSetLineNorm(c[k], 1.0));
-      PetscCall(MuonCompressorPowerSGDSetOversampling(c[k], 2));
+      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_qsgd_block_norm", "l2"));
+      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_line_norm", "1.0"));
+      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_powersgd_oversampling", "2"));
     } else if (variant == 2) {
-      PetscCall(MuonCompressorSetLineNorm(c[k], 3.0));
-      PetscCall(MuonCompressorPowerSGDSetSweeps(c[k], 2));
+      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_line_norm", "3.0"));
+      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_powersgd_sweeps", "2"));
     } else if (variant == BLOCKS) PetscCall(MuonCompressorSetBlocks(c[k], 2, NULL, 3, NULL));
   }
   PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, precision == MUON_DOUBLE ? 3 : 0, &T));

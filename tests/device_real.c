@@ -106,9 +106,9 @@ static void CheckProducts(const MuonKernelReal *real, int left, size_t s, size_t
       Check(fabs(found[j * s + i] - sum) <= bound * (double)s, "%s: entry %d,%d of a square of %d is %.17g, expected %.17g", real->name, (int)i, (int)j, (int)s, found[j * s + i], sum);
     }
   }
-  MuonKernelRealShift(real, s, 3, b);
-  MuonKernelRealScale(real, 1, s, s, d, b, s);
-  MuonKernelRealRowSums(real, s, b, found);
+  real->shift(s, 3, b);
+  real->scale(1, s, s, d, b, s);
+  real->rowsums(s, b, found);
   for (size_t i = 0; i < s; i++) {
     double sum = 0;
 

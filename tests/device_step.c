@@ -146,9 +146,10 @@ int main(int argc, char **argv)
   }
   PetscCall(MakeOptimizer(NULL, w, g, &host));
   PetscCall(MakeOptimizer(device, fw, fg, &far));
-  if (staged) PetscCall(MuonSetDeviceMPI(far, PETSC_FALSE));
-  PetscCall(MuonGetDeviceMPI(far, &direct));
-  PetscCheck(direct != staged || (staged == PETSC_FALSE && device->ishost == 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "MPI is given the memory of the device: %d", (int)direct);
+  if (staged) PetscCall(MuonSetParameter(far, "muon_device_mpi", "false"));
+  PetscCall(MuonSetUp(far));
+  direct = far->group[0]->exchange->direct;
+  PetscCheck(direct == PETSC_FALSE || staged == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "MPI is given the memory of the device");
   for (PetscInt step = 0; step < STEPS; step++) {
     for (int l = 0; l < NLAYERS; l++) {
       Fill(&layers[l], 100 * step + 10 * rank + l + 20, g[l]);

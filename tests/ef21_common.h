@@ -251,11 +251,11 @@ static inline PetscErrorCode TestCompress(TestProblem *p, const TestCompression 
   PetscFunctionBegin;
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, compression->up));
-  PetscCall(MuonCompressorSetValues(c, compression->upvalues));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[compression->upvalues]));
   PetscCall(MuonCompressorSetRatio(c, compression->ratio));
   PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, compression->down));
-  PetscCall(MuonCompressorSetValues(c, compression->downvalues));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[compression->downvalues]));
   PetscCall(MuonCompressorSetRatio(c, compression->ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

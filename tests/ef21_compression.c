@@ -1,7 +1,9 @@
 static char help[] = "Contraction, lag and gap of every layer: written beside the matrices that they are of, for tests/oracle/ef21_compression.py to compute them again.\n";
 
+#include "parameters.h"
 #include "ef21_common.h"
 #include <stdio.h>
+#include "parameters.h"
 
 static PetscErrorCode WriteRows(FILE *file, PetscInt d, const PetscReal rows[])
 {
@@ -92,7 +94,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscCallMPI(MPI_Bcast(&first, (PetscMPIInt)sizeof(first), MPI_BYTE, 0, comm));
   PetscCall(PetscMemcmp(&first, &c, sizeof(c), &equal));
   PetscCheck(equal == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": the ranks have different figures", l);
-  PetscCall(MuonMonitorGetInterval(p->muon, &measured));
+  PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &measured));
   measured = step == 5 ? 5 : step / measured * measured;
   PetscCheck(c.step == measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": figures of step %" PetscInt_FMT " after step %" PetscInt_FMT, l, c.step, step);
   PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
@@ -104,7 +106,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscCall(MuonCompressorGetType(up, &type));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORTOPSVD, &topsvd));
   if (topsvd == PETSC_TRUE) {
-    PetscCall(MuonCompressorTopSVDGetSchatten(up, &p2));
+    PetscCall(GetReal((PetscObject)up, "compressor_topsvd_schatten", &p2));
     if (p2 != 2) {
       PetscCheck(alpha[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": alpha %g in the norm that was chosen", l, (double)alpha[0]);
       alpha[0] = -1;
@@ -134,7 +136,7 @@ static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt 
   PetscInt    interval;
 
   PetscFunctionBegin;
-  PetscCall(MuonMonitorGetInterval(p->muon, &interval));
+  PetscCall(GetInt((PetscObject)p->muon, "muon_monitor_interval", &interval));
   for (PetscInt l = 0; l < p->n && (step % interval == 0 || step == 5); l++) {
     MuonLayerRule rule;
     PetscBool     frozen;
@@ -166,8 +168,8 @@ int main(int argc, char **argv)
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &plain));
   p.noise = plain.noise = 2;
-  PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
-  PetscCall(MuonSetCountEntropy(plain.muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(p.muon, "muon_count_entropy", "true"));
+  PetscCall(MuonSetParameter(plain.muon, "muon_count_entropy", "true"));
   PetscCall(MuonSetObjectiveAndGradient(p.muon, KeepGradients, &p));
   PetscCall(MuonSetMaxSteps(p.muon, steps));
   PetscCall(MuonSetMaxSteps(plain.muon, steps));

@@ -52,14 +52,14 @@ static PetscErrorCode CreateCase(const Case *c, PetscInt set, const char down[],
   PetscCall(MuonExchangeSetType(exchange, c->exchange));
   PetscCall(MuonExchangeSetMode(exchange, c->mode));
   PetscCall(MuonSetLearningRate(p->muon, c->rate));
-  PetscCall(MuonSetWeightDecay(p->muon, c->decay));
+  PetscCall(MuonSetWeightDecay(p->muon, c->decay, MUON_WEIGHT_DECAY_CURRENT));
   PetscCall(MuonLayerSetScale(p->layer[2], (PetscReal)1.5));
   PetscCall(MuonLayerSetWeightDecay(p->layer[3], (PetscReal)0.3));
   PetscCall(MuonEF21GetCompressor(p->muon, &compressor));
   PetscCall(MuonCompressorSetType(compressor, c->up));
   PetscCall(MuonCompressorSetRatio(compressor, (PetscReal)0.4));
   PetscCall(TestSetDown(p->muon, down, &compressor));
-  PetscCall(MuonSetCountEntropy(p->muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(p->muon, "muon_count_entropy", "true"));
   if (c->mixed == PETSC_TRUE) {
     PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_a_ef21_server_compressor", MUONCOMPRESSORTOPK));
     PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_a_ef21_downlink", "weights"));

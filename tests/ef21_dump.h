@@ -4,8 +4,10 @@
 */
 #pragma once
 
+#include "parameters.h"
 #include "ef21_common.h"
 #include <stdio.h>
+#include "parameters.h"
 
 typedef struct {
   const char *dir;
@@ -40,14 +42,14 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetType(c, &type));
-  PetscCall(MuonCompressorGetValues(c, &values));
-  PetscCall(MuonCompressorGetRatio(c, &ratio));
-  PetscCall(MuonCompressorGetRank(c, &rank));
+  PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
+  PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
   if (step == PETSC_TRUE) type = TEST_STEP;
   fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
   if (lines == PETSC_TRUE) {
-    PetscCall(MuonCompressorGetLineNorm(c, &norm));
+    PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &norm));
     fprintf(dump->file, " %s_norm=%.17g", name, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -77,28 +79,28 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   MuonClipLayers       clipped;
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
   PetscInt             warmup, max, momentumwarmup;
-  PetscInt64           seed;
+  PetscReal            seed;
   PetscBool            ef21, sign;
 
   PetscFunctionBegin;
   PetscCall(MuonGetType(p->muon, &type));
   PetscCall(MuonGetLearningRate(p->muon, &lr));
-  PetscCall(MuonGetSchedule(p->muon, &schedule));
-  PetscCall(MuonGetScheduleConstant(p->muon, &constant));
-  PetscCall(MuonGetScheduleWarmup(p->muon, &warmup));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_schedule", MuonScheduleTypes, (int *)&schedule));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_schedule_constant", &constant));
+  PetscCall(GetInt((PetscObject)p->muon, "muon_schedule_warmup", &warmup));
   PetscCall(MuonGetMaxSteps(p->muon, &max));
-  PetscCall(MuonGetMomentumStyle(p->muon, &style));
-  PetscCall(MuonGetDampening(p->muon, &dampening));
-  PetscCall(MuonGetNesterov(p->muon, &nesterov));
-  PetscCall(MuonGetMomentumAt(p->muon, &at));
-  PetscCall(MuonGetSeed(p->muon, &seed));
-  PetscCall(MuonGetScheduleMinimum(p->muon, &minimum));
-  PetscCall(MuonGetMomentumWarmup(p->muon, &momentumwarmup));
-  PetscCall(MuonGetMomentumWarmupStart(p->muon, &start));
-  PetscCall(MuonGetWeightDecayStyle(p->muon, &decaystyle));
-  PetscCall(MuonGetClip(p->muon, &clip));
-  PetscCall(MuonGetClipLayers(p->muon, &clipped));
-  PetscCall(MuonGetMomentum(p->muon, &momentum));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_momentum_style", MuonMomentumStyles, (int *)&style));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_dampening", &dampening));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_nesterov", MuonNesterovTypes, (int *)&nesterov));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_seed", &seed));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_schedule_minimum", &minimum));
+  PetscCall(GetInt((PetscObject)p->muon, "muon_momentum_warmup", &momentumwarmup));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_momentum_warmup_start", &start));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_weight_decay_style", MuonWeightDecayStyles, (int *)&decaystyle));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_clip", &clip));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_clip_layers", MuonClipLayersTypes, (int *)&clipped));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_momentum", &momentum));
   fprintf(dump->file, "minimum=%.17g momentum=%.17g momentum_warmup=%d momentum_start=%.17g decay_style=%s clip=%.17g clip_layers=%s ", (double)minimum, (double)momentum, (int)momentumwarmup, (double)start, MuonWeightDecayStyles[decaystyle],
           (double)clip, MuonClipLayersTypes[clipped]);
   fprintf(dump->file, "shards=%d ", (int)p->shards);
@@ -347,7 +349,7 @@ static PetscErrorCode DumpRun(MuonType type)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-noise", &p.noise, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &p.scale, NULL));
   PetscCall(MuonSetMaxSteps(p.muon, steps));
-  PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(p.muon, "muon_count_entropy", "true"));
   PetscCall(MuonSetFromOptions(p.muon));
   for (PetscInt l = 0; l < p.n; l++) {
     const PetscInt d = TestEntries(&p.shape[l]);

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &p));
   PetscCall(MuonSetType(muon, MUONEF21));
   PetscCall(MuonSetLearningRate(muon, 0.5));
-  PetscCall(MuonSetMomentum(muon, 0.5));
+  PetscCall(MuonSetMomentum(muon, 0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonEF21SetInit(muon, MUON_EF21_INIT_GRADIENT));
   PetscCall(MuonEF21GetCompressor(muon, &up));
   PetscCall(MuonEF21GetServerCompressor(muon, &down));
@@ -96,8 +96,8 @@ int main(int argc, char **argv)
   PetscCall(MuonCompressorSetRatio(up, 0.25));
   PetscCall(MuonCompressorSetType(down, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(down, 0.25));
-  PetscCall(MuonCompressorSetValues(up, MUON_COMPRESSOR_VALUES_NATIVE));
-  PetscCall(MuonCompressorSetValues(down, MUON_COMPRESSOR_VALUES_NATIVE));
+  PetscCall(MuonObjectSetParameter((PetscObject)up, "compressor_values", "native"));
+  PetscCall(MuonObjectSetParameter((PetscObject)down, "compressor_values", "native"));
   PetscCall(MuonLayerGetLMO(p.layer, &lmo));
   PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscCall(MuonLMOGetPolar(lmo, &polar));

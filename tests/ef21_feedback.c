@@ -59,14 +59,14 @@ int main(int argc, char **argv)
   PetscCall(MuonLMOSetType(lmo, MUONLMOFROBENIUS));
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &p));
   PetscCall(MuonSetType(muon, MUONEF21));
-  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetLearningRate(muon, 0.02));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 400));
   PetscCall(MuonEF21GetCompressor(muon, &up));
   PetscCall(MuonCompressorSetType(up, MUONCOMPRESSORTOPK));
   PetscCall(MuonCompressorSetRatio(up, (PetscReal)0.34));
-  PetscCall(MuonCompressorSetValues(up, MUON_COMPRESSOR_VALUES_DOUBLE));
+  PetscCall(MuonObjectSetParameter((PetscObject)up, "compressor_values", "double"));
   PetscCall(MuonSetFromOptions(muon));
   if (p.rank == 0) {
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s/losses", dir));

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
   PetscCall(TestCompress(&p, &compression));
-  PetscCall(MuonSetSchedule(p.muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(p.muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(p.muon, STEPS));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonGetExchange(p.muon, &exchange));

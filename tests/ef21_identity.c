@@ -78,7 +78,7 @@ static PetscErrorCode CheckDense(void)
       PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
       PetscCall(TestCreate(PETSC_COMM_WORLD, MUONDENSE, TEST_LAYERS, TestShapes, -1, &q));
       p.noise = q.noise = 2;
-      PetscCall(MuonSetMomentumAt(q.muon, MUON_MOMENTUM_AT_WORKER));
+      PetscCall(MuonSetParameter(q.muon, "muon_momentum_at", "worker"));
       PetscCall(SetExchange(&p, types[k], gather == 1 ? MUON_EXCHANGE_MODE_GATHER : sum));
       PetscCall(SetExchange(&q, types[k], gather == 1 ? MUON_EXCHANGE_MODE_GATHER : sum));
       PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -119,7 +119,7 @@ static PetscErrorCode CheckStart(void)
     PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 1, Smooth, -1, &p));
     PetscCall(TestCreate(PETSC_COMM_WORLD, MUONDENSE, 1, Smooth, -1, &q));
     p.noise = q.noise = 2;
-    if (style == 1) PetscCall(MuonSetMomentumStyle(q.muon, MUON_MOMENTUM_SGD));
+    if (style == 1) PetscCall(MuonSetMomentum(q.muon, PETSC_CURRENT, MUON_MOMENTUM_SGD, MUON_NESTEROV_CURRENT));
     PetscCall(Race(&p, &q, STEPS, PETSC_MAX_REAL, "T5", &least));
     PetscCall(TestCompareWeights(&p, &q, &difference));
     allowed = Blur(STEPS, t, least, 16 * (PetscReal)(p.size + 8) * PETSC_MACHINE_EPSILON) + 2 * STEPS * PETSC_MACHINE_EPSILON;
@@ -134,8 +134,8 @@ static PetscErrorCode CheckStart(void)
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 1, Smooth, -1, &p));
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 1, Smooth, -1, &r));
   p.noise = r.noise = 2;
-  PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5));
-  PetscCall(MuonSetMomentum(r.muon, (PetscReal)0.5));
+  PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+  PetscCall(MuonSetMomentum(r.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonEF21SetInit(r.muon, MUON_EF21_INIT_GRADIENT));
   PetscCall(Race(&p, &r, 1, 4 * PETSC_MACHINE_EPSILON, "T5: first step", NULL));
   PetscCall(MuonStep(p.muon));
@@ -253,8 +253,8 @@ static PetscErrorCode CheckWhole(void)
   if (p.size != 3) {
     PetscCall(MuonSetLearningRate(p.muon, (PetscReal)(1. / 64)));
     PetscCall(MuonSetLearningRate(q.muon, (PetscReal)(1. / 64)));
-    PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5));
-    PetscCall(MuonSetMomentum(q.muon, (PetscReal)0.5));
+    PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+    PetscCall(MuonSetMomentum(q.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
     PetscCall(TestCompress(&p, &topk));
     PetscCall(TestCompress(&q, &None));
     /* 12 bits of a gradient, as many steps, two bits of the mean */

@@ -1,5 +1,6 @@
 static char help[] = "Workers, steps and directions round with independent random numbers: equal messages of J workers have 1/J of the variance of one.\n";
 
+#include "parameters.h"
 #include "ef21_common.h"
 
 static const TestShape Shape[1] = {{"w", MUONLMOFROBENIUS, 80, 60, 0, PETSC_FALSE}};
@@ -52,8 +53,8 @@ static PetscErrorCode Aggregate(PetscInt from, PetscInt seed, PetscReal rows[])
   c.from = from;
   PetscCall(MuonSetObjectiveAndGradient(c.problem.muon, Objective, &c));
   PetscCall(TestCompress(&c.problem, &natural));
-  PetscCall(MuonSetMomentum(c.problem.muon, 0));
-  PetscCall(MuonSetSeed(c.problem.muon, seed));
+  PetscCall(MuonSetMomentum(c.problem.muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+  PetscCall(SetNumber((PetscObject)c.problem.muon, "muon_seed", (double)seed));
   PetscCall(MuonGetExchange(c.problem.muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
   for (PetscInt s = 0; s <= from; s++) PetscCall(MuonStep(c.problem.muon));

@@ -1,6 +1,7 @@
 static char help[] = "EF21 with compressors that keep something: every rank and every exchange the same, a step that fails leaves no trace, layers have their own choices, and memory is counted.\n";
 
 #include "ef21_common.h"
+#include "parameters.h"
 
 #define STEPS 6
 #define RATIO 0.4
@@ -31,7 +32,7 @@ static PetscErrorCode Create(MuonExchangeType exchange, MuonCompressorType type,
   PetscCall(MuonExchangeSetType(e, exchange));
   PetscCall(TestCompress(p, &compression));
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
-  PetscCall(MuonCompressorPowerSGDSetSweeps(c, 2));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_powersgd_sweeps", "2"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(keys) && options; k++) PetscCall(PetscOptionsSetValue(NULL, keys[k][0], keys[k][1]));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));
@@ -59,10 +60,10 @@ static PetscErrorCode CheckChoices(TestProblem *p)
     PetscInt        found[4];
 
     PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
-    PetscCall(MuonCompressorPowerSGDGetSweeps(up, &found[0]));
-    PetscCall(MuonCompressorPowerSGDGetOversampling(up, &found[1]));
-    PetscCall(MuonCompressorPowerSGDGetSweeps(down, &found[2]));
-    PetscCall(MuonCompressorPowerSGDGetOversampling(down, &found[3]));
+    PetscCall(GetInt((PetscObject)up, "compressor_powersgd_sweeps", &found[0]));
+    PetscCall(GetInt((PetscObject)up, "compressor_powersgd_oversampling", &found[1]));
+    PetscCall(GetInt((PetscObject)down, "compressor_powersgd_sweeps", &found[2]));
+    PetscCall(GetInt((PetscObject)down, "compressor_powersgd_oversampling", &found[3]));
     PetscCheck(found[0] == (own ? 4 : 2) && found[1] == 0 && found[2] == 3 && found[3] == (own ? 2 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: %" PetscInt_FMT " and %" PetscInt_FMT " up, %" PetscInt_FMT " and %" PetscInt_FMT " down",
                p->shape[l].name, found[0], found[1], found[2], found[3]);
   }

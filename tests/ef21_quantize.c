@@ -1,6 +1,7 @@
 static char help[] = "EF21-Muon with quantized messages: each layer has its own choices, those of the type too, on whatever rank it is served, and the loss falls.\n";
 
 #include "muon_common.h"
+#include "parameters.h"
 
 static PetscErrorCode CheckLayer(Problem *p, PetscInt l, PetscInt bits, PetscInt length, MuonCompressorBlockNorm norm)
 {
@@ -11,9 +12,9 @@ static PetscErrorCode CheckLayer(Problem *p, PetscInt l, PetscInt bits, PetscInt
 
   PetscFunctionBegin;
   PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
-  PetscCall(MuonCompressorGetBits(up, &gotbits));
-  PetscCall(MuonCompressorQSGDGetBlockLength(up, &gotlength));
-  PetscCall(MuonCompressorQSGDGetBlockNorm(up, &gotnorm));
+  PetscCall(GetInt((PetscObject)up, "compressor_bits", &gotbits));
+  PetscCall(GetInt((PetscObject)up, "compressor_qsgd_block_length", &gotlength));
+  PetscCall(GetEnum((PetscObject)up, "compressor_qsgd_block_norm", MuonCompressorBlockNorms, (int *)&gotnorm));
   PetscCheck(gotbits == bits && gotlength == length && gotnorm == norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s has %" PetscInt_FMT " bits, blocks of %" PetscInt_FMT " and the norm %s", Shapes[l].name, gotbits, gotlength,
              MuonCompressorBlockNorms[gotnorm]);
   if (down != NULL) {
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetLearningRate(p.muon, (PetscReal)0.05));
   PetscCall(MuonEF21GetCompressor(p.muon, &c));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORQSGD));
-  PetscCall(MuonCompressorQSGDSetBlockLength(c, 64));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_length", "64"));
   PetscCall(MuonSetFromOptions(p.muon));
   for (PetscInt k = 0; k < 60; k++) {
     PetscCall(MuonStep(p.muon));

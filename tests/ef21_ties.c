@@ -76,7 +76,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, 4, Shapes, -1, &p));
   PetscCall(TestCompress(&p, &topk));
-  PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5));
+  PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetLearningRate(p.muon, (PetscReal)0.25));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(PetscCalloc1(4, &expected));

@@ -93,9 +93,8 @@ program fortran_usage
   call MuonPolarDestroy(polar, ierr); call check(ierr == 0 .and. polar%v == MUON_NULL, 'MuonPolarDestroy of nothing')
 
   ! A blank name is none: no checkpoints are written
-  call MuonSetCheckpoint(muon, 'nowhere', ierr); call check(ierr == 0, 'MuonSetCheckpoint')
-  call MuonSetCheckpointInterval(muon, 1_muon_int, ierr); call check(ierr == 0, 'MuonSetCheckpointInterval')
-  call MuonSetCheckpoint(muon, ' ', ierr); call check(ierr == 0, 'MuonSetCheckpoint of nothing')
+  call MuonSetCheckpoint(muon, 'nowhere', 1_muon_int, ierr); call check(ierr == 0, 'MuonSetCheckpoint')
+  call MuonSetCheckpoint(muon, ' ', 1_muon_int, ierr); call check(ierr == 0, 'MuonSetCheckpoint of nothing')
 
   ! A struct, with numbers that are known: 4 x 6 entries, 32 bits each, and a header on the message down
   g = 1

@@ -72,15 +72,15 @@ static void REAL_NAME(Check)(uint64_t *state)
           sum += Get(real, Y, i + j * ROWS) * Get(real, Y, i + j * ROWS);
         }
       }
-      Check(fabs(MuonKernelRealArrays(real)->SumSquares(ROWS, COLUMNS, Y, ROWS) - sum) <= 100 * DBL_EPSILON && fabs(sum - 1) <= 4 * real->unit + 200 * DBL_EPSILON, "the squares as %s add up to %.17g", real->name, sum);
+      Check(fabs(real->arrays->SumSquares(ROWS, COLUMNS, Y, ROWS) - sum) <= 100 * DBL_EPSILON && fabs(sum - 1) <= 4 * real->unit + 200 * DBL_EPSILON, "the squares as %s add up to %.17g", real->name, sum);
       for (size_t i = 0; i < LD * COLUMNS; i++) Q[i] = 7;
       real->store(ROWS, COLUMNS, 4, Y, ROWS, precision, Q, LD);
       for (size_t i = 0; i < LD * COLUMNS; i++) Check(Q[i] == (i % LD < ROWS ? (REAL)(4 * Get(real, Y, i % LD + i / LD * ROWS)) : 7), "store of entry %d", (int)i);
 
       /* diag(d) on the short side, for either layout, by powers of two; row sums of a triangle */
       for (size_t i = 0; i < ROWS; i++) d[i] = ldexp(1.0, (int)i % 5 - 2);
-      MuonKernelRealScale(real, 1, ROWS, COLUMNS, d, Y, ROWS);
-      MuonKernelRealScale(real, 0, COLUMNS, ROWS, d, Y, ROWS);
+      real->scale(1, ROWS, COLUMNS, d, Y, ROWS);
+      real->scale(0, COLUMNS, ROWS, d, Y, ROWS);
       for (size_t i = 0; i < ROWS * COLUMNS; i++) Check(Get(real, Y, i) * 4 == (double)Q[i % ROWS + i / ROWS * LD] * d[i % ROWS] * d[i / ROWS] || sizeof(REAL) < real->size, "scale of entry %d", (int)i);
       for (size_t i = 0; i < COLUMNS * COLUMNS; i++) {
         const double a = i % COLUMNS < i / COLUMNS ? (double)NAN : (double)((i * 7) % 11) - 5;
@@ -88,8 +88,8 @@ static void REAL_NAME(Check)(uint64_t *state)
         if (real->size == sizeof(float)) ((float *)A)[i] = (float)a;
         else A[i] = a;
       }
-      MuonKernelRealShift(real, COLUMNS, 100, A);
-      MuonKernelRealRowSums(real, COLUMNS, A, sums);
+      real->shift(COLUMNS, 100, A);
+      real->rowsums(COLUMNS, A, sums);
       for (size_t i = 0; i < COLUMNS; i++) {
         double expected = 0;
 

@@ -134,21 +134,21 @@ static void CheckNest(double l)
 }
 
 /* Entries of an array of that precision, as doubles */
-static double Get(const MuonKernelInverse *kernel, const void *A, size_t i)
+static double Get(const MuonKernelReal *kernel, const void *A, size_t i)
 {
-  return kernel->real->size == sizeof(float) ? (double)((const float *)A)[i] : ((const double *)A)[i];
+  return kernel->size == sizeof(float) ? (double)((const float *)A)[i] : ((const double *)A)[i];
 }
 
-static void Set(const MuonKernelInverse *kernel, void *A, size_t i, double x)
+static void Set(const MuonKernelReal *kernel, void *A, size_t i, double x)
 {
-  if (kernel->real->size == sizeof(float)) ((float *)A)[i] = (float)x;
+  if (kernel->size == sizeof(float)) ((float *)A)[i] = (float)x;
   else ((double *)A)[i] = x;
 }
 
-static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *state)
+static void CheckMatrices(const MuonKernelReal *kernel, size_t s, uint64_t *state)
 {
-  const size_t size = kernel->real->size, ld = s + 1;
-  const double u = kernel->real->unit, shift = 0.25;
+  const size_t size = kernel->size, ld = s + 1;
+  const double u = kernel->unit, shift = 0.25;
   char        *A = (char *)Allocate(s * s * size), *B = (char *)Allocate(s * s * size), *W = (char *)Allocate(s * ld * size), *P = (char *)Allocate(s * ld * size);
   char        *strip = (char *)Allocate(s * MuonKernelInverseStrip(s) * size), *packed = (char *)Allocate((s * (s + 1) / 2 + 1) * size);
   double      *Y = (double *)Allocate(s * s * sizeof(double)), *R = (double *)Allocate(s * s * sizeof(double)), *rows = (double *)Allocate(s * sizeof(double)), most = 0, squares = 0, bound;
@@ -179,7 +179,7 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
   }
   bound = kernel->bound(s, A, s, rows);
   most  = most < sqrt(squares) ? most : sqrt(squares);
-  Check(fabs(bound - most) <= ((double)s / 16 + 4) * 2 * u * most, "%s %d: bound %.17g, expected %.17g", kernel->real->name, (int)s, bound, most);
+  Check(fabs(bound - most) <= ((double)s / 16 + 4) * 2 * u * most, "%s %d: bound %.17g, expected %.17g", kernel->name, (int)s, bound, most);
 
   /* Into the two halves of P and out again */
   for (size_t j = 0; j < s; j++) memcpy(P + j * s * size, A + j * s * size, s * size);
@@ -189,9 +189,9 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
 
     kernel->fetch(s, P, shift);
     for (size_t j = 0; j < s; j++) {
-      for (size_t i = j; i < s; i++) Check(fabs(Get(kernel, half, i + j * ld) - R[i + j * s] - (i == j ? shift : 0)) <= (i == j ? 2 * u : 0), "%s %d: entry %d %d was not fetched", kernel->real->name, (int)s, (int)i, (int)j);
+      for (size_t i = j; i < s; i++) Check(fabs(Get(kernel, half, i + j * ld) - R[i + j * s] - (i == j ? shift : 0)) <= (i == j ? 2 * u : 0), "%s %d: entry %d %d was not fetched", kernel->name, (int)s, (int)i, (int)j);
     }
-    Check(kernel->invert(s, half, ld) == 0, "%s %d: no inverse", kernel->real->name, (int)s);
+    Check(kernel->inverse(s, half, ld) == 0, "%s %d: no inverse", kernel->name, (int)s);
   }
   /* The inverse of a matrix of condition 1 + 1.3 / shift, backward stable up to a modest multiple of s u */
   for (size_t j = 0; j < s; j++) memcpy(W + j * s * size, P + (1 + j * ld) * size, s * size);
@@ -201,25 +201,25 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
       double sum = i == j ? -1 : 0;
 
       for (size_t k = 0; k < s; k++) sum += (R[i + k * s] + (i == k ? shift : 0)) * Get(kernel, W, k + j * s);
-      Check(fabs(sum) <= 16 * (double)(s + 8) * u, "%s %d: the inverse leaves %g at %d %d", kernel->real->name, (int)s, sum, (int)i, (int)j);
+      Check(fabs(sum) <= 16 * (double)(s + 8) * u, "%s %d: the inverse leaves %g at %d %d", kernel->name, (int)s, sum, (int)i, (int)j);
     }
   }
   /* A matrix that is not definite, by one of its pivots, wherever that is */
   for (size_t bad = 0; bad < s; bad += 1 + s / 3) {
     kernel->fetch(s, P, shift);
     Set(kernel, P, 1 + bad * (ld + 1), -1.0);
-    Check(kernel->invert(s, P + size, ld) == 1, "%s %d: pivot %d is negative", kernel->real->name, (int)s, (int)bad);
+    Check(kernel->inverse(s, P + size, ld) == 1, "%s %d: pivot %d is negative", kernel->name, (int)s, (int)bad);
   }
 
   /* (I + 2 R) (I + 3 (R + shift)^{-1}): the factors commute */
   memcpy(B, W, s * s * size);
-  kernel->product(s, 2.0, A, 3.0, B, strip);
+  kernel->shifted(s, 2.0, A, 3.0, B, strip);
   for (size_t j = 0; j < s; j++) {
     for (size_t i = j; i < s; i++) {
       double sum = 0;
 
       for (size_t k = 0; k < s; k++) sum += (2 * R[i + k * s] + (i == k ? 1 : 0)) * (3 * Get(kernel, W, k + j * s) + (k == j ? 1 : 0));
-      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 64 * (double)(s + 8) * u, "%s %d: the product has %g at %d %d, expected %g", kernel->real->name, (int)s, Get(kernel, B, i + j * s), (int)i, (int)j, sum);
+      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 64 * (double)(s + 8) * u, "%s %d: the product has %g at %d %d, expected %g", kernel->name, (int)s, Get(kernel, B, i + j * s), (int)i, (int)j, sum);
     }
   }
 
@@ -228,18 +228,18 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
     for (size_t i = 0; i < s; i++) Set(kernel, A, i + j * s, i >= j ? R[i + j * s] + (i == j ? shift : 0) : NAN);
   }
   memcpy(B, W, s * s * size);
-  Check(kernel->root(s, A) == 0, "%s %d: no factor", kernel->real->name, (int)s);
+  Check(kernel->root(s, A) == 0, "%s %d: no factor", kernel->name, (int)s);
   kernel->congruence(s, 2.0, A, 3.0, B, strip);
   for (size_t j = 0; j < s; j++) {
     for (size_t i = j; i < s; i++) {
       double sum = 0;
 
       for (size_t k = 0; k < s; k++) sum += (2 * Get(kernel, W, i + k * s) + (i == k ? 1 : 0)) * (3 * Get(kernel, W, k + j * s) + (k == j ? 1 : 0));
-      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 128 * (double)(s + 8) * u, "%s %d: from the factor follows %g at %d %d, expected %g", kernel->real->name, (int)s, Get(kernel, B, i + j * s), (int)i, (int)j, sum);
+      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 128 * (double)(s + 8) * u, "%s %d: from the factor follows %g at %d %d, expected %g", kernel->name, (int)s, Get(kernel, B, i + j * s), (int)i, (int)j, sum);
     }
   }
   Set(kernel, A, 0, -1.0);
-  Check(kernel->root(s, A) == 1, "%s %d: a negative pivot", kernel->real->name, (int)s);
+  Check(kernel->root(s, A) == 1, "%s %d: a negative pivot", kernel->name, (int)s);
 
   /* B = 2 W - B + I, W as it is, and the triangle in three messages */
   for (size_t j = 0; j < s; j++) {
@@ -260,8 +260,8 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
     for (size_t i = j; i < s; i++) {
       const double w = Get(kernel, W, i + j * s), r = R[i + j * s], sum = 2 * w - r + (i == j ? 1 : 0);
 
-      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 4 * u * (2 * fabs(w) + fabs(r) + 1), "%s %d: a sum of matrices at %d %d", kernel->real->name, (int)s, (int)i, (int)j);
-      Check(fabs(Get(kernel, A, i + j * s) - 4 * Get(kernel, B, i + j * s) - (i == j ? 8 : 0)) <= 2 * u * 64, "%s %d: a message at %d %d", kernel->real->name, (int)s, (int)i, (int)j);
+      Check(fabs(Get(kernel, B, i + j * s) - sum) <= 4 * u * (2 * fabs(w) + fabs(r) + 1), "%s %d: a sum of matrices at %d %d", kernel->name, (int)s, (int)i, (int)j);
+      Check(fabs(Get(kernel, A, i + j * s) - 4 * Get(kernel, B, i + j * s) - (i == j ? 8 : 0)) <= 2 * u * 64, "%s %d: a message at %d %d", kernel->name, (int)s, (int)i, (int)j);
     }
   }
 
@@ -291,9 +291,9 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
           magnitude += 0.25 * fabs(Get(kernel, Z, left ? i + k * ldz : k + i * ldz)) * (fabs(w[k]) + 4 * sqrt((double)s));
         }
         squares += Get(kernel, t, i) * Get(kernel, t, i);
-        Check(fabs(Get(kernel, t, i) - sum) <= (double)(s + l + 8) * u * magnitude, "%s %d x %d: a product with a vector", kernel->real->name, (int)s, (int)l);
+        Check(fabs(Get(kernel, t, i) - sum) <= (double)(s + l + 8) * u * magnitude, "%s %d x %d: a product with a vector", kernel->name, (int)s, (int)l);
       }
-      Check(fabs(kernel->dot(s, t, t) - squares) <= 1e-14 * (double)(s + 8) * squares, "%s %d: an inner product", kernel->real->name, (int)s);
+      Check(fabs(kernel->dot(s, t, t) - squares) <= 1e-14 * (double)(s + 8) * squares, "%s %d: an inner product", kernel->name, (int)s);
     }
     free(Z);
     free(v);
@@ -311,29 +311,29 @@ static void CheckMatrices(const MuonKernelInverse *kernel, size_t s, uint64_t *s
   free(rows);
 }
 
-static void Fill(const MuonKernelInverse *kernel, size_t s, double p, double q, const double *w, int whole, char *A)
+static void Fill(const MuonKernelReal *kernel, size_t s, double p, double q, const double *w, int whole, char *A)
 {
   for (size_t j = 0; j < s; j++) {
     for (size_t i = 0; i < s; i++) Set(kernel, A, i + j * s, i < j && !whole ? NAN : q * w[i] * w[j] + (i == j ? p : 0));
   }
 }
 
-static void Compare(const MuonKernelInverse *kernel, size_t s, double p, double q, const double *w, const char *A, const char *what)
+static void Compare(const MuonKernelReal *kernel, size_t s, double p, double q, const double *w, const char *A, const char *what)
 {
   /* Entries of matrices of norm up to 40 */
-  const double tolerance = 40 * 4 * sqrt((double)s) * kernel->real->unit;
+  const double tolerance = 40 * 4 * sqrt((double)s) * kernel->unit;
 
   for (size_t j = 0; j < s; j++) {
     for (size_t i = j; i < s; i++) {
-      Check(fabs(Get(kernel, A, i + j * s) - q * w[i] * w[j] - (i == j ? p : 0)) <= tolerance, "%s %d: %s has %g at %d %d, expected %g", kernel->real->name, (int)s, what, Get(kernel, A, i + j * s), (int)i, (int)j, q * w[i] * w[j] + (i == j ? p : 0));
+      Check(fabs(Get(kernel, A, i + j * s) - q * w[i] * w[j] - (i == j ? p : 0)) <= tolerance, "%s %d: %s has %g at %d %d, expected %g", kernel->name, (int)s, what, Get(kernel, A, i + j * s), (int)i, (int)j, q * w[i] * w[j] + (i == j ? p : 0));
     }
   }
 }
 
 /* Large ones, of which all blocks occur, by matrices p I + q w w^T, whose inverses and products are known */
-static void CheckLarge(const MuonKernelInverse *kernel, size_t s, uint64_t *state)
+static void CheckLarge(const MuonKernelReal *kernel, size_t s, uint64_t *state)
 {
-  const size_t size = kernel->real->size;
+  const size_t size = kernel->size;
   char        *A = (char *)Allocate(s * s * size), *B = (char *)Allocate(s * s * size), *strip = (char *)Allocate(s * MuonKernelInverseStrip(s) * size);
   double      *w = (double *)Allocate(s * sizeof(double)), norm = 0;
 
@@ -342,15 +342,15 @@ static void CheckLarge(const MuonKernelInverse *kernel, size_t s, uint64_t *stat
   for (size_t i = 0; i < s; i++) w[i] /= sqrt(norm);
   /* (0.5 I + w w^T)^{-1} = 2 I - 4/3 w w^T */
   Fill(kernel, s, 0.5, 1, w, 0, A);
-  Check(kernel->invert(s, A, s) == 0, "%s %d: no inverse", kernel->real->name, (int)s);
+  Check(kernel->inverse(s, A, s) == 0, "%s %d: no inverse", kernel->name, (int)s);
   Compare(kernel, s, 2, -4.0 / 3, w, A, "the inverse");
   /* (I + 2 (2 I - 4/3 w w^T)) (I + 3 (I + w w^T)) = (5 I - 8/3 w w^T) (4 I + 3 w w^T) = 20 I - 11/3 w w^T */
   Fill(kernel, s, 1, 1, w, 1, B);
-  kernel->product(s, 2, A, 3, B, strip);
+  kernel->shifted(s, 2, A, 3, B, strip);
   Compare(kernel, s, 20, -11.0 / 3, w, B, "the product");
   Fill(kernel, s, 0.5, 1, w, 0, A);
   Fill(kernel, s, 1, 1, w, 1, B);
-  Check(kernel->root(s, A) == 0, "%s %d: no factor", kernel->real->name, (int)s);
+  Check(kernel->root(s, A) == 0, "%s %d: no factor", kernel->name, (int)s);
   kernel->congruence(s, 2, A, 3, B, strip);
   Compare(kernel, s, 20, -11.0 / 3, w, B, "what follows from the factor");
   free(A);
@@ -370,12 +370,12 @@ int main(void)
   }
   CheckTable();
   for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-    CheckMatrices(&MuonKernelInverseSingle, sizes[k], &state);
-    CheckMatrices(&MuonKernelInverseDouble, sizes[k], &state);
+    CheckMatrices(&MuonKernelRealSingle, sizes[k], &state);
+    CheckMatrices(&MuonKernelRealDouble, sizes[k], &state);
   }
-  CheckLarge(&MuonKernelInverseSingle, 420, &state);
-  CheckLarge(&MuonKernelInverseDouble, 421, &state);
-  CheckLarge(&MuonKernelInverseSingle, 1030, &state);
+  CheckLarge(&MuonKernelRealSingle, 420, &state);
+  CheckLarge(&MuonKernelRealDouble, 421, &state);
+  CheckLarge(&MuonKernelRealSingle, 1030, &state);
   printf("ok\n");
   return 0;
 }

@@ -1,5 +1,6 @@
 static char help[] = "A layer that is cut into blocks takes the steps of one layer for each block, to the last bit; damaged messages of blocks end a step as corrupt and leave no trace.\n\n";
 
+#include "parameters.h"
 #include <petscmuon.h>
 #include <petscmuon/private/muonwire.h>
 #include "number_common.h"
@@ -184,19 +185,19 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
   }
   PetscCall(MuonSetObjectiveAndGradient(p->muon, Objective, p));
   PetscCall(MuonSetMaxSteps(p->muon, 12));
-  PetscCall(MuonSetCountEntropy(p->muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(p->muon, "muon_count_entropy", "true"));
   PetscCall(MuonSetOptionsPrefix(p->muon, prefix));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));
   if (separate) {
     MuonType   type;
     PetscBool  ef21;
-    PetscInt64 seed;
+    PetscReal  seed;
 
     /* Hashes and random numbers of the blocks, whose names no layer can have */
     PetscCall(MuonGetType(p->muon, &type));
     PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
-    PetscCall(MuonGetSeed(p->muon, &seed));
+    PetscCall(GetReal((PetscObject)p->muon, "muon_seed", &seed));
     for (PetscInt i = 0; i < p->nparts && ef21; i++) {
       const Part    *part = &p->part[i];
       MuonCompressor up, down;
@@ -206,8 +207,8 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
       if (part->k < 0) continue;
       PetscCall(PetscSNPrintf(name, sizeof(name), "%s[%" PetscInt_FMT "]", Shapes[part->l].name, part->k));
       PetscCall(MuonEF21GetLayerCompressors(p->muon, part->layer, &up, &down));
-      PetscCall(MuonCompressorSetStream(up, seed, name, p->rank, 0));
-      PetscCall(MuonCompressorSetStream(down, seed, name, 0, 1));
+      PetscCall(MuonCompressorSetStream(up, (PetscInt64)seed, name, p->rank, 0));
+      PetscCall(MuonCompressorSetStream(down, (PetscInt64)seed, name, 0, 1));
       PetscCall(MuonLayerGetLMO(part->layer, &lmo));
       PetscCall(MuonLMOSetLayerName(lmo, name));
     }

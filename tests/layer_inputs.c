@@ -144,8 +144,8 @@ static PetscErrorCode CheckFrozen(const Way *way)
   PetscFunctionBegin;
   PetscCall(CreateWay(way, TEST_LAYERS, TestShapes, &p));
   PetscCall(CreateWay(way, 3, TestShapes, &q));
-  PetscCall(MuonSetCountEntropy(p.muon, PETSC_TRUE));
-  PetscCall(MuonSetCountEntropy(q.muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(p.muon, "muon_count_entropy", "true"));
+  PetscCall(MuonSetParameter(q.muon, "muon_count_entropy", "true"));
   for (PetscInt l = 3; l < TEST_LAYERS; l++) PetscCall(MuonLayerSetRule(p.layer[l], MUONLAYERFROZEN));
   for (PetscInt s = 0; s < STEPS; s++) {
     MuonTraffic a, b;

@@ -25,7 +25,7 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
   PetscCall(TestCreate(PETSC_COMM_WORLD, type, 4, Shapes, -1, &p));
   PetscCall(MuonSetObjectiveAndGradient(p.muon, NULL, NULL));
   PetscCall(MuonSetLearningRate(p.muon, LR));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, LR));
+  PetscCall(MuonSetAdamW(p.muon, LR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonGetExchange(p.muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, exchangetype));
   for (PetscInt l = 0; l < 4; l++) {

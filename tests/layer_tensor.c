@@ -99,7 +99,7 @@ static PetscErrorCode CheckStep(void)
 
     PetscCall(MuonCreate(PETSC_COMM_SELF, &muon));
     PetscCall(MuonSetType(muon, MUONDENSE));
-    PetscCall(MuonSetShapeFactor(muon, MUON_SHAPE_FACTOR_MOONLIGHT));
+    PetscCall(MuonSetParameter(muon, "muon_shape_factor", "moonlight"));
     for (int x = 0; x < (whole ? 1 : EXPERTS); x++) {
       const char    *names[EXPERTS] = {"a", "b", "c"};
       MuonLayerArray array;

@@ -43,7 +43,7 @@ static PetscErrorCode CheckSetter(const Setter *setter)
 /* Three choices in the order that this rank has for them, on rank 0 by way of other values */
 static PetscErrorCode CheckOrder(void)
 {
-  const Setter base = {"order", UP "topk", NULL, WITHOUT_EFFECT, 0};
+  const Setter base = {"order", UP "topk", NULL, WITHOUT_EFFECT, 0, NULL, NULL};
   Run          p, q;
   double       a[RUN_NUMBERS], b[RUN_NUMBERS];
   PetscBool    same;
@@ -84,7 +84,7 @@ static PetscErrorCode CheckOrder(void)
 /* A choice that is taken back is none */
 static PetscErrorCode CheckBack(void)
 {
-  const Setter base = {"back", UP "topk", NULL, WITHOUT_EFFECT, 0};
+  const Setter base = {"back", UP "topk", NULL, WITHOUT_EFFECT, 0, NULL, NULL};
   Run          p, q;
   double       a[RUN_NUMBERS], b[RUN_NUMBERS];
   PetscReal    rate;

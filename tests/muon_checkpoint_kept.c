@@ -64,7 +64,7 @@ static PetscErrorCode Create(MPI_Comm comm, PetscInt start, Run *run, Muon *muon
   PetscCall(MuonSetType(*muon, MUONEF21));
   PetscCall(MuonSetObjectiveAndGradient(*muon, Objective, run));
   PetscCall(MuonSetLearningRate(*muon, (PetscReal)0.125));
-  PetscCall(MuonSetMomentum(*muon, (PetscReal)0.5));
+  PetscCall(MuonSetMomentum(*muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonGetExchange(*muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
   PetscCall(MuonEF21GetCompressor(*muon, &compressor));
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-read", folder, sizeof(folder), &flg));
   if (flg) {
     PetscCall(Create(PETSC_COMM_WORLD, 1, &b, &kept));
-    PetscCall(MuonSetRestartConvert(kept, PETSC_TRUE)); /* it was written in double precision */
+    PetscCall(MuonSetParameter(kept, "muon_restart_convert", "true")); /* it was written in double precision */
     PetscCall(MuonLoadCheckpoint(kept, folder));
     PetscCall(MuonGetStepNumber(kept, &step));
     PetscCheck(step == STEPS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);

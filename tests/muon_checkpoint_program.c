@@ -94,7 +94,7 @@ static PetscErrorCode CheckBytes(void)
   PetscCall(MuonLoadCheckpoint(q.muon, "bytes"));
   PetscCheck(b.ranks == p.size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d ranks", b.ranks);
   /* Weights alone need none of them */
-  PetscCall(MuonSetRestartState(r.muon, MUON_RESTART_WEIGHTS));
+  PetscCall(MuonSetParameter(r.muon, "muon_restart_state", "weights"));
   PetscCall(MuonLoadCheckpoint(r.muon, "bytes"));
   PetscCall(TestDestroy(&r));
   /* Whoever fails, it is everybody's error; what is there stays */
@@ -145,7 +145,7 @@ static PetscErrorCode CheckWeights(void)
         PetscCall(TestSetWeights(&r, l, rows));
         PetscCall(PetscFree(rows));
       }
-      PetscCall(MuonSetRestartState(q.muon, MUON_RESTART_WEIGHTS));
+      PetscCall(MuonSetParameter(q.muon, "muon_restart_state", "weights"));
       if (before > 0) PetscCall(MuonLoadCheckpoint(q.muon, "weights"));
       else PetscCall(MuonSetRestart(q.muon, "weights"));
       PetscCall(MuonSetUp(q.muon));
@@ -159,18 +159,18 @@ static PetscErrorCode CheckWeights(void)
     }
   }
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 2, &q));
-  PetscCall(MuonSetRestartState(q.muon, MUON_RESTART_WEIGHTS));
+  PetscCall(MuonSetParameter(q.muon, "muon_restart_state", "weights"));
   FAILS(MuonLoadCheckpoint(q.muon, "weights"), "it has weights of layer \"embed\", which the optimizer does not keep");
   PetscCall(TestDestroy(&q));
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 3, &q));
-  PetscCall(MuonSetRestartState(q.muon, MUON_RESTART_WEIGHTS));
+  PetscCall(MuonSetParameter(q.muon, "muon_restart_state", "weights"));
   FAILS(MuonLoadCheckpoint(q.muon, "weights"), "it has weights of layer \"h0.attn\", which the optimizer does not keep");
   PetscCall(TestDestroy(&q));
   /* A layer that the checkpoint has not */
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 2, &q));
   PetscCall(MuonSaveCheckpoint(q.muon, "fewer", 1));
   PetscCall(TestDestroy(&q));
-  PetscCall(MuonSetRestartState(p.muon, MUON_RESTART_WEIGHTS));
+  PetscCall(MuonSetParameter(p.muon, "muon_restart_state", "weights"));
   FAILS(MuonLoadCheckpoint(p.muon, "fewer"), "it has 0 of 30 entries of weights of layer \"embed\"");
   PetscCall(TestDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -211,7 +211,7 @@ static PetscErrorCode CheckPrecision(void)
     PetscCall(Steps(&q, from)); /* with state that was made, and with none */
     PetscCall(MuonSaveCheckpoint(p.muon, from == 0 ? "native" : "single", 1));
     FAILS(MuonLoadCheckpoint(q.muon, from == 0 ? "native" : "single"), "-muon_restart_convert takes another precision");
-    PetscCall(MuonSetRestartConvert(q.muon, PETSC_TRUE));
+    PetscCall(MuonSetParameter(q.muon, "muon_restart_convert", "true"));
     PetscCall(MuonLoadCheckpoint(q.muon, from == 0 ? "native" : "single"));
     d = TestTotal(&p);
     PetscCall(PetscMalloc2(d, &a, d, &b));
@@ -324,10 +324,9 @@ static PetscErrorCode CheckFiles(void)
 
     PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
     PetscCall(MuonSetMaxSteps(p.muon, run == 1 ? 5 : 8));
-    PetscCall(MuonSetCheckpoint(p.muon, run == 0 ? NULL : "files"));
-    PetscCall(MuonSetCheckpointInterval(p.muon, 3));
+    PetscCall(MuonSetCheckpoint(p.muon, run == 0 ? NULL : "files", 3));
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s.bin", name[run > 0]));
-    PetscCall(MuonSetCheckpointWeights(p.muon, path));
+    PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_weights", path));
     if (run == 2) PetscCall(MuonSetRestart(p.muon, "files"));
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s.csv", name[run > 0]));
     PetscCall(MuonMonitorSetCSV(p.muon, path));
@@ -352,8 +351,8 @@ static PetscErrorCode CheckFiles(void)
   PetscCall(Read("resumed.bin", resumed, sizeof(resumed)));
   PetscCheck(memcmp(whole, resumed, sizeof(whole)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The weights are others");
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
-  PetscCall(MuonSetCheckpointWeights(p.muon, "no/where.bin"));
-  PetscCall(MuonSetCheckpointInterval(p.muon, 1));
+  PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_weights", "no/where.bin"));
+  PetscCall(MuonSetCheckpoint(p.muon, NULL, 1));
   FAILS(MuonStep(p.muon), "-muon_checkpoint_weights: no/where.bin: cannot write to it: No such file or directory");
   PetscCall(TestDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -368,13 +367,13 @@ static PetscErrorCode CheckSeconds(void)
   PetscFunctionBegin;
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
   PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &q));
-  PetscCall(MuonSetCheckpoint(p.muon, "seconds"));
-  PetscCall(MuonSetCheckpointSeconds(p.muon, (PetscReal)1e-30));
+  PetscCall(MuonSetCheckpoint(p.muon, "seconds", PETSC_CURRENT));
+  PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_seconds", "1e-30"));
   PetscCall(Steps(&p, 3));
-  PetscCall(MuonSetCheckpointSeconds(p.muon, 0));
+  PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_seconds", "0"));
   PetscCall(Steps(&p, 1));
   PetscCall(MuonSetLearningRate(q.muon, (PetscReal)0.1));
-  PetscCall(MuonSetSchedule(q.muon, MUON_SCHEDULE_COSINE));
+  PetscCall(MuonSetSchedule(q.muon, MUON_SCHEDULE_COSINE, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(q.muon, 77));
   PetscCall(MuonLayerSetScale(q.layer[1], 4));
   PetscCall(MuonLayerSetLearningRate(q.layer[0], (PetscReal)0.3));
@@ -512,7 +511,7 @@ int main(int argc, char **argv)
   test:
     nsize: {{1 3}}
     # of the lines that say that an older checkpoint is taken only the first: how many there are depends on the lengths of files
-    filter: grep -v -e "^Checkpoint: ranks was" -e state_precision -e exchange_type | sed -E -e "s,the run is [0-9a-f]+. expected [0-9a-f]+,another run," | awk "/the one before it is taken/ {if (++n > 3) next} {print}"
+    filter: grep -v -e "^Checkpoint: ranks was" -e "^Checkpoint: layer" -e state_precision -e exchange_type | sed -E -e "s,the run is [0-9a-f]+. expected [0-9a-f]+,another run," | awk "/the one before it is taken/ {if (++n > 3) next} {print}"
     output_file: output/muon_checkpoint_program_1.out
 
 TEST*/

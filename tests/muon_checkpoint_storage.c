@@ -94,7 +94,7 @@ static PetscErrorCode RunCreate(MPI_Comm comm, const Case *c, PetscMPIInt ranks,
   PetscCall(MuonSetType(run->muon, c->type));
   PetscCall(MuonSetObjectiveAndGradient(run->muon, Objective, run));
   PetscCall(MuonSetLearningRate(run->muon, (PetscReal)0.125));
-  PetscCall(MuonSetMomentum(run->muon, (PetscReal)0.75));
+  PetscCall(MuonSetMomentum(run->muon, (PetscReal)0.75, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonGetExchange(run->muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, ranks > 0 ? c->exchange : MUONEXCHANGEROWS));
   if (c->up != NULL) {

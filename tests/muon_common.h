@@ -237,8 +237,8 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscCall(MuonExchangeSetType(exchange, way->exchange));
   PetscCall(MuonExchangeSetMode(exchange, way->mode));
   if (way->compression == NULL) {
-    PetscCall(MuonSetMomentumAt(p->muon, way->atworker == PETSC_TRUE ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER));
-    if (way->atworker == PETSC_FALSE) PetscCall(MuonSetNesterov(p->muon, MUON_NESTEROV_EMA));
+    PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", MuonMomentumAts[way->atworker == PETSC_TRUE ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER]));
+    if (way->atworker == PETSC_FALSE) PetscCall(MuonSetMomentum(p->muon, PETSC_CURRENT, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_EMA));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonEF21SetInit(p->muon, way->compression->init));
@@ -246,10 +246,10 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonCompressorSetValues(c, way->compression->upvalues));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->upvalues]));
   PetscCall(TestSetDown(p->muon, way->compression->down, &c));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonCompressorSetValues(c, way->compression->downvalues));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->downvalues]));
   for (PetscInt l = 0; l < NLAYERS && TestIsStep(way->compression->down) == PETSC_TRUE; l++) {
     MuonLMO lmo;
 

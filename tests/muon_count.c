@@ -327,7 +327,7 @@ int main(int argc, char **argv)
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE) continue;
     PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &way, &p));
-    if (Clips(&way)) PetscCall(MuonSetClip(p.muon, 1));
+    if (Clips(&way)) PetscCall(MuonSetParameter(p.muon, "muon_clip", "1"));
     PetscCall(MuonSetUp(p.muon));
     mpicount_ignored = PetscObjectComm((PetscObject)p.W[0]); /* one rank's */
     /*

@@ -1,6 +1,7 @@
 static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an error on all ranks together.\n\n";
 
 #include "muon_common.h"
+#include "parameters.h"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
 {
@@ -122,19 +123,19 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
 
     if (Is(wrong, "rank_values")) PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
     else PetscCall(MuonEF21GetCompressor(p->muon, &c));
-    if (Is(wrong, "rank_values")) PetscCall(MuonCompressorSetValues(c, last ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE));
-    if (Is(wrong, "rank_paper_index_bits")) PetscCall(MuonCompressorSetPaperIndexBits(c, last ? 26 : 25));
-    if (Is(wrong, "rank_block_length")) PetscCall(MuonCompressorQSGDSetBlockLength(c, last ? 16 : 64));
-    if (Is(wrong, "rank_block_norm")) PetscCall(MuonCompressorQSGDSetBlockNorm(c, last ? MUON_COMPRESSOR_BLOCK_NORM_L2 : MUON_COMPRESSOR_BLOCK_NORM_MAX));
-    if (Is(wrong, "rank_line_norm")) PetscCall(MuonCompressorSetLineNorm(c, last ? (PetscReal)2.0000001 : (PetscReal)2));
-    if (Is(wrong, "rank_schatten")) PetscCall(MuonCompressorTopSVDSetSchatten(c, last ? 1 : 2));
-    if (Is(wrong, "rank_sweeps")) PetscCall(MuonCompressorPowerSGDSetSweeps(c, last ? 2 : 1));
-    if (Is(wrong, "rank_oversampling")) PetscCall(MuonCompressorPowerSGDSetOversampling(c, last ? 2 : 1));
+    if (Is(wrong, "rank_values")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[last ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE]));
+    if (Is(wrong, "rank_paper_index_bits")) PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", last ? 26 : 25));
+    if (Is(wrong, "rank_block_length")) PetscCall(SetNumber((PetscObject)c, "compressor_qsgd_block_length", last ? 16 : 64));
+    if (Is(wrong, "rank_block_norm")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms[last ? MUON_COMPRESSOR_BLOCK_NORM_L2 : MUON_COMPRESSOR_BLOCK_NORM_MAX]));
+    if (Is(wrong, "rank_line_norm")) PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", last ? (PetscReal)2.0000001 : (PetscReal)2));
+    if (Is(wrong, "rank_schatten")) PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", last ? 1 : 2));
+    if (Is(wrong, "rank_sweeps")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", last ? 2 : 1));
+    if (Is(wrong, "rank_oversampling")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", last ? 2 : 1));
   }
   if (Is(wrong, "rank_measure")) PetscCall(MuonEF21SetMonitorCompression(p->muon, last));
   if (Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) {
     PetscCall(MuonEF21SetMonitorCompression(p->muon, PETSC_TRUE));
-    PetscCall(MuonMonitorSetInterval(p->muon, last || Is(wrong, "rank_last_step") ? 5 : 1));
+    PetscCall(MuonSetParameter(p->muon, "muon_monitor_interval", last || Is(wrong, "rank_last_step") ? "5" : "1"));
   }
   if (Is(wrong, "rank_learning_rate") && last) PetscCall(MuonSetLearningRate(p->muon, 1));
   if (Is(wrong, "rank_type")) PetscCall(MuonSetType(p->muon, last ? MUONDENSE : MUONEF21));
@@ -143,7 +144,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGELAYERWISE));
   }
   if (Is(wrong, "rank_init")) PetscCall(MuonEF21SetInit(p->muon, last ? MUON_EF21_INIT_GRADIENT : MUON_EF21_INIT_ZERO));
-  if (Is(wrong, "rank_raises")) PetscCall(MuonSetErrorIfNotConverged(p->muon, last));
+  if (Is(wrong, "rank_raises")) PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", last ? "true" : "false"));
   if (Is(wrong, "sparse")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
@@ -218,12 +219,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
     if (Is(wrong, "rank_assembly") && last) PetscCall(MuonSetLayerAssemblyKind(p->muon, layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
     if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    if (Is(wrong, "rank_chunk") && last) {
-      MuonAssembly assembly;
-
-      PetscCall(MuonGetAssembly(p->muon, &assembly));
-      PetscCall(MuonAssemblySetChunk(assembly, 2));
-    }
+    if (Is(wrong, "rank_chunk") && last) PetscCall(MuonSetParameter(p->muon, "muon_assembly_chunk", "2"));
   }
   if (Is(wrong, "rows_parallel")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
@@ -264,7 +260,7 @@ static PetscErrorCode After(Problem *p, const char wrong[])
   PetscFunctionBegin;
   if (Is(wrong, "late_layer")) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
   if (Is(wrong, "late_init")) PetscCall(MuonEF21SetInit(p->muon, MUON_EF21_INIT_GRADIENT));
-  if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetMomentumAt(p->muon, MUON_MOMENTUM_AT_SERVER));
+  if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", "server"));
   if (Is(wrong, "late_exchange")) {
     MuonExchange exchange;
 
@@ -273,7 +269,7 @@ static PetscErrorCode After(Problem *p, const char wrong[])
     PetscCall(MuonStep(p->muon));
   }
   if (Is(wrong, "late_cautious")) {
-    PetscCall(MuonSetWeightDecayStyle(p->muon, MUON_WEIGHT_DECAY_CAUTIOUS));
+    PetscCall(MuonSetWeightDecay(p->muon, PETSC_CURRENT, MUON_WEIGHT_DECAY_CAUTIOUS));
     PetscCall(MuonStep(p->muon));
   }
   if (Is(wrong, "late_norm")) {

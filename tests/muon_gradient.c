@@ -152,8 +152,8 @@ static PetscErrorCode CheckOwn(const Way *way)
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &q));
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, Shapes[4].m, &own));
   PetscCall(MuonLayerSetGradientVec(p.layer[4], own));
-  PetscCall(MuonSetNaNPolicy(p.muon, MUON_NAN_ZERO));
-  PetscCall(MuonSetNaNPolicy(q.muon, MUON_NAN_ZERO));
+  PetscCall(MuonSetParameter(p.muon, "muon_nan", "zero"));
+  PetscCall(MuonSetParameter(q.muon, "muon_nan", "zero"));
   for (PetscInt s = 0; s < 3; s++) {
     PetscReal    loss;
     PetscScalar *g;

@@ -1,6 +1,7 @@
 static char help[] = "A layer with a type of its own has the choices of that type which were made for all layers, and above them its own.\n";
 
 #include "muon_common.h"
+#include "parameters.h"
 
 int main(int argc, char **argv)
 {
@@ -22,7 +23,7 @@ int main(int argc, char **argv)
     PetscCall(MuonCompressorSetRatio(up, 0.5));
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[1], &up, NULL));
-    PetscCall(MuonCompressorGetRatio(up, &exponent));
+    PetscCall(GetReal((PetscObject)up, "compressor_ratio", &exponent));
     PetscCheck(exponent == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The ratio is %g", (double)exponent);
     if (p.rank == 0) PetscCall(MuonCompressorView(up, PETSC_VIEWER_STDOUT_SELF));
     PetscCall(ProblemDestroy(&p));
@@ -32,7 +33,7 @@ int main(int argc, char **argv)
   PetscCall(MuonStep(p.muon));
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MuonEF21GetLayerCompressors(p.muon, p.layer[l], &up, NULL));
-    PetscCall(MuonCompressorGetLineNorm(up, &exponent));
+    PetscCall(GetReal((PetscObject)up, "compressor_line_norm", &exponent));
     PetscCheck(exponent == (l == 0 ? 1 : 4), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s compares its columns by the norm %g", Shapes[l].name, (double)exponent);
     PetscCall(MuonLayerGetLMO(p.layer[l], &lmo));
     PetscCall(MuonLMOSchattenGetExponent(lmo, &exponent));

@@ -1,5 +1,6 @@
 static char help[] = "The life of an optimizer: types that change, references, resets, vectors, gaps between columns, gradients of the caller's, memory; PETSc started and ended more than once.\n\n";
 
+#include "parameters.h"
 #include "muon_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
 
@@ -167,7 +168,7 @@ static PetscErrorCode CheckTypes(void)
       PetscCall(MuonStep(q.muon));
       PetscCall(Same(&p, &q, types[t]));
     }
-    PetscCall(MuonGetMomentumAt(p.muon, &at));
+    PetscCall(GetEnum((PetscObject)p.muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
     PetscCheck(at == (strcmp(types[t], MUONEF21) == 0 ? MUON_MOMENTUM_AT_WORKER : MUON_MOMENTUM_AT_SERVER), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has its momentum at the %s", types[t], MuonMomentumAts[at]);
     PetscCall(ProblemDestroy(&q));
   }
@@ -283,7 +284,7 @@ static PetscErrorCode CheckCaller(void)
   /* The servers' X follows the caller's W, so that a step on the new weights moves from there */
   PetscCall(MuonSetObjectiveAndGradient(p.muon, ProblemObjective, &p));
   PetscCall(MuonSetLearningRate(p.muon, 0));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, 0));
+  PetscCall(MuonSetAdamW(p.muon, 0, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar *w;
 

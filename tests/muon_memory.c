@@ -80,7 +80,7 @@ static PetscErrorCode Run(PetscInt which)
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORPOWERSGD));
   }
   if (which == 3) PetscCall(MuonSetType(p.muon, MUONSIGN));
-  if (which == 3) PetscCall(MuonSetMomentumAt(p.muon, MUON_MOMENTUM_AT_WORKER));
+  if (which == 3) PetscCall(MuonSetParameter(p.muon, "muon_momentum_at", "worker"));
   for (PetscInt l = 0; l < NLAYERS && which == 3; l++) {
     MuonLMO lmo;
 

@@ -18,7 +18,7 @@ static PetscErrorCode Create(const Random *random, MuonExchangeType type, Proble
   PetscCall(MuonGetExchange(p->muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, type));
   PetscCall(MuonSetMaxSteps(p->muon, 8));
-  PetscCall(MuonSetSchedule(p->muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(p->muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   if (random == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, random->up));

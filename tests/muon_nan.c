@@ -1,5 +1,6 @@
 static char help[] = "NaN and Inf in a gradient or in the loss of one rank, under each policy: all ranks learn of it, and nothing is changed that should not be.\n\n";
 
+#include "parameters.h"
 #include "muon_common.h"
 
 /* PETSC_INFINITY is a large number */
@@ -28,7 +29,7 @@ static PetscErrorCode Check(const Way *way, MuonNaNPolicy policy, Trouble troubl
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &q));
-  PetscCall(MuonSetNaNPolicy(p.muon, policy));
+  PetscCall(MuonSetParameter(p.muon, "muon_nan", MuonNaNPolicies[policy]));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   if (p.rank == p.size - 1) {
@@ -102,11 +103,11 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(StateTake(&p, &before));
-  PetscCall(MuonGetAdamWLearningRate(p.muon, &adamw));
+  PetscCall(GetReal((PetscObject)p.muon, "muon_adamw_learning_rate", &adamw));
   PetscCall(MuonSetLearningRate(p.muon, large));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, large));
+  PetscCall(MuonSetAdamW(p.muon, large, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(PetscStrcmp(Shapes[layer].rule, MUONLAYERLMO, &ball));
-  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large));
+  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large, MUON_WEIGHT_DECAY_CURRENT));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], large));
   else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], large));
   PetscCall(MuonStep(p.muon));
@@ -117,8 +118,8 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(StateFree(&before));
   PetscCall(StateFree(&after));
   PetscCall(MuonSetLearningRate(p.muon, rate));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, adamw));
-  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0));
+  PetscCall(MuonSetAdamW(p.muon, adamw, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0, MUON_WEIGHT_DECAY_CURRENT));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], 1));
   else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], 0));
   PetscCall(MuonStep(p.muon));
@@ -144,7 +145,7 @@ static PetscErrorCode CheckSolve(const Way *way)
     Problem             p;
 
     PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-    PetscCall(MuonSetNaNPolicy(p.muon, (MuonNaNPolicy)policy));
+    PetscCall(MuonSetParameter(p.muon, "muon_nan", MuonNaNPolicies[policy]));
     PetscCall(MuonSetMaxSteps(p.muon, 4));
     p.badstep  = p.rank == 0 ? 2 : -1;
     p.badlayer = 0;

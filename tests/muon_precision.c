@@ -1,9 +1,11 @@
 static char help[] = "Layers of arrays in single and in double precision in one optimizer, whatever PetscScalar is, with state of their own precision or in single: whole runs, which tests/oracle/precision.py does again.\n\n";
 
+#include "parameters.h"
 #include <petscmuon.h>
 #include <stdio.h>
 #include <string.h>
 #include "number_common.h"
+#include "parameters.h"
 
 #define LAYERS 6
 #define MOST   64
@@ -212,7 +214,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSolve(muon));
   PetscCall(MuonGetType(muon, &type));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
-  PetscCall(MuonGetStatePrecision(muon, &state));
+  PetscCall(GetEnum((PetscObject)muon, "muon_state_precision", MuonStatePrecisions, (int *)&state));
   PetscCall(WriteState(&run, muon, state));
   if (run.rank == 0) {
     FILE *file;
@@ -221,8 +223,8 @@ int main(int argc, char **argv)
     file = fopen(path, "w");
     PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
     PetscCall(MuonGetLearningRate(muon, &rate));
-    PetscCall(MuonGetMomentum(muon, &momentum));
-    PetscCall(MuonGetWeightDecay(muon, &decay));
+    PetscCall(GetReal((PetscObject)muon, "muon_momentum", &momentum));
+    PetscCall(GetReal((PetscObject)muon, "muon_weight_decay", &decay));
     fprintf(file, "type=%s workers=%d steps=%d rate=%.17g momentum=%.17g decay=%.17g state=%s epsilon=%.17g\n", type, size, (int)steps, (double)rate, (double)momentum, (double)decay, MuonStatePrecisions[state], (double)PETSC_MACHINE_EPSILON);
     for (PetscInt l = 0; l < LAYERS; l++) {
       MuonLMO     lmo;
@@ -239,8 +241,8 @@ int main(int argc, char **argv)
 
         PetscCall(MuonEF21GetLayerCompressors(muon, run.layer[l], &c[0], &c[1]));
         PetscCall(MuonCompressorGetType(c[down], &compressor));
-        PetscCall(MuonCompressorGetValues(c[down], &values));
-        PetscCall(MuonCompressorGetRatio(c[down], &ratio));
+        PetscCall(GetEnum((PetscObject)c[down], "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+        PetscCall(GetReal((PetscObject)c[down], "compressor_ratio", &ratio));
         fprintf(file, " %s=%s %s_values=%s %s_ratio=%.17g", down ? "down" : "up", compressor, down ? "down" : "up", MuonCompressorValuesTypes[values], down ? "down" : "up", (double)ratio);
       }
       fprintf(file, "\n");

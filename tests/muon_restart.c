@@ -52,10 +52,9 @@ static PetscErrorCode CheckRestart(void)
   for (PetscInt job = 0; job < 3; job++) {
     PetscCall(Create(&q));
     PetscCall(MuonSetMaxSteps(q.muon, job == 0 ? 5 : LAST));
-    PetscCall(MuonSetCheckpoint(q.muon, "jobs"));
-    PetscCall(MuonSetCheckpointInterval(q.muon, 2));
+    PetscCall(MuonSetCheckpoint(q.muon, "jobs", 2));
     PetscCall(MuonSetRestart(q.muon, "jobs"));
-    PetscCall(MuonSetRestartIfPresent(q.muon, PETSC_TRUE));
+    PetscCall(MuonSetParameter(q.muon, "muon_restart_if_present", "true"));
     PetscCall(MuonSetUp(q.muon));
     PetscCall(MuonGetStepNumber(q.muon, &step));
     PetscCheck(step == (job == 0 ? 0 : job == 1 ? 5 : LAST), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Job %" PetscInt_FMT " begins with step %" PetscInt_FMT, job, step);
@@ -97,7 +96,7 @@ static PetscErrorCode CheckRequest(void)
 
   PetscFunctionBegin;
   PetscCall(Create(&p));
-  PetscCall(MuonSetCheckpoint(p.muon, "asked"));
+  PetscCall(MuonSetCheckpoint(p.muon, "asked", PETSC_CURRENT));
   PetscCall(MuonStep(p.muon));
   if (p.rank == p.size - 1) MuonCheckpointRequest(p.muon);
   PetscCall(MuonStep(p.muon));
@@ -144,12 +143,11 @@ static PetscErrorCode CheckRefused(void)
     PetscCheck(code != PETSC_SUCCESS && at != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\"", Said);
     Said[0] = '\0';
   }
-  PetscCall(MuonSetRestart(p.muon, NULL));
+  PetscCall(MuonSetRestart(p.muon, ""));
   PetscCall(MuonStep(p.muon));
   /* Folders that differ are found before anybody writes */
   for (int none = 1; none >= 0 && p.size > 1; none--) {
-    PetscCall(MuonSetCheckpoint(p.muon, p.rank == 0 ? "one" : none ? NULL : "two"));
-    PetscCall(MuonSetCheckpointInterval(p.muon, 1));
+    PetscCall(MuonSetCheckpoint(p.muon, p.rank == 0 ? "one" : none ? "" : "two", 1));
     PetscCall(PetscPushErrorHandler(Remember, NULL));
     code = MuonStep(p.muon);
     PetscCall(PetscPopErrorHandler());

@@ -8,7 +8,7 @@ static const char *const Names[LAYERS] = {"wte.Embed", "h0.attn", "h0.norm1", "h
 
 int main(int argc, char **argv)
 {
-  const char  *match;
+  char         match[256];
   char         early[128], late[128];
   char         keys[256];
   Muon         muon;
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
   if (set) {
     PetscCall(MuonSetRuleMatch(muon, late));
     /* What the getter gives may be set */
-    PetscCall(MuonGetRuleMatch(muon, &match));
+    PetscCall(MuonGetParameter(muon, "muon_rule_match", match, sizeof(match)));
     PetscCall(MuonSetRuleMatch(muon, match));
   }
   PetscCall(MuonSetUp(muon));

@@ -47,14 +47,14 @@ static PetscErrorCode Create(MuonType type, PetscBool function, User *user)
   PetscCall(TestCreate(PETSC_COMM_WORLD, type, TEST_LAYERS, TestShapes, -1, p));
   p->noise = 2;
   PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
-  PetscCall(MuonSetAdamWLearningRate(p->muon, (PetscReal)0.25));
-  PetscCall(MuonSetAdamWWeightDecay(p->muon, (PetscReal)0.375));
+  PetscCall(MuonSetAdamW(p->muon, (PetscReal)0.25, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetAdamW(p->muon, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.375));
   PetscCall(MuonLayerSetMomentum(p->layer[1], (PetscReal)0.25));
   PetscCall(MuonLayerSetWeightDecay(p->layer[1], (PetscReal)0.75));
-  PetscCall(MuonSetMomentum(p->muon, (PetscReal)0.5));
-  PetscCall(MuonSetWeightDecay(p->muon, (PetscReal)0.125));
+  PetscCall(MuonSetMomentum(p->muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+  PetscCall(MuonSetWeightDecay(p->muon, (PetscReal)0.125, MUON_WEIGHT_DECAY_CURRENT));
   PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.5));
-  PetscCall(MuonSetScheduleWarmup(p->muon, 8));
+  PetscCall(MuonSetSchedule(p->muon, MUON_SCHEDULE_CURRENT, 8, PETSC_CURRENT, PETSC_CURRENT));
   if (function) PetscCall(MuonSetScheduleFunction(p->muon, Schedule, user));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,16 +75,12 @@ static PetscErrorCode Compare(User *a, User *b, const char what[])
 static PetscErrorCode CheckSteps(MuonType type)
 {
   User            user, hand;
-  MuonScheduleFn *function;
-  void           *ctx;
   PetscReal       rate, momentum, decay;
 
   PetscFunctionBegin;
   PetscCall(Create(type, PETSC_TRUE, &user));
   PetscCall(Create(type, PETSC_FALSE, &hand));
-  PetscCall(MuonSetScheduleWarmup(hand.problem.muon, 0));
-  PetscCall(MuonGetScheduleFunction(user.problem.muon, &function, &ctx));
-  PetscCheck(function == Schedule && ctx == &user, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Another function");
+  PetscCall(MuonSetSchedule(hand.problem.muon, MUON_SCHEDULE_CURRENT, 0, PETSC_CURRENT, PETSC_CURRENT));
   for (PetscInt s = 0; s < STEPS; s++) {
     PetscCall(MuonStep(user.problem.muon));
     PetscCheck(user.calls == s + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls in step %" PetscInt_FMT, user.calls, s);
@@ -94,15 +90,15 @@ static PetscErrorCode CheckSteps(MuonType type)
     PetscCall(MuonLayerGetWeightDecay(user.problem.layer[0], &decay));
     PetscCheck(momentum == (s < 3 ? (PetscReal)s / 4 : (PetscReal)0.75) && decay == (PetscReal)s / 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "momentum %g and decay %g in step %" PetscInt_FMT, (double)momentum, (double)decay, s);
     PetscCall(MuonSetLearningRate(hand.problem.muon, (PetscReal)0.5 * (1 / (PetscReal)(s + 1))));
-    PetscCall(MuonSetAdamWLearningRate(hand.problem.muon, (PetscReal)0.25 * (1 / (PetscReal)(s + 1))));
-    PetscCall(MuonSetMomentum(hand.problem.muon, momentum));
-    PetscCall(MuonSetWeightDecay(hand.problem.muon, decay));
+    PetscCall(MuonSetAdamW(hand.problem.muon, (PetscReal)0.25 * (1 / (PetscReal)(s + 1)), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+    PetscCall(MuonSetMomentum(hand.problem.muon, momentum, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+    PetscCall(MuonSetWeightDecay(hand.problem.muon, decay, MUON_WEIGHT_DECAY_CURRENT));
     if (s > 0) PetscCall(MuonStep(hand.problem.muon));
     else {
       /* No momentum in the first step, which is kept all the same */
-      PetscCall(MuonSetMomentum(hand.problem.muon, (PetscReal)0.5));
+      PetscCall(MuonSetMomentum(hand.problem.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
       PetscCall(MuonSetUp(hand.problem.muon));
-      PetscCall(MuonSetMomentum(hand.problem.muon, 0));
+      PetscCall(MuonSetMomentum(hand.problem.muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
       PetscCall(MuonStep(hand.problem.muon));
     }
     PetscCall(Compare(&user, &hand, "The steps of a schedule are others than those of the same numbers"));
@@ -159,12 +155,12 @@ static PetscErrorCode CheckUnkept(void)
 
   PetscFunctionBegin;
   PetscCall(Create(MUONDENSE, PETSC_FALSE, &user));
-  PetscCall(MuonSetMomentum(user.problem.muon, 0));
+  PetscCall(MuonSetMomentum(user.problem.muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetUp(user.problem.muon));
   PetscCall(MuonSetScheduleFunction(user.problem.muon, Half, NULL));
   PetscCall(MuonStep(user.problem.muon));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  set  = MuonSetMomentum(user.problem.muon, (PetscReal)0.5);
+  set  = MuonSetMomentum(user.problem.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT);
   step = MuonStep(user.problem.muon);
   PetscCall(PetscPopErrorHandler());
   PetscCheck(set == PETSC_ERR_ORDER && step == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "errors %d and %d", (int)set, (int)step);
@@ -183,8 +179,8 @@ static PetscErrorCode CheckUpdates(PetscBool step)
 
   PetscFunctionBegin;
   PetscCall(Create(step ? MUONEF21 : MUONDENSE, PETSC_FALSE, &user));
-  PetscCall(MuonSetShapeFactor(user.problem.muon, MUON_SHAPE_FACTOR_MOONLIGHT));
-  PetscCall(MuonSetScheduleWarmup(user.problem.muon, 0));
+  PetscCall(MuonSetParameter(user.problem.muon, "muon_shape_factor", "moonlight"));
+  PetscCall(MuonSetSchedule(user.problem.muon, MUON_SCHEDULE_CURRENT, 0, PETSC_CURRENT, PETSC_CURRENT));
   for (PetscInt l = 0; l < TEST_LAYERS; l++) PetscCall(MuonLayerSetWeightDecay(user.problem.layer[l], 0));
   if (step) {
     MuonLMO lmo;
@@ -197,7 +193,7 @@ static PetscErrorCode CheckUpdates(PetscBool step)
   PetscCall(MuonStep(user.problem.muon));
   PetscCall(MuonLayerGetUpdateRMS(user.problem.layer[0], &rms));
   PetscCheck(rms == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g where nothing was measured", (double)rms);
-  PetscCall(MuonSetMeasureUpdateRMS(user.problem.muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(user.problem.muon, "muon_measure_update_rms", "true"));
   PetscCall(TestGetAllWeights(&user.problem, before));
   PetscCall(MuonStep(user.problem.muon));
   PetscCall(TestGetAllWeights(&user.problem, after));

@@ -1,6 +1,8 @@
 static char help[] = "Every setter in the middle of a run: the next steps are those of a run that had the value from its beginning, or the call, or the step, is an error of order that leaves all as it was; illegal values are refused.\n\n";
 
+#include <petscmuon/private/muonparameter.h>
 #include "setters_common.h"
+#include <math.h>
 
 static PetscErrorCode Differ(const char name[], const double a[RUN_NUMBERS], const double b[RUN_NUMBERS])
 {
@@ -55,224 +57,48 @@ static PetscErrorCode CheckSetter(const Setter *setter)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values that no setter takes, before and after the set-up */
+/* What no call takes, before and after the set-up */
 typedef struct {
   const char *name, *options;
   PetscErrorCode (*set)(Run *);
 } Illegal;
 
 #define ILLEGAL(name, call) SETTER(Illegal_##name, call)
-ILLEGAL(RateNaN, MuonSetLearningRate(RunMuon(run), SettersNaN()))
-ILLEGAL(RateInf, MuonSetLearningRate(RunMuon(run), SettersInf()))
-ILLEGAL(RateNegative, MuonSetLearningRate(RunMuon(run), -1))
-ILLEGAL(Schedule, MuonSetSchedule(RunMuon(run), (MuonScheduleType)4))
-ILLEGAL(ScheduleNegative, MuonSetSchedule(RunMuon(run), (MuonScheduleType)-1))
-ILLEGAL(Warmup, MuonSetScheduleWarmup(RunMuon(run), -1))
-ILLEGAL(ConstantNaN, MuonSetScheduleConstant(RunMuon(run), SettersNaN()))
-ILLEGAL(Constant, MuonSetScheduleConstant(RunMuon(run), 1))
-ILLEGAL(ConstantNegative, MuonSetScheduleConstant(RunMuon(run), -1))
-ILLEGAL(Minimum, MuonSetScheduleMinimum(RunMuon(run), 2))
-ILLEGAL(MinimumNaN, MuonSetScheduleMinimum(RunMuon(run), SettersNaN()))
-ILLEGAL(MomentumWarmup, MuonSetMomentumWarmup(RunMuon(run), -1))
-ILLEGAL(MomentumStart, MuonSetMomentumWarmupStart(RunMuon(run), 1))
-ILLEGAL(DecayStyle, MuonSetWeightDecayStyle(RunMuon(run), (MuonWeightDecayStyle)3))
-ILLEGAL(ClipNaN, MuonSetClip(RunMuon(run), SettersNaN()))
-ILLEGAL(ClipNegative, MuonSetClip(RunMuon(run), -1))
-ILLEGAL(ClipLayers, MuonSetClipLayers(RunMuon(run), (MuonClipLayers)2))
 ILLEGAL(MatchNoRule, MuonSetRuleMatch(RunMuon(run), "a"))
 ILLEGAL(MatchNoPattern, MuonSetRuleMatch(RunMuon(run), ":sgd"))
 ILLEGAL(MatchRule, MuonSetRuleMatch(RunMuon(run), "z:sgd,y:nosuch"))
-ILLEGAL(AdamWRate, MuonSetAdamWLearningRate(RunMuon(run), SettersInf()))
-ILLEGAL(AdamWDecay, MuonSetAdamWWeightDecay(RunMuon(run), (PetscReal)-0.5))
-ILLEGAL(AllBetas, MuonSetAdamWBetas(RunMuon(run), (PetscReal)0.5, 1))
-ILLEGAL(AllEpsilon, MuonSetAdamWEpsilon(RunMuon(run), 0))
-ILLEGAL(SGDRate, MuonSetSGDLearningRate(RunMuon(run), SettersNaN()))
-ILLEGAL(SGDDecay, MuonSetSGDWeightDecay(RunMuon(run), SettersInf()))
 ILLEGAL(Preset, MuonSetPreset(RunMuon(run), "nosuch"))
-ILLEGAL(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 0), SettersInf()))
 ILLEGAL(TensorKind, MuonLayerSetTensor(RunLayer(run, 2), 3, SetterDims, (MuonTensorKind)2))
-ILLEGAL(MomentumNaN, MuonSetMomentum(RunMuon(run), SettersNaN()))
-ILLEGAL(Momentum, MuonSetMomentum(RunMuon(run), 1))
-ILLEGAL(MomentumNegative, MuonSetMomentum(RunMuon(run), (PetscReal)-0.5))
-ILLEGAL(Style, MuonSetMomentumStyle(RunMuon(run), (MuonMomentumStyle)2))
-ILLEGAL(DampeningNaN, MuonSetDampening(RunMuon(run), SettersNaN()))
-ILLEGAL(Dampening, MuonSetDampening(RunMuon(run), 1))
-ILLEGAL(Nesterov, MuonSetNesterov(RunMuon(run), (MuonNesterovType)4))
-ILLEGAL(NesterovNegative, MuonSetNesterov(RunMuon(run), (MuonNesterovType)-1))
-ILLEGAL(MomentumAt, MuonSetMomentumAt(RunMuon(run), (MuonMomentumAt)2))
-ILLEGAL(DecayNaN, MuonSetWeightDecay(RunMuon(run), SettersNaN()))
-ILLEGAL(DecayInf, MuonSetWeightDecay(RunMuon(run), SettersInf()))
-ILLEGAL(DecayNegative, MuonSetWeightDecay(RunMuon(run), -1))
-ILLEGAL(Factor, MuonSetShapeFactor(RunMuon(run), (MuonShapeFactor)4))
-ILLEGAL(MaxSteps, MuonSetMaxSteps(RunMuon(run), -1))
-ILLEGAL(State, MuonSetStatePrecision(RunMuon(run), (MuonStatePrecision)2))
-ILLEGAL(NaN, MuonSetNaNPolicy(RunMuon(run), (MuonNaNPolicy)3))
-ILLEGAL(Interval, MuonMonitorSetInterval(RunMuon(run), 0))
 ILLEGAL(Monitor, MuonMonitorSet(RunMuon(run), NULL, NULL, NULL))
 ILLEGAL(Type, MuonSetType(RunMuon(run), "nosuch"))
-ILLEGAL(Downlink, MuonEF21SetDownlink(RunMuon(run), (MuonDownlink)2))
-ILLEGAL(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), (MuonDownlink)2))
-ILLEGAL(Init, MuonEF21SetInit(RunMuon(run), (MuonEF21Init)2))
 ILLEGAL(Rule, MuonLayerSetRule(RunLayer(run, 0), "nosuch"))
-ILLEGAL(ScaleNaN, MuonLayerSetScale(RunLayer(run, 0), SettersNaN()))
-ILLEGAL(ScaleInf, MuonLayerSetScale(RunLayer(run, 0), SettersInf()))
-ILLEGAL(ScaleNegative, MuonLayerSetScale(RunLayer(run, 0), -1))
-ILLEGAL(LayerFactor, MuonLayerSetShapeFactor(RunLayer(run, 0), (MuonShapeFactor)4))
-ILLEGAL(LayerMomentumNaN, MuonLayerSetMomentum(RunLayer(run, 0), SettersNaN()))
-ILLEGAL(LayerMomentum, MuonLayerSetMomentum(RunLayer(run, 0), 1))
-ILLEGAL(LayerDecayNaN, MuonLayerSetWeightDecay(RunLayer(run, 0), SettersNaN()))
-ILLEGAL(LayerDecay, MuonLayerSetWeightDecay(RunLayer(run, 0), SettersInf()))
 ILLEGAL(Blocks, MuonLayerSetBlocks(RunLayer(run, 0), 4, NULL, 1, NULL))
-ILLEGAL(BetaNaN, MuonLayerAdamWSetBetas(RunLayer(run, 2), SettersNaN(), (PetscReal)0.9))
-ILLEGAL(Beta1, MuonLayerAdamWSetBetas(RunLayer(run, 2), 1, (PetscReal)0.9))
-ILLEGAL(Beta2, MuonLayerAdamWSetBetas(RunLayer(run, 2), (PetscReal)0.9, (PetscReal)-0.5))
-ILLEGAL(EpsilonNaN, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), SettersNaN()))
-ILLEGAL(EpsilonInf, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), SettersInf()))
-ILLEGAL(Epsilon, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), 0))
 ILLEGAL(LMOType, MuonLMOSetType(RunLMO(run, 0), "nosuch"))
-ILLEGAL(MixedNaN, MuonLMOMixedSetExponents(RunLMO(run, 0), SettersNaN(), 2))
-ILLEGAL(Mixed, MuonLMOMixedSetExponents(RunLMO(run, 0), 2, (PetscReal)0.5))
-ILLEGAL(SchattenNaN, MuonLMOSchattenSetExponent(RunLMO(run, 0), SettersNaN()))
-ILLEGAL(Schatten, MuonLMOSchattenSetExponent(RunLMO(run, 0), (PetscReal)0.5))
 ILLEGAL(PolarType, MuonPolarSetType(RunPolar(run), "nosuch"))
-ILLEGAL(PolarSteps, MuonPolarSetSteps(RunPolar(run), 0))
-ILLEGAL(Coefficients, MuonPolarSetCoefficients(RunPolar(run), "nosuch"))
 static const PetscReal Zeros[6] = {0};
 ILLEGAL(CoefficientValues, MuonPolarSetCoefficientValues(RunPolar(run), 2, Zeros))
-ILLEGAL(PolarPrecision, MuonPolarSetPrecision(RunPolar(run), (MuonPolarPrecision)4))
-ILLEGAL(ToleranceNaN, MuonPolarSetTolerance(RunPolar(run), SettersNaN()))
-ILLEGAL(Tolerance, MuonPolarSetTolerance(RunPolar(run), 1))
-ILLEGAL(Normalization, MuonPolarSetNormalization(RunPolar(run), (MuonPolarNormalization)2))
-ILLEGAL(Power, MuonPolarSetPowerIterations(RunPolar(run), -7))
-ILLEGAL(Poles, MuonPolarZolotarevSetPoles(RunPolar(run), 0))
-ILLEGAL(PolesIntervalNaN, MuonPolarZolotarevSetInterval(RunPolar(run), SettersNaN()))
-ILLEGAL(PolesInterval, MuonPolarZolotarevSetInterval(RunPolar(run), 2))
 ILLEGAL(CompressorType, MuonCompressorSetType(RunUp(run), "nosuch"))
-ILLEGAL(RatioNaN, MuonCompressorSetRatio(RunUp(run), SettersNaN()))
-ILLEGAL(Ratio, MuonCompressorSetRatio(RunUp(run), 2))
-ILLEGAL(RatioZero, MuonCompressorSetRatio(RunUp(run), 0))
-ILLEGAL(Rank, MuonCompressorSetRank(RunUp(run), 0))
-ILLEGAL(Bits, MuonCompressorSetBits(RunUp(run), 0))
-ILLEGAL(Values, MuonCompressorSetValues(RunUp(run), (MuonCompressorValues)5))
-ILLEGAL(LineNormNaN, MuonCompressorSetLineNorm(RunUp(run), SettersNaN()))
-ILLEGAL(LineNorm, MuonCompressorSetLineNorm(RunUp(run), (PetscReal)0.5))
-ILLEGAL(IndexBits, MuonCompressorSetPaperIndexBits(RunUp(run), -7))
-ILLEGAL(TopSVDNaN, MuonCompressorTopSVDSetSchatten(RunUp(run), SettersNaN()))
-ILLEGAL(TopSVD, MuonCompressorTopSVDSetSchatten(RunUp(run), (PetscReal)0.5))
-ILLEGAL(Sweeps, MuonCompressorPowerSGDSetSweeps(RunUp(run), 0))
-ILLEGAL(Oversampling, MuonCompressorPowerSGDSetOversampling(RunUp(run), -1))
-ILLEGAL(BlockLength, MuonCompressorQSGDSetBlockLength(RunUp(run), 0))
-ILLEGAL(BlockNorm, MuonCompressorQSGDSetBlockNorm(RunUp(run), (MuonCompressorBlockNorm)2))
 ILLEGAL(ExchangeType, MuonExchangeSetType(RunExchange(run), "nosuch"))
-ILLEGAL(ExchangeMode, MuonExchangeSetMode(RunExchange(run), (MuonExchangeMode)3))
 
 #define REFUSED(options, name) \
   { \
     #name, options, Set_Illegal_##name \
   }
 static const Illegal Illegals[] = {
-  REFUSED(DENSE, RateNaN),
-  REFUSED(DENSE, RateInf),
-  REFUSED(DENSE, RateNegative),
-  REFUSED(DENSE, Schedule),
-  REFUSED(DENSE, ScheduleNegative),
-  REFUSED(DENSE, Warmup),
-  REFUSED(DENSE, ConstantNaN),
-  REFUSED(DENSE, Constant),
-  REFUSED(DENSE, ConstantNegative),
-  REFUSED(DENSE, Minimum),
-  REFUSED(DENSE, MinimumNaN),
-  REFUSED(DENSE, MomentumWarmup),
-  REFUSED(DENSE, MomentumStart),
-  REFUSED(DENSE, DecayStyle),
-  REFUSED(DENSE, ClipNaN),
-  REFUSED(DENSE, ClipNegative),
-  REFUSED(DENSE, ClipLayers),
   REFUSED(DENSE, MatchNoRule),
   REFUSED(DENSE, MatchNoPattern),
   REFUSED(DENSE, MatchRule),
-  REFUSED(DENSE, AdamWRate),
-  REFUSED(DENSE, AdamWDecay),
-  REFUSED(DENSE, AllBetas),
-  REFUSED(DENSE, AllEpsilon),
-  REFUSED(DENSE, SGDRate),
-  REFUSED(DENSE, SGDDecay),
   REFUSED(DENSE, Preset),
-  REFUSED(DENSE, LayerRate),
   REFUSED(DENSE, TensorKind),
-  REFUSED(DENSE, MomentumNaN),
-  REFUSED(DENSE, Momentum),
-  REFUSED(DENSE, MomentumNegative),
-  REFUSED(DENSE, Style),
-  REFUSED(DENSE, DampeningNaN),
-  REFUSED(DENSE, Dampening),
-  REFUSED(DENSE, Nesterov),
-  REFUSED(DENSE, NesterovNegative),
-  REFUSED(DENSE, MomentumAt),
-  REFUSED(DENSE, DecayNaN),
-  REFUSED(DENSE, DecayInf),
-  REFUSED(DENSE, DecayNegative),
-  REFUSED(DENSE, Factor),
-  REFUSED(DENSE, MaxSteps),
-  REFUSED(DENSE, State),
-  REFUSED(DENSE, NaN),
-  REFUSED(DENSE, Interval),
   REFUSED(DENSE, Monitor),
   REFUSED(DENSE, Type),
-  REFUSED(EF21, Downlink),
-  REFUSED(EF21, LayerDownlink),
-  REFUSED(EF21, Init),
   REFUSED(DENSE, Rule),
-  REFUSED(DENSE, ScaleNaN),
-  REFUSED(DENSE, ScaleInf),
-  REFUSED(DENSE, ScaleNegative),
-  REFUSED(DENSE, LayerFactor),
-  REFUSED(DENSE, LayerMomentumNaN),
-  REFUSED(DENSE, LayerMomentum),
-  REFUSED(DENSE, LayerDecayNaN),
-  REFUSED(DENSE, LayerDecay),
   REFUSED(DENSE, Blocks),
-  REFUSED(DENSE "-muon_layer_e_rule adamw", BetaNaN),
-  REFUSED(DENSE "-muon_layer_e_rule adamw", Beta1),
-  REFUSED(DENSE "-muon_layer_e_rule adamw", Beta2),
-  REFUSED(DENSE "-muon_layer_e_rule adamw", EpsilonNaN),
-  REFUSED(DENSE "-muon_layer_e_rule adamw", EpsilonInf),
-  REFUSED(DENSE "-muon_layer_e_rule adamw", Epsilon),
   REFUSED(DENSE, LMOType),
-  REFUSED(DENSE "-muon_layer_a_lmo_type mixed", MixedNaN),
-  REFUSED(DENSE "-muon_layer_a_lmo_type mixed", Mixed),
-  REFUSED(DENSE "-muon_layer_a_lmo_type schatten", SchattenNaN),
-  REFUSED(DENSE "-muon_layer_a_lmo_type schatten", Schatten),
   REFUSED(DENSE, PolarType),
-  REFUSED(SCHULZ, PolarSteps),
-  REFUSED(SCHULZ, Coefficients),
   REFUSED(SCHULZ, CoefficientValues),
-  REFUSED(SCHULZ, PolarPrecision),
-  REFUSED(DENSE "-lmo_polar_type zolotarev", ToleranceNaN),
-  REFUSED(DENSE "-lmo_polar_type zolotarev", Tolerance),
-  REFUSED(SCHULZ, Normalization),
-  REFUSED(SCHULZ, Power),
-  REFUSED(DENSE "-lmo_polar_type zolotarev", Poles),
-  REFUSED(DENSE "-lmo_polar_type zolotarev", PolesIntervalNaN),
-  REFUSED(DENSE "-lmo_polar_type zolotarev", PolesInterval),
   REFUSED(UP "topk", CompressorType),
-  REFUSED(UP "topk", RatioNaN),
-  REFUSED(UP "topk", Ratio),
-  REFUSED(UP "topk", RatioZero),
-  REFUSED(UP "rankk", Rank),
-  REFUSED(UP "qsgd", Bits),
-  REFUSED(UP "topk", Values),
-  REFUSED(UP "columntopk", LineNormNaN),
-  REFUSED(UP "columntopk", LineNorm),
-  REFUSED(UP "topk", IndexBits),
-  REFUSED(UP "topsvd", TopSVDNaN),
-  REFUSED(UP "topsvd", TopSVD),
-  REFUSED(UP "powersgd", Sweeps),
-  REFUSED(UP "powersgd", Oversampling),
-  REFUSED(UP "qsgd", BlockLength),
-  REFUSED(UP "qsgd", BlockNorm),
   REFUSED(DENSE, ExchangeType),
-  REFUSED(DENSE, ExchangeMode),
 };
 #define NILLEGALS ((PetscInt)(sizeof(Illegals) / sizeof(Illegals[0])))
 
@@ -293,7 +119,7 @@ static PetscErrorCode TryIllegal(Run *run)
 
 static PetscErrorCode CheckIllegal(void)
 {
-  const Setter   base = {illegal->name, illegal->options, NULL, WITHOUT_EFFECT, 0};
+  const Setter   base = {illegal->name, illegal->options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
   Run            p, q;
   double         a[RUN_NUMBERS], b[RUN_NUMBERS];
   PetscErrorCode ierr;
@@ -315,6 +141,126 @@ static PetscErrorCode CheckIllegal(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The rows of all objects below an optimizer: what a parameter is by default, what it is when it was set, and
+   what it cannot be
+*/
+typedef struct {
+  PetscBool late; /* after the set-up */
+  PetscInt  count;
+} RowsTest;
+
+static PetscErrorCode TrySet(PetscObject object, const char key[], const char value[], PetscErrorCode *ierr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  *ierr = MuonObjectSetParameter(object, key, value);
+  PetscCall(PetscPopErrorHandler());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A value other than this one that the row takes */
+static PetscErrorCode OtherValue(const MuonParameter *row, double now, size_t length, char text[])
+{
+  double other = row->kind == MUON_PARAMETER_BOOL ? (now != 0 ? 0 : 1) : row->most < MUON_UNBOUNDED ? (row->least + row->most) / 2 : row->least > -MUON_UNBOUNDED ? row->least + 1 : 1;
+
+  PetscFunctionBegin;
+  if (row->kind == MUON_PARAMETER_INT || row->kind == MUON_PARAMETER_INT64) other = floor(other);
+  if (other == now) other = row->most < MUON_UNBOUNDED ? (other + row->most) / 2 : other + 1;
+  if (row->kind == MUON_PARAMETER_ENUM) PetscCall(PetscStrncpy(text, row->names[(int)now == (int)row->least ? (int)row->least + 1 : (int)row->least], length));
+  else if (row->kind == MUON_PARAMETER_BOOL) PetscCall(PetscStrncpy(text, other != 0 ? "true" : "false", length));
+  else PetscCall(MuonNumberWrite(other, length, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double RowValue(const MuonParameter *row, const void *field)
+{
+  return row->kind == MUON_PARAMETER_REAL    ? (double)*(const PetscReal *)field
+         : row->kind == MUON_PARAMETER_INT   ? (double)*(const PetscInt *)field
+         : row->kind == MUON_PARAMETER_INT64 ? (double)*(const PetscInt64 *)field
+                                             : (double)*(const int *)field;
+}
+
+static PetscErrorCode CheckRow(PetscObject object, const char family[], const MuonParameter *row, RowsTest *test)
+{
+  const char *const bad[] = {"nan", "nosuch", "inf", "-inf"};
+  char              key[128], before[64], after[64], other[64], outside[64];
+  PetscErrorCode    ierr;
+  void             *field = NULL;
+  double            now;
+
+  PetscFunctionBegin;
+  test->count++;
+  PetscCheck(MuonParametersFind(object, row->key, &field) == row, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is not found", row->key);
+  if (row->kind == MUON_PARAMETER_TEXT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", row->flags & MUON_PARAMETER_BARE ? "" : family, row->key));
+  PetscCall(MuonObjectGetParameter(object, key, before, sizeof(before)));
+  now = RowValue(row, field);
+  PetscCheck(test->late || MuonParametersIsSet(object, row->key) || now == row->value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is %s by default, expected %g", key, before, row->value);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++) {
+    if (k >= 2 && (row->flags & MUON_PARAMETER_INF)) continue;
+    PetscCall(TrySet(object, key, bad[k], &ierr));
+    PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s takes %s", key, bad[k]);
+  }
+  for (int end = 0; end < 2 && row->kind != MUON_PARAMETER_BOOL && row->kind != MUON_PARAMETER_ENUM; end++) {
+    const double edge = end == 0 ? row->least : row->most, sign = end == 0 ? -1 : 1;
+
+    if (edge <= -MUON_UNBOUNDED || edge >= MUON_UNBOUNDED) continue;
+    PetscCall(MuonNumberWrite(row->flags & (end == 0 ? MUON_PARAMETER_ABOVE : MUON_PARAMETER_BELOW) ? edge : edge + 3 * sign, sizeof(outside), outside));
+    PetscCall(TrySet(object, key, outside, &ierr));
+    PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s takes %s", key, outside);
+  }
+  PetscCall(MuonObjectGetParameter(object, key, after, sizeof(after)));
+  PetscCheck(strcmp(before, after) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was %s and is %s after calls that were refused", key, before, after);
+  PetscCall(OtherValue(row, now, sizeof(other), other));
+  PetscCall(TrySet(object, key, other, &ierr));
+  if (test->late && (row->flags & MUON_PARAMETER_FIXED)) {
+    PetscCheck(ierr == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s takes %s after the set-up, error %d", key, other, (int)ierr);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(ierr == PETSC_SUCCESS || test->late, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s does not take %s, error %d", key, other, (int)ierr);
+  if (ierr != PETSC_SUCCESS) PetscFunctionReturn(PETSC_SUCCESS); /* two values that depend on each other */
+  PetscCall(MuonObjectGetParameter(object, key, after, sizeof(after)));
+  PetscCheck(strcmp(other, after) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was set to %s and is %s", key, other, after);
+  if (strcmp(before, "auto") != 0) PetscCall(TrySet(object, key, before, &ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckObject(PetscObject object, void *ctx)
+{
+  const MuonParameterClass *what = MuonParametersClassOf_Private(object);
+
+  PetscFunctionBegin;
+  if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    for (const MuonParameter *row = MuonParametersOf(object)->rows[k]; row != NULL && row->key != NULL; row++) PetscCall(CheckRow(object, what->family, row, (RowsTest *)ctx));
+  }
+  if (what->children != NULL) PetscCall((*what->children)(object, CheckObject, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckRows(const char options[])
+{
+  const Setter base = {"rows", options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
+  RowsTest     test = {PETSC_FALSE, 0};
+  TestProblem  fresh;
+  Run          run;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, SETTERS_LAYERS, SetterShapes, -1, &fresh));
+  PetscCall(MuonSetFromOptions(fresh.muon));
+  PetscCall(CheckObject((PetscObject)fresh.muon, &test));
+  PetscCheck(test.count >= 40, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: only %" PetscInt_FMT " parameters", options, test.count);
+  PetscCall(TestDestroy(&fresh));
+  PetscCall(RunCreate(&base, NULL, &run));
+  test.late = PETSC_TRUE;
+  PetscCall(CheckObject((PetscObject)run.problem.muon, &test));
+  PetscCall(RunDestroy(&run));
+  PetscCall(PetscOptionsClear(NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      only[64] = "";
@@ -327,6 +273,11 @@ int main(int argc, char **argv)
     PetscCall(PetscStrcmp(Setters[k].name, only, &match));
     if (only[0] == '\0' || match == PETSC_TRUE) PetscCall(CheckSetter(&Setters[k]));
   }
+  if (only[0] == '\0') {
+    PetscCall(CheckRows(DENSE "-lmo_polar_type newtonschulz"));
+    PetscCall(CheckRows(UP "qsgd -ef21_server_compressor topk -lmo_polar_type zolotarev"));
+    PetscCall(CheckRows(SIGN "-lmo_polar_type gram"));
+  }
   for (PetscInt k = 0; k < NILLEGALS; k++) {
     illegal = &Illegals[k];
     PetscCall(PetscStrcmp(illegal->name, only, &match));
@@ -337,6 +288,8 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  link: internal
 
   test:
     nsize: {{1 2}}

@@ -194,7 +194,7 @@ static PetscErrorCode CheckBytes(MPI_Comm inside, const char prefix[], PetscInt 
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(RunCreate(PETSC_COMM_WORLD, sequential ? PETSC_COMM_SELF : inside, prefix, sequential ? 0 : first, sequential ? M : rows, 0, &run));
   if (whole) PetscCall(MuonLayerSetWholeGradient(run.layer, PETSC_TRUE));
-  PetscCall(MuonSetAssemblyKind(run.muon, kind));
+  if (kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[kind]));
   PetscCall(MuonStep(run.muon));
   mpicount_reset();
   PetscCall(MuonStep(run.muon));
@@ -340,8 +340,8 @@ static PetscErrorCode CheckPolicies(MPI_Comm inside, PetscMPIInt worker, PetscMP
         const Run *run = k == 0 ? &bad : &good;
 
         PetscCall(MuonLayerSetWholeGradient(run->layer, PETSC_TRUE));
-        PetscCall(MuonSetNaNPolicy(run->muon, (MuonNaNPolicy)policy));
-        if (single) PetscCall(MuonSetStatePrecision(run->muon, MUON_STATE_PRECISION_SINGLE));
+        PetscCall(MuonSetParameter(run->muon, "muon_nan", MuonNaNPolicies[policy]));
+        if (single) PetscCall(MuonSetParameter(run->muon, "muon_state_precision", "single"));
       }
       bad.ready    = PETSC_TRUE;
       bad.badstep  = rank == size - 1 ? 1 : -1;

@@ -401,7 +401,7 @@ static PetscErrorCode CheckRefused(void)
     PetscCall(VecDestroy(&y));
     Refused(MuonLayerSetWholeGradient(layer, PETSC_TRUE), PETSC_ERR_SUP, "Layer \"tall\" is a slice of a vector on");
     Refused(MuonLayerSetBlocks(layer, 2, cut, 1, NULL), PETSC_ERR_SUP, "Layer \"tall\": -muon_layer_tall_blocks_rows: the layer is a slice of a vector on");
-    PetscCall(MuonSetAssemblyKind(run.muon, (PetscInt)MUON_ASSEMBLY_GRAM));
+    PetscCall(MuonSetParameter(run.muon, "muon_assembly", "gram"));
     Refused(MuonStep(run.muon), PETSC_ERR_SUP, "-muon_assembly gram of layer \"tall\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner");
   } else {
     PetscCall(MuonLayerSetBlocks(layer, 2, cut, 1, NULL));

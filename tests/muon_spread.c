@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     PetscCall(MuonAddLayer(muon, l == 0 ? "spread" : "whole", run.W[l], &run.layer[l]));
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &run));
-  PetscCall(MuonSetMeasureUpdateRMS(muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(muon, "muon_measure_update_rms", "true"));
   PetscCall(MuonSetFromOptions(muon));
   for (PetscInt k = 0; k < 3; k++) {
     Mat before[2];

@@ -207,8 +207,8 @@ static PetscErrorCode RunCreate(const Spread *spread, PetscBool alone, MuonType 
   PetscCall(MuonSetType(run->muon, type));
   PetscCall(MuonSetObjectiveAndGradient(run->muon, Objective, run));
   PetscCall(MuonSetLearningRate(run->muon, (PetscReal)0.1));
-  PetscCall(MuonSetWeightDecay(run->muon, (PetscReal)0.05));
-  PetscCall(MuonSetShapeFactor(run->muon, MUON_SHAPE_FACTOR_MOONLIGHT));
+  PetscCall(MuonSetWeightDecay(run->muon, (PetscReal)0.05, MUON_WEIGHT_DECAY_CURRENT));
+  PetscCall(MuonSetParameter(run->muon, "muon_shape_factor", "moonlight"));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     const PetscMPIInt s    = spread->ranks[l];
     MPI_Comm          comm = PETSC_COMM_SELF;
@@ -284,7 +284,7 @@ static PetscErrorCode Check(const char what[], const Spread *spread, MuonType ty
   PetscCall(MuonGetExchange(run.muon, &ex));
   PetscCall(MuonExchangeSetType(ex, exchange));
   if (mode >= 0) PetscCall(MuonExchangeSetMode(ex, (MuonExchangeMode)mode));
-  PetscCall(MuonSetAssemblyKind(run.muon, kind));
+  if (kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[kind]));
   for (PetscInt l = 0; l < NLAYERS && kind == (PetscInt)MUON_ASSEMBLY_GRAM; l++) {
     if (Shapes[l].nblocks > 1 || (Shapes[l].polar != NULL && l != 1) || l == 2) PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer[l], (PetscInt)MUON_ASSEMBLY_OWNER));
   }

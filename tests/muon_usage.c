@@ -79,7 +79,7 @@ static PetscErrorCode StepForgets(Problem *p)
 static PetscErrorCode StepOverflows(Problem *p)
 {
   PetscFunctionBegin;
-  PetscCall(MuonSetErrorIfNotConverged(p->muon, PETSC_TRUE));
+  PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", "true"));
   PetscCall(MuonSetLearningRate(p->muon, PETSC_MAX_REAL / 16));
   for (PetscInt l = 0; l < NLAYERS; l++) PetscCall(MuonLayerSetScale(p->layer[l], l == 3 ? 1000 : 0));
   PetscCall(MuonStep(p->muon));

@@ -64,7 +64,7 @@ static PetscErrorCode CheckEdited(const Way *way)
     PetscCall(ExpectSame(&p, &q, way->name, "edited weights are not taken over as those that the optimizer was told of"));
   }
   PetscCall(MuonSetLearningRate(p.muon, TINY));
-  PetscCall(MuonSetAdamWLearningRate(p.muon, TINY));
+  PetscCall(MuonSetAdamW(p.muon, TINY, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar set[64], *w;
 
@@ -282,7 +282,7 @@ static PetscErrorCode CheckUnchecked(void)
 
   PetscFunctionBegin;
   PetscCall(OtherCreate(1, "u_", &o));
-  PetscCall(MuonSetCheckWeights(o.muon, PETSC_FALSE));
+  PetscCall(MuonSetParameter(o.muon, "muon_check_weights", "false"));
   PetscCall(OtherStep(&o, MUON_CONVERGED_ITERATING, "unchecked"));
   if (o.rank == o.size - 1) PetscCall(OtherScale(&o, 2));
   PetscCall(OtherStep(&o, MUON_CONVERGED_ITERATING, "unchecked"));

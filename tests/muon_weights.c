@@ -64,15 +64,13 @@ static PetscErrorCode CheckMeans(void)
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ways); k++) {
     Scaled    a, b;
-    PetscReal loss[2], weight;
+    PetscReal loss[2];
 
     PetscCall(PetscOptionsClearValue(NULL, "-muon_exchange_mode"));
     PetscCall(PetscOptionsClearValue(NULL, "-muon_exchange_type"));
     PetscCall(PetscOptionsInsertString(NULL, ways[k]));
     PetscCall(Run(PETSC_TRUE, 4, &a));
     PetscCall(Run(PETSC_FALSE, 4, &b));
-    PetscCall(MuonGetWorkerWeight(a.problem.muon, &weight));
-    PetscCheck(weight == Weight(a.problem.rank), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The weight is %g", (double)weight);
     PetscCall(MuonGetLoss(a.problem.muon, &loss[0]));
     PetscCall(MuonGetLoss(b.problem.muon, &loss[1]));
     PetscCheck(PetscAbsReal(loss[0] - loss[1]) <= 1000 * PETSC_MACHINE_EPSILON * loss[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", ways[k], (double)loss[0], (double)loss[1]);

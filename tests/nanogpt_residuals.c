@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     if (s == wanted[saved]) saved++;
   }
   /* A step whose loss is infinite for one worker is not made */
-  PetscCall(MuonSetNaNPolicy(p.muon, MUON_NAN_SKIP));
+  PetscCall(MuonSetParameter(p.muon, "muon_nan", "skip"));
   if (p.rank == 0) p.scale = PETSC_MAX_REAL;
   PetscCall(ResidualsBefore(context.residuals, p.muon));
   PetscCall(MuonStep(p.muon));

@@ -1,7 +1,7 @@
 static char help[] = "Halley's iteration with dynamic weights: counts of steps, working accuracy against a Jacobi SVD up to condition 1e12, matrices that are not of full rank.\n\n";
 
 #include "polar_common.h"
-#include "kernels/dense/muonpolarsolve.h"
+#include "kernels/dense/muonpolarkernels.h"
 
 /* Steps until l is one to ten roundoffs, and those of them with weights that need a QR factorization */
 static int Steps(double l, int *qr)

@@ -17,12 +17,13 @@ static const TestShape SetterShapes[SETTERS_LAYERS] = {{"a", MUONLMOSPECTRAL, 18
    start. Momenta, estimates and moments are zero then, whatever was chosen
 */
 typedef struct {
-  TestProblem    problem;
-  PetscOptions   options;
-  PetscBool      idle, late, nan; /* late: the optimizer is set up */
-  PetscInt       calls;           /* of the monitor */
-  PetscInt       polarcalls;
-  PetscErrorCode error; /* of the last step */
+  const struct _Setter *setter;
+  TestProblem           problem;
+  PetscOptions          options;
+  PetscBool             idle, late, nan; /* late: the optimizer is set up */
+  PetscInt              calls;           /* of the monitor */
+  PetscInt              polarcalls;
+  PetscErrorCode        error; /* of the last step */
 } Run;
 
 typedef enum {
@@ -38,11 +39,12 @@ enum {
   LOGICAL    = 4  /* it does in a debugging PETSc */
 };
 
-typedef struct {
+typedef struct _Setter {
   const char *name, *options;
   PetscErrorCode (*set)(Run *);
-  SetterKind kind;
-  int        flags;
+  SetterKind  kind;
+  int         flags;
+  const char *key, *value; /* of MuonSetParameter(), where set is Set_ByKey() */
 } Setter;
 
 static inline PetscReal SettersNaN(void)
@@ -138,14 +140,6 @@ static inline MuonExchange RunExchange(Run *run)
   return exchange;
 }
 
-static inline MuonAssembly RunAssembly(Run *run)
-{
-  MuonAssembly assembly = NULL;
-
-  PetscCallAbort(PETSC_COMM_SELF, MuonGetAssembly(RunMuon(run), &assembly));
-  return assembly;
-}
-
 /*
    The compressor for all layers before the set-up, that of the first layer's worker after it: only the first
    layer has one that is not identity
@@ -190,55 +184,30 @@ SETTER(Type, MuonSetType(RunMuon(run), MUONDENSE))
 SETTER(Prefix, MuonSetOptionsPrefix(RunMuon(run), "some_"))
 SETTER(AppendPrefix, MuonAppendOptionsPrefix(RunMuon(run), "more_"))
 SETTER(Rate, MuonSetLearningRate(RunMuon(run), (PetscReal)0.25))
-SETTER(Schedule, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_LINEAR))
-SETTER(Warmup, MuonSetScheduleWarmup(RunMuon(run), 16))
-SETTER(Minimum, MuonSetScheduleMinimum(RunMuon(run), (PetscReal)0.5))
-SETTER(MomentumWarmup, MuonSetMomentumWarmup(RunMuon(run), 16))
-SETTER(MomentumStart, MuonSetMomentumWarmupStart(RunMuon(run), (PetscReal)0.25))
-SETTER(DecayStyle, MuonSetWeightDecayStyle(RunMuon(run), MUON_WEIGHT_DECAY_COUPLED))
-SETTER(Cautious, MuonSetWeightDecayStyle(RunMuon(run), MUON_WEIGHT_DECAY_CAUTIOUS))
-SETTER(Clip, MuonSetClip(RunMuon(run), (PetscReal)0.0625))
-SETTER(NoClip, MuonSetClip(RunMuon(run), 0))
-SETTER(ClipLayers, MuonSetClipLayers(RunMuon(run), MUON_CLIP_ALL))
+SETTER(Schedule, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT))
+SETTER(Warmup, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_CURRENT, 16, PETSC_CURRENT, PETSC_CURRENT))
+SETTER(Minimum, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.5))
+SETTER(DecayStyle, MuonSetWeightDecay(RunMuon(run), PETSC_CURRENT, MUON_WEIGHT_DECAY_COUPLED))
+SETTER(Cautious, MuonSetWeightDecay(RunMuon(run), PETSC_CURRENT, MUON_WEIGHT_DECAY_CAUTIOUS))
 SETTER(Match, MuonSetRuleMatch(RunMuon(run), "a:sgd"))
-SETTER(AdamWRate, MuonSetAdamWLearningRate(RunMuon(run), (PetscReal)0.25))
-SETTER(AdamWDecay, MuonSetAdamWWeightDecay(RunMuon(run), (PetscReal)0.5))
-SETTER(AllBetas, MuonSetAdamWBetas(RunMuon(run), (PetscReal)0.5, (PetscReal)0.75))
-SETTER(AllEpsilon, MuonSetAdamWEpsilon(RunMuon(run), (PetscReal)0.5))
-SETTER(SGDRate, MuonSetSGDLearningRate(RunMuon(run), (PetscReal)0.25))
-SETTER(SGDDecay, MuonSetSGDWeightDecay(RunMuon(run), (PetscReal)0.5))
-SETTER(MeasureRMS, MuonSetMeasureUpdateRMS(RunMuon(run), PETSC_TRUE))
-SETTER(CheckWeights, MuonSetCheckWeights(RunMuon(run), PETSC_FALSE))
+SETTER(AdamWRate, MuonSetAdamW(RunMuon(run), (PetscReal)0.25, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT))
+SETTER(AdamWDecay, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.5))
+SETTER(AllBetas, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, (PetscReal)0.5, (PetscReal)0.75, PETSC_CURRENT, PETSC_CURRENT))
+SETTER(AllEpsilon, MuonSetAdamW(RunMuon(run), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.5, PETSC_CURRENT))
 SETTER(Function, MuonSetScheduleFunction(RunMuon(run), RunSchedule, NULL))
 SETTER(Preset, MuonSetPreset(RunMuon(run), "torch"))
 SETTER(LayerRate, MuonLayerSetLearningRate(RunLayer(run, 1), (PetscReal)0.25))
 SETTER(Tensor, MuonLayerSetTensor(RunLayer(run, 2), 3, SetterDims, MUON_TENSOR_BATCH))
-SETTER(Constant, MuonSetScheduleConstant(RunMuon(run), (PetscReal)0.0625))
-SETTER(Momentum, MuonSetMomentum(RunMuon(run), (PetscReal)0.5))
-SETTER(Style, MuonSetMomentumStyle(RunMuon(run), MUON_MOMENTUM_SGD))
-SETTER(Dampening, MuonSetDampening(RunMuon(run), (PetscReal)0.75))
-SETTER(Nesterov, MuonSetNesterov(RunMuon(run), MUON_NESTEROV_EMA))
-SETTER(MomentumAt, MuonSetMomentumAt(RunMuon(run), MUON_MOMENTUM_AT_WORKER))
-SETTER(Decay, MuonSetWeightDecay(RunMuon(run), (PetscReal)0.5))
-SETTER(Factor, MuonSetShapeFactor(RunMuon(run), MUON_SHAPE_FACTOR_MOONLIGHT))
+SETTER(Constant, MuonSetSchedule(RunMuon(run), MUON_SCHEDULE_CURRENT, PETSC_CURRENT, (PetscReal)0.0625, PETSC_CURRENT))
+SETTER(Momentum, MuonSetMomentum(RunMuon(run), (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT))
+SETTER(Style, MuonSetMomentum(RunMuon(run), PETSC_CURRENT, MUON_MOMENTUM_SGD, MUON_NESTEROV_CURRENT))
+SETTER(Nesterov, MuonSetMomentum(RunMuon(run), PETSC_CURRENT, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_EMA))
+SETTER(Decay, MuonSetWeightDecay(RunMuon(run), (PetscReal)0.5, MUON_WEIGHT_DECAY_CURRENT))
 SETTER(MaxSteps, MuonSetMaxSteps(RunMuon(run), 11))
-SETTER(Seed, MuonSetSeed(RunMuon(run), 17))
-SETTER(State, MuonSetStatePrecision(RunMuon(run), MUON_STATE_PRECISION_SINGLE))
-SETTER(Entropy, MuonSetCountEntropy(RunMuon(run), PETSC_TRUE))
-SETTER(NaN, MuonSetNaNPolicy(RunMuon(run), MUON_NAN_ZERO))
-SETTER(CostAlpha, MuonSetCostAlpha(RunMuon(run), (PetscReal)1e-3))
-SETTER(CostBeta, MuonSetCostBeta(RunMuon(run), (PetscReal)1e6))
-SETTER(CostGamma, MuonSetCostGamma(RunMuon(run), (PetscReal)1e6))
-SETTER(CostMeasure, MuonSetCostMeasure(RunMuon(run), PETSC_TRUE))
-SETTER(CheckDevice, MuonSetCheckDevice(RunMuon(run), PETSC_TRUE))
-SETTER(DeviceBatch, MuonSetDeviceBatchBytes(RunMuon(run), (PetscReal)1e6))
-SETTER(DeviceMPI, MuonSetDeviceMPI(RunMuon(run), PETSC_TRUE))
 SETTER(DeviceStream, MuonSetDeviceStream(RunMuon(run), NULL))
-SETTER(Raise, MuonSetErrorIfNotConverged(RunMuon(run), PETSC_TRUE))
 SETTER(Monitor, MuonMonitorSet(RunMuon(run), RunMonitor, run, NULL))
 SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
 SETTER(CSV, MuonMonitorSetCSV(RunMuon(run), run->late == PETSC_TRUE ? "late.csv" : "early.csv"))
-SETTER(Interval, MuonMonitorSetInterval(RunMuon(run), 4))
 SETTER(Objective, MuonSetObjectiveAndGradient(RunMuon(run), RunSoundObjective, run))
 SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
 SETTER(Downlink, MuonEF21SetDownlink(RunMuon(run), MUON_DOWNLINK_STEP))
@@ -286,16 +255,16 @@ SETTER(PolesInterval, MuonPolarZolotarevSetInterval(RunPolar(run), (PetscReal)0.
 SETTER(CompressorType, MuonCompressorSetType(RunUp(run), MUONCOMPRESSORNATURAL))
 SETTER(CompressorPrefix, MuonCompressorSetOptionsPrefix(RunUp(run), "some_"))
 SETTER(Ratio, MuonCompressorSetRatio(RunUp(run), (PetscReal)0.5))
-SETTER(Rank, MuonCompressorSetRank(RunUp(run), 2))
-SETTER(Bits, MuonCompressorSetBits(RunUp(run), 6))
-SETTER(Values, MuonCompressorSetValues(RunUp(run), MUON_COMPRESSOR_VALUES_BF16))
-SETTER(LineNorm, MuonCompressorSetLineNorm(RunUp(run), 1))
-SETTER(IndexBits, MuonCompressorSetPaperIndexBits(RunUp(run), 26))
-SETTER(TopSVD, MuonCompressorTopSVDSetSchatten(RunUp(run), 1))
-SETTER(Sweeps, MuonCompressorPowerSGDSetSweeps(RunUp(run), 3))
-SETTER(Oversampling, MuonCompressorPowerSGDSetOversampling(RunUp(run), 2))
-SETTER(BlockLength, MuonCompressorQSGDSetBlockLength(RunUp(run), 16))
-SETTER(BlockNorm, MuonCompressorQSGDSetBlockNorm(RunUp(run), MUON_COMPRESSOR_BLOCK_NORM_L2))
+SETTER(Rank, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_rank", "2"))
+SETTER(Bits, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_bits", "6"))
+SETTER(Values, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_values", "bf16"))
+SETTER(LineNorm, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_line_norm", "1"))
+SETTER(IndexBits, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_paper_index_bits", "26"))
+SETTER(TopSVD, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_topsvd_schatten", "1"))
+SETTER(Sweeps, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_powersgd_sweeps", "3"))
+SETTER(Oversampling, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_powersgd_oversampling", "2"))
+SETTER(BlockLength, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_qsgd_block_length", "16"))
+SETTER(BlockNorm, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_qsgd_block_norm", "l2"))
 /* Those that layers start from */
 SETTER(AllType, MuonCompressorSetType(RunAll(run, PETSC_FALSE), MUONCOMPRESSORNATURAL))
 SETTER(AllRatio, MuonCompressorSetRatio(RunAll(run, PETSC_FALSE), (PetscReal)0.5))
@@ -304,11 +273,14 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
 SETTER(Assignment, MuonObjectSetParameter((PetscObject)RunExchange(run), "muon_exchange_assignment", "roundrobin"))
-SETTER(AssemblyPrecision, MuonAssemblySetPrecision(RunAssembly(run), MUON_ASSEMBLY_PRECISION_BF16))
-SETTER(AssemblyAssignment, MuonAssemblySetAssignment(RunAssembly(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
-SETTER(AssemblyChunk, MuonAssemblySetChunk(RunAssembly(run), 7))
-SETTER(AssemblyWarmup, MuonAssemblySetWarmup(RunAssembly(run), 7))
 SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
+
+static PetscErrorCode Set_ByKey(Run *run)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSetParameter(RunMuon(run), run->setter->key, run->setter->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Keys that are there at the second call alone */
 static PetscErrorCode Set_FromOptions(Run *run)
@@ -331,134 +303,129 @@ static PetscErrorCode Set_FromOptions(Run *run)
    optimizer at its set-up and in its steps, and are no choices of a user
 */
 static const Setter Setters[] = {
-  {"MuonSetType", UP "topk", Set_Type, TAKES_EFFECT, COLLECTIVE},
-  {"MuonSetOptionsPrefix", DENSE, Set_Prefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonAppendOptionsPrefix", DENSE, Set_AppendPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonSetFromOptions", DENSE, Set_FromOptions, TAKES_EFFECT, COLLECTIVE},
-  {"MuonSetLearningRate", DENSE, Set_Rate, TAKES_EFFECT, 0},
-  {"MuonSetLearningRate, ef21", UP "topk", Set_Rate, TAKES_EFFECT, 0},
-  {"MuonSetSchedule", DENSE "-muon_max_steps 16", Set_Schedule, TAKES_EFFECT, 0},
-  {"MuonSetScheduleWarmup", DENSE, Set_Warmup, TAKES_EFFECT, 0},
-  {"MuonSetScheduleConstant", DENSE "-muon_max_steps 16 -muon_schedule trapezoid -muon_schedule_constant 0.9", Set_Constant, TAKES_EFFECT, 0},
-  {"MuonSetScheduleMinimum", DENSE "-muon_schedule linear -muon_max_steps 16", Set_Minimum, TAKES_EFFECT, 0},
-  {"MuonSetMomentumWarmup", DENSE, Set_MomentumWarmup, TAKES_EFFECT, 0},
-  {"MuonSetMomentumWarmup from 0", DENSE "-muon_momentum 0", Set_MomentumWarmup, IS_REFUSED, 0},
-  {"MuonSetMomentumWarmupStart", UP "topk -muon_momentum_warmup 16", Set_MomentumStart, TAKES_EFFECT, 0},
-  {"MuonSetWeightDecayStyle", DENSE "-muon_weight_decay 0.5 -muon_momentum 0", Set_DecayStyle, TAKES_EFFECT, 0},
-  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_rule adamw", Set_Cautious, TAKES_EFFECT, 0},
-  {"MuonSetClip", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_Clip, TAKES_EFFECT, 0},
-  {"MuonSetClip, worker", UP "topk -muon_layer_e_rule sgd -muon_clip 0.5", Set_Clip, TAKES_EFFECT, 0},
-  {"MuonSetClip from 0", DENSE "-muon_layer_e_rule sgd", Set_Clip, IS_REFUSED, 0},
-  {"MuonSetClip to 0", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_NoClip, IS_REFUSED, 0},
-  {"MuonSetClipLayers", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ClipLayers, TAKES_EFFECT, 0},
-  {"MuonSetRuleMatch", DENSE, Set_Match, IS_REFUSED, 0},
-  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_rule adamw", Set_AdamWRate, TAKES_EFFECT, 0},
-  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_rule nadamw", Set_AdamWDecay, TAKES_EFFECT, 0},
-  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_rule adamw", Set_AllBetas, TAKES_EFFECT, 0},
-  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_AllEpsilon, TAKES_EFFECT, 0},
-  {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_rule sgd", Set_SGDRate, TAKES_EFFECT, 0},
-  {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_rule sgd", Set_SGDDecay, TAKES_EFFECT, 0},
-  {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_rule adamw", Set_MeasureRMS, WITHOUT_EFFECT, 0},
-  {"MuonSetCheckWeights", UP "topk", Set_CheckWeights, WITHOUT_EFFECT, 0},
-  {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0},
-  {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0},
-  {"MuonLayerSetLearningRate", DENSE, Set_LayerRate, TAKES_EFFECT, 0},
-  {"MuonLayerSetTensor", DENSE, Set_Tensor, IS_REFUSED, 0},
-  {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0},
-  {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0},
-  {"MuonSetMomentum, ef21", UP "topk", Set_Momentum, TAKES_EFFECT, 0},
-  {"MuonSetMomentum from 0", UP "topk -muon_momentum 0", Set_Momentum, IS_REFUSED, 0},
-  {"MuonSetMomentum from 0, dense", DENSE "-muon_momentum 0", Set_Momentum, IS_REFUSED, 0},
-  {"MuonSetMomentumStyle", DENSE, Set_Style, TAKES_EFFECT, 0},
-  {"MuonSetDampening", UP "natural -muon_momentum_style sgd", Set_Dampening, TAKES_EFFECT, 0},
-  {"MuonSetNesterov", DENSE, Set_Nesterov, TAKES_EFFECT, 0},
-  {"MuonSetMomentumAt", DENSE, Set_MomentumAt, IS_REFUSED, 0},
-  {"MuonSetWeightDecay", DENSE, Set_Decay, TAKES_EFFECT, 0},
-  {"MuonSetShapeFactor", DENSE, Set_Factor, TAKES_EFFECT, 0},
-  {"MuonSetMaxSteps", DENSE "-muon_schedule linear -muon_max_steps 32", Set_MaxSteps, TAKES_EFFECT, 0},
-  {"MuonSetSeed", UP "natural", Set_Seed, IS_REFUSED, 0},
-  {"MuonSetStatePrecision", DENSE, Set_State, IS_REFUSED, LOGICAL},
-  {"MuonSetCountEntropy", UP "topk", Set_Entropy, TAKES_EFFECT, LOGICAL},
-  {"MuonSetNaNPolicy", DENSE "-bad_gradient", Set_NaN, TAKES_EFFECT, 0},
-  {"MuonSetErrorIfNotConverged", DENSE "-bad_gradient", Set_Raise, TAKES_EFFECT, 0},
-  {"MuonSetCostAlpha", DENSE, Set_CostAlpha, WITHOUT_EFFECT, OF_RANK | LOGICAL},
-  {"MuonSetCostBeta", DENSE, Set_CostBeta, WITHOUT_EFFECT, OF_RANK | LOGICAL},
-  {"MuonSetCostGamma", DENSE, Set_CostGamma, WITHOUT_EFFECT, OF_RANK | LOGICAL},
-  {"MuonSetCostMeasure", DENSE, Set_CostMeasure, WITHOUT_EFFECT, OF_RANK | LOGICAL},
-  {"MuonSetCheckDevice", DENSE, Set_CheckDevice, WITHOUT_EFFECT, OF_RANK | LOGICAL},
-  {"MuonSetDeviceBatchBytes", DENSE, Set_DeviceBatch, WITHOUT_EFFECT, LOGICAL},
-  {"MuonSetDeviceMPI", DENSE, Set_DeviceMPI, IS_REFUSED, LOGICAL},
-  {"MuonSetDeviceStream", DENSE, Set_DeviceStream, WITHOUT_EFFECT, OF_RANK},
-  {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK},
-  {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK},
-  {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE},
-  {"MuonMonitorSetInterval", UP "topk -measure", Set_Interval, TAKES_EFFECT, LOGICAL},
-  {"MuonSetObjectiveAndGradient", DENSE "-bad_gradient", Set_Objective, TAKES_EFFECT, OF_RANK},
-  {"MuonAddLayer", DENSE, Set_Layer, IS_REFUSED, 0},
-  {"MuonEF21SetDownlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL},
-  {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL},
-  {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0},
-  {"MuonEF21SetDriftInterval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0},
-  {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL},
-  {"MuonSignSetDirection", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL},
-  {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL},
-  {"MuonSignSetTie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL},
-  {"MuonSignSetMeasure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL},
-  {"MuonLayerSetOptionsPrefix", DENSE, Set_LayerPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0},
-  {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0},
-  {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0},
-  {"MuonLayerSetShapeFactor", DENSE, Set_LayerFactor, TAKES_EFFECT, 0},
-  {"MuonLayerSetMomentum", DENSE, Set_LayerMomentum, TAKES_EFFECT, 0},
-  {"MuonLayerSetMomentum, ef21", UP "topk", Set_LayerMomentum, TAKES_EFFECT, 0},
-  {"MuonLayerSetMomentum from 0", UP "topk -muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0},
-  {"MuonLayerSetMomentum from 0, dense", DENSE "-muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0},
-  {"MuonLayerSetWeightDecay", DENSE, Set_LayerDecay, TAKES_EFFECT, 0},
-  {"MuonLayerSetBlocks", DENSE, Set_Blocks, IS_REFUSED, 0},
-  {"MuonLayerAdamWSetBetas", DENSE "-muon_layer_e_rule adamw", Set_Betas, TAKES_EFFECT, 0},
-  {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_Epsilon, TAKES_EFFECT, 0},
-  {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0},
-  {"MuonLMOSetOptionsPrefix", DENSE, Set_LMOPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonLMOMixedSetExponents", DENSE "-muon_layer_a_lmo_type mixed", Set_Mixed, TAKES_EFFECT, 0},
-  {"MuonLMOSchattenSetExponent", DENSE "-muon_layer_a_lmo_type schatten", Set_Schatten, TAKES_EFFECT, 0},
-  {"MuonPolarSetType", DENSE, Set_PolarType, TAKES_EFFECT, 0},
-  {"MuonPolarSetOptionsPrefix", DENSE, Set_PolarPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonPolarSetSteps", SCHULZ, Set_PolarSteps, TAKES_EFFECT, 0},
-  {"MuonPolarSetCoefficients", SCHULZ "-lmo_polar_coefficients quintic", Set_Coefficients, TAKES_EFFECT, 0},
-  {"MuonPolarSetCoefficientValues", SCHULZ, Set_CoefficientValues, TAKES_EFFECT, 0},
-  {"MuonPolarSetPrecision", SCHULZ "-lmo_polar_precision double", Set_PolarPrecision, TAKES_EFFECT, 0},
-  {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0},
-  {"MuonPolarSetNormalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0},
-  {"MuonPolarSetPowerIterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0},
-  {"MuonPolarMonitorSet", SCHULZ, Set_PolarMonitor, TAKES_EFFECT, OF_RANK},
-  {"MuonPolarGramSetRestart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0},
-  {"MuonPolarZolotarevSetPoles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0},
-  {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0},
-  {"MuonCompressorSetType", UP "topk", Set_CompressorType, STOPS_STEP, 0},
-  {"MuonCompressorSetOptionsPrefix", UP "topk", Set_CompressorPrefix, WITHOUT_EFFECT, OF_RANK},
-  {"MuonCompressorSetRatio", UP "topk", Set_Ratio, TAKES_EFFECT, 0},
-  {"MuonCompressorSetRatio, random", UP "randk", Set_Ratio, TAKES_EFFECT, 0},
-  {"MuonCompressorSetRank", UP "rankk -ef21_compressor_rank 1", Set_Rank, TAKES_EFFECT, 0},
-  {"MuonCompressorSetBits", UP "qsgd", Set_Bits, TAKES_EFFECT, 0},
-  {"MuonCompressorSetValues", UP "topk -ef21_compressor_values native", Set_Values, TAKES_EFFECT, 0},
-  {"MuonCompressorSetLineNorm", UP "rowtopk -ef21_compressor_ratio 0.4", Set_LineNorm, TAKES_EFFECT, 0},
-  {"MuonCompressorSetPaperIndexBits", UP "topk", Set_IndexBits, TAKES_EFFECT, 0},
-  {"MuonCompressorTopSVDSetSchatten", UP "topsvd -measure", Set_TopSVD, TAKES_EFFECT, 0},
-  {"MuonCompressorPowerSGDSetSweeps", UP "powersgd -ef21_compressor_rank 1", Set_Sweeps, TAKES_EFFECT, 0},
-  {"MuonCompressorPowerSGDSetOversampling", UP "powersgd -ef21_compressor_rank 1", Set_Oversampling, TAKES_EFFECT, 0},
-  {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_BlockLength, TAKES_EFFECT, 0},
-  {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_BlockNorm, TAKES_EFFECT, 0},
-  {"MuonEF21GetCompressor, type", UP "topk", Set_AllType, STOPS_STEP, 0},
-  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, STOPS_STEP, 0},
-  {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0},
-  {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0},
-  {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0},
-  {"MuonAssemblySetPrecision", DENSE, Set_AssemblyPrecision, STOPS_STEP, LOGICAL},
-  {"MuonAssemblySetAssignment", DENSE, Set_AssemblyAssignment, STOPS_STEP, LOGICAL},
-  {"MuonAssemblySetChunk", DENSE, Set_AssemblyChunk, STOPS_STEP, LOGICAL},
-  {"MuonAssemblySetWarmup", DENSE, Set_AssemblyWarmup, STOPS_STEP, LOGICAL},
-  {"muon_exchange_assignment", DENSE, Set_Assignment, STOPS_STEP, 0},
-  {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK},
+  {"MuonSetType", UP "topk", Set_Type, TAKES_EFFECT, COLLECTIVE, NULL, NULL},
+  {"MuonSetOptionsPrefix", DENSE, Set_Prefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonAppendOptionsPrefix", DENSE, Set_AppendPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonSetFromOptions", DENSE, Set_FromOptions, TAKES_EFFECT, COLLECTIVE, NULL, NULL},
+  {"MuonSetLearningRate", DENSE, Set_Rate, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetLearningRate, ef21", UP "topk", Set_Rate, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetSchedule", DENSE "-muon_max_steps 16", Set_Schedule, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetScheduleWarmup", DENSE, Set_Warmup, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetScheduleConstant", DENSE "-muon_max_steps 16 -muon_schedule trapezoid -muon_schedule_constant 0.9", Set_Constant, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetScheduleMinimum", DENSE "-muon_schedule linear -muon_max_steps 16", Set_Minimum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetMomentumWarmup", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_momentum_warmup", "16"},
+  {"MuonSetMomentumWarmup from 0", DENSE "-muon_momentum 0", Set_ByKey, IS_REFUSED, 0, "muon_momentum_warmup", "16"},
+  {"MuonSetMomentumWarmupStart", UP "topk -muon_momentum_warmup 16", Set_ByKey, TAKES_EFFECT, 0, "muon_momentum_warmup_start", "0.25"},
+  {"MuonSetWeightDecayStyle", DENSE "-muon_weight_decay 0.5 -muon_momentum 0", Set_DecayStyle, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetWeightDecayStyle, cautious", DENSE "-muon_weight_decay 0.5 -muon_layer_e_rule adamw", Set_Cautious, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetClip", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
+  {"MuonSetClip, worker", UP "topk -muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip", "0.0625"},
+  {"MuonSetClip from 0", DENSE "-muon_layer_e_rule sgd", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0.0625"},
+  {"MuonSetClip to 0", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, IS_REFUSED, 0, "muon_clip", "0"},
+  {"MuonSetClipLayers", DENSE "-muon_layer_e_rule sgd -muon_clip 0.5", Set_ByKey, TAKES_EFFECT, 0, "muon_clip_layers", "all"},
+  {"MuonSetRuleMatch", DENSE, Set_Match, IS_REFUSED, 0, NULL, NULL},
+  {"MuonSetAdamWLearningRate", DENSE "-muon_layer_e_rule adamw", Set_AdamWRate, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetAdamWWeightDecay", DENSE "-muon_layer_e_rule nadamw", Set_AdamWDecay, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetAdamWBetas", DENSE "-muon_layer_e_rule adamw", Set_AllBetas, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetAdamWEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_AllEpsilon, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetSGDLearningRate", DENSE "-muon_layer_e_rule sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_learning_rate", "0.25"},
+  {"MuonSetSGDWeightDecay", DENSE "-muon_layer_e_rule sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_sgd_weight_decay", "0.5"},
+  {"MuonSetMeasureUpdateRMS", DENSE "-muon_layer_e_rule adamw", Set_ByKey, WITHOUT_EFFECT, 0, "muon_measure_update_rms", "true"},
+  {"MuonSetCheckWeights", UP "topk", Set_ByKey, WITHOUT_EFFECT, 0, "muon_check_weights", "false"},
+  {"MuonSetScheduleFunction", UP "topk", Set_Function, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetPreset", DENSE, Set_Preset, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetLearningRate", DENSE, Set_LayerRate, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetTensor", DENSE, Set_Tensor, IS_REFUSED, 0, NULL, NULL},
+  {"MuonSetMomentum", DENSE, Set_Momentum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetMomentum, worker", DENSE "-muon_momentum_at worker", Set_Momentum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetMomentum, ef21", UP "topk", Set_Momentum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetMomentum from 0", UP "topk -muon_momentum 0", Set_Momentum, IS_REFUSED, 0, NULL, NULL},
+  {"MuonSetMomentum from 0, dense", DENSE "-muon_momentum 0", Set_Momentum, IS_REFUSED, 0, NULL, NULL},
+  {"MuonSetMomentumStyle", DENSE, Set_Style, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetDampening", UP "natural -muon_momentum_style sgd", Set_ByKey, TAKES_EFFECT, 0, "muon_dampening", "0.75"},
+  {"MuonSetNesterov", DENSE, Set_Nesterov, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetMomentumAt", DENSE, Set_ByKey, IS_REFUSED, 0, "muon_momentum_at", "worker"},
+  {"MuonSetWeightDecay", DENSE, Set_Decay, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetShapeFactor", DENSE, Set_ByKey, TAKES_EFFECT, 0, "muon_shape_factor", "moonlight"},
+  {"MuonSetMaxSteps", DENSE "-muon_schedule linear -muon_max_steps 32", Set_MaxSteps, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonSetSeed", UP "natural", Set_ByKey, IS_REFUSED, 0, "muon_seed", "17"},
+  {"MuonSetStatePrecision", DENSE, Set_ByKey, IS_REFUSED, LOGICAL, "muon_state_precision", "single"},
+  {"MuonSetCountEntropy", UP "topk", Set_ByKey, TAKES_EFFECT, LOGICAL, "muon_count_entropy", "true"},
+  {"MuonSetNaNPolicy", DENSE "-bad_gradient", Set_ByKey, TAKES_EFFECT, 0, "muon_nan", "zero"},
+  {"MuonSetErrorIfNotConverged", DENSE "-bad_gradient", Set_ByKey, TAKES_EFFECT, 0, "muon_error_if_not_converged", "true"},
+  {"MuonSetCostAlpha", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_alpha", "1ms"},
+  {"MuonSetCostBeta", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_beta", "1Mbit/s"},
+  {"MuonSetCostGamma", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_gamma", "1MB/s"},
+  {"MuonSetCheckDevice", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_check_device", "true"},
+  {"MuonSetDeviceBatchBytes", DENSE, Set_ByKey, WITHOUT_EFFECT, LOGICAL, "muon_device_batch_bytes", "1e6"},
+  {"MuonSetDeviceMPI", DENSE, Set_ByKey, IS_REFUSED, LOGICAL, "muon_device_mpi", "true"},
+  {"MuonSetDeviceStream", DENSE, Set_DeviceStream, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonMonitorSet", DENSE, Set_Monitor, TAKES_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonMonitorCancel", DENSE "-monitor", Set_Cancel, TAKES_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonMonitorSetCSV", DENSE, Set_CSV, WITHOUT_EFFECT, COLLECTIVE, NULL, NULL},
+  {"MuonMonitorSetInterval", UP "topk -measure", Set_ByKey, TAKES_EFFECT, LOGICAL, "muon_monitor_interval", "4"},
+  {"MuonSetObjectiveAndGradient", DENSE "-bad_gradient", Set_Objective, TAKES_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonAddLayer", DENSE, Set_Layer, IS_REFUSED, 0, NULL, NULL},
+  {"MuonEF21SetDownlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0, NULL, NULL},
+  {"MuonEF21SetDriftInterval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL, NULL, NULL},
+  {"MuonSignSetDirection", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"MuonSignSetTie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"MuonSignSetMeasure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL, NULL, NULL},
+  {"MuonLayerSetOptionsPrefix", DENSE, Set_LayerPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetShapeFactor", DENSE, Set_LayerFactor, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetMomentum", DENSE, Set_LayerMomentum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetMomentum, ef21", UP "topk", Set_LayerMomentum, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetMomentum from 0", UP "topk -muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetMomentum from 0, dense", DENSE "-muon_layer_a_momentum 0", Set_LayerMomentum, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerSetWeightDecay", DENSE, Set_LayerDecay, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerSetBlocks", DENSE, Set_Blocks, IS_REFUSED, 0, NULL, NULL},
+  {"MuonLayerAdamWSetBetas", DENSE "-muon_layer_e_rule adamw", Set_Betas, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLayerAdamWSetEpsilon", DENSE "-muon_layer_e_rule nadamw", Set_Epsilon, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLMOSetType", DENSE, Set_LMOType, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLMOSetOptionsPrefix", DENSE, Set_LMOPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonLMOMixedSetExponents", DENSE "-muon_layer_a_lmo_type mixed", Set_Mixed, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonLMOSchattenSetExponent", DENSE "-muon_layer_a_lmo_type schatten", Set_Schatten, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetType", DENSE, Set_PolarType, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetOptionsPrefix", DENSE, Set_PolarPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonPolarSetSteps", SCHULZ, Set_PolarSteps, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetCoefficients", SCHULZ "-lmo_polar_coefficients quintic", Set_Coefficients, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetCoefficientValues", SCHULZ, Set_CoefficientValues, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetPrecision", SCHULZ "-lmo_polar_precision double", Set_PolarPrecision, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetNormalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarSetPowerIterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarMonitorSet", SCHULZ, Set_PolarMonitor, TAKES_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonPolarGramSetRestart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarZolotarevSetPoles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetType", UP "topk", Set_CompressorType, STOPS_STEP, 0, NULL, NULL},
+  {"MuonCompressorSetOptionsPrefix", UP "topk", Set_CompressorPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
+  {"MuonCompressorSetRatio", UP "topk", Set_Ratio, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetRatio, random", UP "randk", Set_Ratio, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetRank", UP "rankk -ef21_compressor_rank 1", Set_Rank, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetBits", UP "qsgd", Set_Bits, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetValues", UP "topk -ef21_compressor_values native", Set_Values, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetLineNorm", UP "rowtopk -ef21_compressor_ratio 0.4", Set_LineNorm, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorSetPaperIndexBits", UP "topk", Set_IndexBits, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorTopSVDSetSchatten", UP "topsvd -measure", Set_TopSVD, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorPowerSGDSetSweeps", UP "powersgd -ef21_compressor_rank 1", Set_Sweeps, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorPowerSGDSetOversampling", UP "powersgd -ef21_compressor_rank 1", Set_Oversampling, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_BlockLength, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_BlockNorm, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonEF21GetCompressor, type", UP "topk", Set_AllType, STOPS_STEP, 0, NULL, NULL},
+  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, STOPS_STEP, 0, NULL, NULL},
+  {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0, NULL, NULL},
+  {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
+  {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},
+  {"muon_exchange_assignment", DENSE, Set_Assignment, STOPS_STEP, 0, NULL, NULL},
+  {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))
 
@@ -472,6 +439,7 @@ static inline PetscErrorCode RunCreate(const Setter *setter, PetscErrorCode (*se
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(run, sizeof(*run)));
+  run->setter = setter;
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, SETTERS_LAYERS, SetterShapes, -1, &run->problem));
   run->problem.noise = 2;
   PetscCall(MuonSetObjectiveAndGradient(run->problem.muon, RunObjective, run));

@@ -49,7 +49,7 @@ static PetscErrorCode Step(PetscInt m, PetscInt n, const double g[], double w[],
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &gradient));
-  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetLearningRate(muon, rate));
   PetscCall(MuonSignSetDirection(muon, direction));
   PetscCall(MuonSignSetUpdate(muon, update));

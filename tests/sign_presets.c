@@ -1,5 +1,6 @@
 static char help[] = "The presets of SignMuon and its kin: what they set, and that they take steps.\n\n";
 
+#include "parameters.h"
 #include "muon_common.h"
 
 typedef struct {
@@ -36,15 +37,15 @@ static PetscErrorCode CheckSet(const Preset *preset, Problem *p)
 
   PetscFunctionBegin;
   PetscCall(MuonCreate(PETSC_COMM_SELF, &untouched));
-  PetscCall(MuonGetMomentum(untouched, &own[0]));
+  PetscCall(GetReal((PetscObject)untouched, "muon_momentum", &own[0]));
   PetscCall(MuonGetLearningRate(untouched, &own[1]));
   PetscCall(MuonDestroy(&untouched));
   PetscCall(MuonGetType(p->muon, &type));
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   PetscCall(MuonSignGetDirection(p->muon, &direction));
-  PetscCall(MuonGetClip(p->muon, &clip));
-  PetscCall(MuonGetClipLayers(p->muon, &clipped));
-  PetscCall(MuonGetMomentum(p->muon, &momentum));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_clip", &clip));
+  PetscCall(GetEnum((PetscObject)p->muon, "muon_clip_layers", MuonClipLayersTypes, (int *)&clipped));
+  PetscCall(GetReal((PetscObject)p->muon, "muon_momentum", &momentum));
   PetscCall(MuonGetLearningRate(p->muon, &rate));
   PetscCall(MuonLayerGetLMO(p->layer[FIRST], &lmo));
   PetscCall(MuonLMOGetType(lmo, &norm));

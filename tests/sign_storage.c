@@ -85,8 +85,8 @@ static PetscErrorCode RunCreate(MPI_Comm comm, MPI_Comm inside, PetscMPIInt work
   PetscCall(MuonSetType(run->muon, MUONSIGN));
   PetscCall(MuonSetObjectiveAndGradient(run->muon, Objective, run));
   PetscCall(MuonSetLearningRate(run->muon, (PetscReal)0.1));
-  PetscCall(MuonSetWeightDecay(run->muon, (PetscReal)0.05));
-  PetscCall(MuonSetShapeFactor(run->muon, MUON_SHAPE_FACTOR_MOONLIGHT));
+  PetscCall(MuonSetWeightDecay(run->muon, (PetscReal)0.05, MUON_WEIGHT_DECAY_CURRENT));
+  PetscCall(MuonSetParameter(run->muon, "muon_shape_factor", "moonlight"));
   PetscCall(MuonSignSetDirection(run->muon, choices->direction));
   PetscCall(MuonSignSetUpdate(run->muon, choices->update));
   PetscCall(MuonSignSetTie(run->muon, choices->tie));
@@ -204,7 +204,7 @@ static PetscErrorCode Check(const char what[], PetscMPIInt s, const Choices *cho
   PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank % s, rank, &across));
   PetscCall(PetscInfo(NULL, "%s: workers of %d ranks, direction %s, update %s\n", what, s, MuonSignDirections[choices->direction], MuonSignUpdates[choices->update]));
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, rank / s, choices, &run));
-  PetscCall(MuonSetAssemblyKind(run.muon, choices->kind));
+  if (choices->kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[choices->kind]));
   for (PetscInt l = 0; l < NLAYERS && choices->gram; l++) {
     if (Shapes[l].nblocks == 1) PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer[l], (PetscInt)MUON_ASSEMBLY_GRAM));
   }
@@ -254,7 +254,7 @@ static PetscErrorCode CheckRows(const Choices *choices)
   PetscFunctionBegin;
   alone.exchange = NULL;
   PetscCall(RunCreate(PETSC_COMM_WORLD, PETSC_COMM_SELF, 0, choices, &run));
-  PetscCall(MuonSetAssemblyKind(run.muon, choices->kind));
+  if (choices->kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[choices->kind]));
   PetscCall(RunCreate(PETSC_COMM_SELF, PETSC_COMM_SELF, 0, &alone, &reference));
   for (PetscInt k = 0; k < STEPS; k++) {
     PetscCall(MuonStep(run.muon));

@@ -238,7 +238,7 @@ static PetscErrorCode Solve(PetscBool moves, Vec like, Vec *x)
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   PetscCall(MuonAddVecLayers(muon, d.x, d.g, 3, names, m, k, rowmajor));
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &d));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, ITS));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));
@@ -360,7 +360,7 @@ static PetscErrorCode CheckReasons(void)
     if (k == 6) PetscCall(TaoSetMaximumIterations(tao, 1));
     if (k == 7) p.nang = ITS;
     PetscCall(TaoMuonGetMuon(tao, &muon));
-    if (k == 7) PetscCall(MuonSetNaNPolicy(muon, MUON_NAN_SKIP));
+    if (k == 7) PetscCall(MuonSetParameter(muon, "muon_nan", "skip"));
     PetscCall(TaoSolve(tao));
     PetscCall(VecEqual(x, start, &same));
     if (k == 0) PetscCall(Expect(tao, "evaluations", TAO_DIVERGED_MAXFCN, 5));

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
   PetscCall(MuonAddLayer(muon, "w", W, &layer));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.5));
-  PetscCall(MuonSetMomentum(muon, 0)); /* the step is made of this gradient alone */
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT)); /* the step is made of this gradient alone */
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscCall(MuonLMOGetPolar(lmo, &polar));

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &net));
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 100));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonGetMaxSteps(muon, &steps));

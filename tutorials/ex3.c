@@ -91,15 +91,15 @@ static PetscErrorCode Run(const Choice *choice, Problem *p, PetscReal *distance,
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, p));
   PetscCall(MuonSetType(muon, MUONEF21));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.2));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
-  PetscCall(MuonSetMomentum(muon, 0)); /* exact gradients need no averaging */
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT)); /* exact gradients need no averaging */
   PetscCall(MuonSetMaxSteps(muon, 300));
   for (PetscInt direction = 0; direction < 2; direction++) {
     if (direction == 0) PetscCall(MuonEF21GetCompressor(muon, &c));
     else PetscCall(MuonEF21GetServerCompressor(muon, &c));
     PetscCall(MuonCompressorSetType(c, choice->type));
     PetscCall(MuonCompressorSetRatio(c, choice->ratio));
-    PetscCall(MuonCompressorSetValues(c, choice->values));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[choice->values]));
   }
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));

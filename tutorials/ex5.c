@@ -115,7 +115,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &model));
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR)); /* steps of a norm ball do not shrink by themselves */
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)); /* steps of a norm ball do not shrink by themselves */
   PetscCall(MuonSetMaxSteps(muon, 100));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonStep(muon));

@@ -6,13 +6,8 @@
 enum {
   CHUNK = 512
 };
-/*
-   Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of
-   the processor
-*/
-#define STRIP ((size_t)16384)
-/* The same in the memory of a device */
-#define FAR_STRIP ((size_t)1 << 24)
+/* Values that cross to or from a device at once; likewise */
+#define DEVICE_CHUNK ((size_t)1 << 20)
 
 PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
 {
@@ -49,39 +44,29 @@ void MuonCompressorWords_Private(MuonCompressor c, uint32_t words[4])
   MuonKernelStreamBlocks(&stream, 1, &last, words);
 }
 
-/*
-   The pieces of a layer, whose names go on behind the layer's with what no name of a layer has, share it; a
-   block has its own
-*/
+/* The shards of a layer, whose names have an @ behind the layer's, share it; a block has its own */
 PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
 {
   MuonKernelStream stream = MuonCompressorStream_Private(c);
   const uint32_t   last   = UINT32_MAX;
   uint32_t         words[4];
-  char            *piece;
+  char            *shard;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrchr(c->layer != NULL ? c->layer : "", '@', &piece));
-  if (piece != NULL && c->blockhash == c->layerhash) {
-    *piece = '\0';
+  PetscCall(PetscStrchr(c->layer != NULL ? c->layer : "", '@', &shard));
+  if (shard != NULL && c->blockhash == c->layerhash) {
+    *shard = '\0';
     PetscCall(MuonNameHash_Private(c->layer, &stream.layer));
-    *piece = '@';
+    *shard = '@';
   }
   MuonKernelStreamBlocks(&stream, 1, &last, words);
   *word = words[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor c, size_t length, char text[])
+MuonWireValues MuonCompressorCodec_Private(MuonCompressor c, const MuonArray *A)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " ratio %g %s", (double)c->ratio, MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues values, const MuonArray *A)
-{
-  switch (values) {
+  switch (MuonCompressorValuesOf(c)) {
   case MUON_COMPRESSOR_VALUES_DOUBLE:
     return MUON_WIRE_VALUES_DOUBLE;
   case MUON_COMPRESSOR_VALUES_SINGLE:
@@ -141,16 +126,25 @@ static void Convert(size_t count, MuonPrecision from, const void *x, MuonPrecisi
   else kernels->AxpbyOther(count, 1, 1.0, x, count, 0.0, y, count);
 }
 
-PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, PetscInt64 count, const void *x, PetscInt64 first, unsigned char to[])
+/* Codes of natural values, in the memory of x: rounded at random, or with one addend to every mantissa */
+static int NaturalCodes(MuonCompressor c, const MuonKernels *kernels, MuonCompressorRounding rounding, size_t count, const void *x, uint64_t first, uint16_t codes[])
 {
-  const MuonKernelStream stream   = MuonCompressorStream_Private(c);
-  const MuonKernels     *kernels  = MuonKernelsGet(precision, MUON_HOST);
-  int                    infinite = 0;
+  const MuonKernelStream stream = MuonCompressorStream_Private(c);
+
+  if (rounding == MUON_COMPRESSOR_ROUND_RANDOM) return kernels->Natural(count, x, &stream, first, 1, codes);
+  return kernels->Powers(count, x, rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, codes);
+}
+
+static PetscErrorCode MuonCompressorHostEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, MuonPrecision precision, size_t count, const void *x, uint64_t first, unsigned char to[])
+{
+  const MuonKernels *kernels  = MuonKernelsGet(precision, MUON_HOST);
+  int                infinite = 0;
 
   PetscFunctionBegin;
-  for (PetscInt64 k = 0; k < count && infinite == 0; k += CHUNK) {
-    const size_t some = (size_t)PetscMin(count - k, CHUNK);
-    const void  *from = (const char *)x + (size_t)k * kernels->size;
+  for (size_t k = 0; k < count && infinite == 0; k += CHUNK) {
+    const size_t   some    = PetscMin(count - k, CHUNK);
+    const void    *from    = (const char *)x + k * kernels->size;
+    unsigned char *section = to + MuonWireValuesBytes(codec, k);
 
     switch (codec) {
     case MUON_WIRE_VALUES_DOUBLE: {
@@ -158,7 +152,7 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
 
       infinite = kernels->IsBelow(some, 1, from, some, HUGE_VAL) == 0;
       Convert(some, precision, from, MUON_DOUBLE, y);
-      MuonWireDoublesEncode(some, y, to + 8 * k);
+      MuonWireDoublesEncode(some, y, section);
       break;
     }
     case MUON_WIRE_VALUES_SINGLE:
@@ -166,15 +160,15 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
       float y[CHUNK];
 
       infinite = codec == MUON_WIRE_VALUES_SINGLE ? kernels->ToSingle(some, from, y) : kernels->ToBF16(some, from, y);
-      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(some, y, to + 4 * k);
-      else MuonWireBF16Encode(some, y, to + 2 * k);
+      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(some, y, section);
+      else MuonWireBF16Encode(some, y, section);
       break;
     }
     default: {
       uint16_t codes[CHUNK];
 
-      infinite = kernels->Natural(some, from, &stream, (uint64_t)(first + k), 1, codes);
-      MuonWireNaturalEncode(some, codes, to + k / 8 * 9);
+      infinite = NaturalCodes(c, kernels, rounding, some, from, first + k, codes);
+      MuonWireNaturalEncode(some, codes, section);
     }
     }
   }
@@ -182,21 +176,20 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, MuonPrecision precision, PetscInt64 count, const unsigned char from[], PetscInt64 first, void *x)
+static PetscErrorCode MuonCompressorHostDecode_Private(MuonWireValues codec, MuonPrecision precision, size_t count, const unsigned char from[], uint64_t first, void *x)
 {
   const MuonKernels *kernels = MuonKernelsGet(precision, MUON_HOST);
 
   PetscFunctionBegin;
-  for (PetscInt64 k = 0; k < count; k += CHUNK) {
-    const size_t   some = (size_t)PetscMin(count - k, CHUNK);
-    const uint64_t at   = (uint64_t)(first + k);
-    void          *to   = (char *)x + (size_t)k * kernels->size;
+  for (size_t k = 0; k < count; k += CHUNK) {
+    const size_t some = PetscMin(count - k, CHUNK);
+    void        *to   = (char *)x + k * kernels->size;
 
     switch (codec) {
     case MUON_WIRE_VALUES_DOUBLE: {
       double y[CHUNK];
 
-      MuonWireDoublesDecode(some, from, at, y);
+      MuonWireDoublesDecode(some, from, first + k, y);
       Convert(some, MUON_DOUBLE, y, precision, to);
       break;
     }
@@ -204,15 +197,15 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, MuonPrec
     case MUON_WIRE_VALUES_BF16: {
       float y[CHUNK];
 
-      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(some, from, at, y);
-      else MuonWireBF16Decode(some, from, at, y);
+      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(some, from, first + k, y);
+      else MuonWireBF16Decode(some, from, first + k, y);
       Convert(some, MUON_SINGLE, y, precision, to);
       break;
     }
     default: {
       uint16_t codes[CHUNK];
 
-      MuonWireNaturalDecode(some, from, at, codes);
+      MuonWireNaturalDecode(some, from, first + k, codes);
       kernels->NaturalValues(some, codes, to);
     }
     }
@@ -220,98 +213,92 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues codec, MuonPrec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
+/*
+   What crosses between a device and the host is as wide as what is written: codes for natural values, and
+   binary32 for bfloat16
+*/
+static MuonPrecision Crosses(MuonWireValues codec, MuonPrecision precision)
 {
-  const MuonKernelStream stream = MuonCompressorStream_Private(c);
-  float                 *singles;
-  uint16_t              *codes;
+  return codec == MUON_WIRE_VALUES_DOUBLE ? precision : MUON_SINGLE;
+}
+
+PetscErrorCode MuonCompressorFetch_Private(MuonCompressor c, MuonWireValues codec, size_t count, const void *x, MuonPrecision *precision, void **pinned)
+{
+  const MuonKernels  *kernels = MuonKernelsGet(*precision, MUON_DEVICE);
+  const MuonPrecision crosses = Crosses(codec, *precision);
 
   PetscFunctionBegin;
-  if (codec != MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, precision, kept, x, 0, to));
+  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, count * MuonKernelsGet(crosses, MUON_HOST)->size, pinned));
+  /* Entries that are not finite then are found when they are written */
+  if (crosses != *precision) (void)kernels->ToSingle(count, x, (float *)*pinned);
+  else MuonDeviceGet()->copy(count * kernels->size, x, *pinned);
+  *precision = crosses;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, MuonMemory memory, MuonPrecision precision, size_t count, const void *x, uint64_t first, unsigned char to[])
+{
+  const MuonKernels *kernels = MuonKernelsGet(precision, memory);
+
+  PetscFunctionBegin;
+  if (memory == MUON_HOST) {
+    PetscCall(MuonCompressorHostEncode_Private(c, codec, rounding, precision, count, x, first, to));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /*
-     A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
-  */
-  PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
-  codes = (uint16_t *)(singles + kept);
-  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
-  else MuonWireNaturalEncode((uint64_t)kept, codes, to);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k += DEVICE_CHUNK) {
+    const size_t   some    = PetscMin(DEVICE_CHUNK, count - k);
+    const void    *from    = (const char *)x + k * kernels->size;
+    unsigned char *section = to + MuonWireValuesBytes(codec, k);
+    MuonMark       mark;
 
-/* Positions as a bitmap, from which a device writes all entries at once, where it copies from */
-static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entries, PetscInt64 kept, MuonWireIndexReader *reader)
-{
-  const size_t   bytes = (entries + 63) / 64 * 8;
-  unsigned char *bitmap;
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
+    if (codec == MUON_WIRE_VALUES_NATURAL) {
+      uint16_t *codes;
 
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, bytes, &bitmap));
-  if (reader->indices == MUON_WIRE_INDICES_BITMAP) PetscCall(PetscMemcpy(bitmap, reader->from, (entries + 7) / 8));
-  else {
-    PetscCall(PetscMemzero(bitmap, bytes));
-    for (PetscInt64 k = 0; k < kept; k++) {
-      const size_t at = (size_t)MuonWireIndexReaderNext(reader);
+      PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * sizeof(*codes), &codes));
+      if (NaturalCodes(c, kernels, rounding, some, from, first + k, codes) != 0) c->status = MUON_STATUS_NANORINF;
+      else MuonWireNaturalEncode(some, codes, section);
+    } else {
+      MuonPrecision crosses = precision;
+      void         *y;
 
-      bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+      PetscCall(MuonCompressorFetch_Private(c, codec, some, from, &crosses, &y));
+      PetscCall(MuonCompressorHostEncode_Private(c, codec, rounding, crosses, some, y, 0, section));
     }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
-  MuonWireIndexReaderInit(reader, MUON_WIRE_INDICES_BITMAP, entries, (uint64_t)kept, bitmap);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y)
+PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor c, MuonWireValues codec, MuonMemory memory, MuonPrecision precision, size_t count, const unsigned char from[], uint64_t first, void *x)
 {
-  const MuonKernels *kernels = MuonArrayKernels(Y);
-  const size_t       entries = MuonArrayEntries(Y), strip = Y->memory == MUON_HOST ? STRIP : FAR_STRIP;
+  const MuonKernels  *kernels = MuonKernelsGet(precision, memory);
+  const MuonPrecision crosses = Crosses(codec, precision);
+  const size_t        size    = codec == MUON_WIRE_VALUES_NATURAL ? sizeof(uint16_t) : MuonKernelsGet(crosses, MUON_HOST)->size;
 
   PetscFunctionBegin;
-  if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
-  if (Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
-  if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
-    char  *x;
-    size_t done = 0;
-
-    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
-    for (size_t first = 0; first < entries; first += strip) {
-      const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
-
-      /* Values are read from one whose number is a multiple of 8 on */
-      if (Y->memory != MUON_HOST) PetscCall(MuonCompressorFarDecode_Private(c, codec, Y->precision, skip + count, from, done - skip, x));
-      else PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, (PetscInt64)(skip + count), from, (PetscInt64)(done - skip), x));
-      kernels->Scatter(Y->len, Y->count, reader->from, first, some, x + skip * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
-      done += count;
-    }
-  } else {
-    /* Positions as numbers: few entries */
-    for (PetscInt64 k = 0; k < kept; k += CHUNK) {
-      const PetscInt64 some = PetscMin(CHUNK, kept - k);
-      double           x[CHUNK];
-
-      PetscCall(MuonCompressorValuesDecode_Private(codec, Y->precision, some, from, k, x));
-      for (PetscInt64 i = 0; i < some; i++) kernels->Spread(Y->len, Y->count, (size_t)MuonWireIndexReaderNext(reader), 1, (const char *)x + (size_t)i * kernels->size, add == PETSC_TRUE, scale, Y->data, Y->ld);
-    }
+  if (memory == MUON_HOST) {
+    PetscCall(MuonCompressorHostDecode_Private(codec, precision, count, from, first, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (add == PETSC_TRUE) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)kept));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  for (size_t k = 0; k < count; k += DEVICE_CHUNK) {
+    const size_t some = PetscMin(DEVICE_CHUNK, count - k);
+    void        *to   = (char *)x + k * kernels->size, *y, *singles;
+    MuonMark     mark;
 
-PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues codec, MuonPrecision precision, PetscInt64 count, const unsigned char from[], PetscBool *fit)
-{
-  PetscFunctionBegin;
-  *fit = PETSC_TRUE;
-  if (precision == MUON_DOUBLE || codec != MUON_WIRE_VALUES_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt64 k = 0; k < count && *fit == PETSC_TRUE; k += CHUNK) {
-    const size_t some = (size_t)PetscMin(count - k, CHUNK);
-    double       y[CHUNK];
-
-    MuonWireDoublesDecode(some, from, (uint64_t)k, y);
-    for (size_t i = 0; i < some; i++) {
-      if ((double)(float)y[i] != y[i]) *fit = PETSC_FALSE;
+    PetscCall(MuonWorkspaceMark(c->work, &mark));
+    PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * size, &y));
+    if (codec == MUON_WIRE_VALUES_NATURAL) {
+      MuonWireNaturalDecode(some, from, first + k, (uint16_t *)y);
+      kernels->NaturalValues(some, (uint16_t *)y, to);
+    } else PetscCall(MuonCompressorHostDecode_Private(codec, crosses, some, from, first + k, y));
+    if (codec != MUON_WIRE_VALUES_NATURAL && crosses == precision) MuonDeviceGet()->copy(some * size, y, to);
+    else if (codec != MUON_WIRE_VALUES_NATURAL) {
+      PetscCall(MuonWorkspaceGetIn(c->work, MUON_DEVICE, some * size, &singles));
+      MuonDeviceGet()->copy(some * size, y, singles);
+      kernels->AxpbyOther(some, 1, 1.0, singles, some, 0.0, to, some);
     }
+    PetscCall(MuonWorkspaceRelease(c->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

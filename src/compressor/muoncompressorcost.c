@@ -127,6 +127,7 @@ PetscLogDouble MuonCompressorPaperBits_Private(const MuonWireMessage *message, P
   const PetscLogDouble value = message->values == MUON_WIRE_VALUES_NATURAL || message->values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0;
   unsigned             width, lengthlog;
 
+  if (message->count == 0) return 0.0;
   switch (message->form) {
   case MUON_WIRE_SPARSE:
   case MUON_WIRE_SEEDED:
@@ -139,7 +140,7 @@ PetscLogDouble MuonCompressorPaperBits_Private(const MuonWireMessage *message, P
     (void)MuonWireBlocksOfParameter(message->parameter, &width, &lengthlog);
     return count * (PetscLogDouble)width + (PetscLogDouble)((message->count + ((uint64_t)1 << lengthlog) - 1) >> lengthlog) * value;
   case MUON_WIRE_SIGNS:
-    return message->count > 0 ? count + value : 0.0;
+    return count + value;
   case MUON_WIRE_PERROW:
     return count * (1.0 + NumberBits(columns)) + value;
   case MUON_WIRE_PERCOLUMN:

@@ -74,7 +74,7 @@ static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonKernelRe
     const PetscInt   number  = shape[k].number;
     const MuonArray *to      = &Q[number].here;
     const void      *y       = Y + (size_t)k * bytes;
-    const double     squares = watch == PETSC_TRUE ? MuonKernelRealArrays(real)->SumSquares(s * l, 1, y, s * l) : 0.0;
+    const double     squares = watch == PETSC_TRUE ? real->arrays->SumSquares(s * l, 1, y, s * l) : 0.0;
 
     status[number] = squares <= 16.0 * (double)s ? MUON_STATUS_OK : MUON_STATUS_LMO;
     if (status[number] == MUON_STATUS_OK) real->store(to->len, to->count, 1.0, y, shape->left ? s : l, to->precision, to->data, to->ld);

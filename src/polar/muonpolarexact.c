@@ -1,5 +1,5 @@
 #include "muonpolarpanel.h"
-#include "../kernels/dense/muonpolarsolve.h"
+#include "../kernels/dense/muonpolarkernels.h"
 #include <petscblaslapack.h>
 
 /*
@@ -43,7 +43,7 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
 static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   const MuonKernelReal *real    = MuonKernelRealOfDevice(MUON_PETSCSCALAR == MUON_SINGLE ? "single" : "double");
-  const MuonKernels    *kernels = MuonKernelRealArrays(real);
+  const MuonKernels    *kernels = real->arrays;
   const double          eps     = 2.0 * PetscMax(real->unit, MuonArrayKernels(&G->here)->unit);
   MuonPolarPanel        p;
   PetscReal            *sigma;
@@ -61,10 +61,10 @@ static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMa
   X = p.Y;
   if (p.left) {
     PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, l * s * real->size, &X));
-    MuonKernelRealSetIdentity(real, s, 1.0, V);
+    real->identity(s, 1.0, V);
     kernels->Multiply(1, 0, l, s, s, 1.0, p.Y, s, V, s, 0.0, X, l);
   }
-  if (real->factors->decompose(l, s, X, S, U, V) != 0) {
+  if (real->decompose(l, s, X, S, U, V) != 0) {
     polar->status = MUON_STATUS_LMO;
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -358,7 +358,7 @@ PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar polar, size_t s)
 PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *divisor)
 {
   const MuonKernelReal  *real    = p->real;
-  const MuonKernels     *kernels = MuonKernelRealArrays(real);
+  const MuonKernels     *kernels = real->arrays;
   const MuonKernelStream stream  = {0x506f6c6172ULL, 0, 0, 0, 0};
   const PetscInt         asked   = p->polar->poweriterations + 1;
   const size_t           chunk   = 256;
@@ -404,7 +404,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
 PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *p, double *squares)
 {
   PetscFunctionBegin;
-  *squares = MuonKernelRealArrays(p->real)->SumSquares(p->s * p->local, 1, p->Y, p->s * p->local);
+  *squares = p->real->arrays->SumSquares(p->s * p->local, 1, p->Y, p->s * p->local);
   if (p->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, squares, 1, MPI_DOUBLE, MPI_SUM, p->comm));
   PetscCall(PetscLogFlops(2.0 * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -61,11 +61,11 @@ static PetscErrorCode MuonPolarPanelEqualize(MuonPolarPanel *p, void *A)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(p->s, &d));
-  MuonKernelRealRowSums(p->real, p->s, A, d);
+  p->real->rowsums(p->s, A, d);
   for (size_t i = 0; i < p->s; i++) d[i] = d[i] > 0.0 ? 1.0 / sqrt(d[i]) : 0.0;
-  MuonKernelRealScale(p->real, 1, p->s, p->s, d, A, p->s);
-  MuonKernelRealScale(p->real, 0, p->s, p->s, d, A, p->s);
-  MuonKernelRealScale(p->real, p->left, p->s, p->local, d, p->Y, p->left ? p->s : p->local);
+  p->real->scale(1, p->s, p->s, d, A, p->s);
+  p->real->scale(0, p->s, p->s, d, A, p->s);
+  p->real->scale(p->left, p->s, p->local, d, p->Y, p->left ? p->s : p->local);
   PetscCall(PetscFree(d));
   PetscCall(PetscLogFlops(3.0 * p->s * p->s + (PetscLogDouble)p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,7 +110,7 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
     /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
     if (real->unit > 1.0 / 512.0) PetscCall(MuonPolarPanelUpdate(p, c[0], 1.0, 0.0, B));
     else {
-      MuonKernelRealShift(real, p->s, c[0], B);
+      real->shift(p->s, c[0], B);
       PetscCall(MuonPolarPanelMultiply(p, B));
     }
   } else PetscCall(MuonPolarPanelUpdate(p, c[0], c[1], c[2], A));

@@ -215,7 +215,7 @@ static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonPa
   const char *const prefix = object->prefix != NULL ? object->prefix : "", *const family = MuonParameterFamily_Private(object, row);
 
   PetscFunctionBegin;
-  if (layer != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": -%s%s%s", layer, prefix, family, row->key));
+  if (layer != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%.*s\": -%s%s%s", (int)strcspn(layer, "@"), layer, prefix, family, row->key));
   else PetscCall(PetscSNPrintf(text, length, "-%s%s%s", prefix, family, row->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

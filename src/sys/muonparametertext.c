@@ -159,7 +159,11 @@ static PetscErrorCode MuonTextAdd_Private(MuonText *text, const char layer[], co
     text->capacity = 2 * text->capacity + more + 1024;
     PetscCall(PetscRealloc(text->capacity, &text->text));
   }
-  PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, layer != NULL ? "layer %s: -%s%s%s %s\n" : "%s-%s%s%s %s\n", layer != NULL ? layer : "", prefix != NULL ? prefix : "", family, key, value));
+  text->text[text->length] = '\0';
+  if (layer != NULL) PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, "layer %.*s: ", (int)strcspn(layer, "@"), layer)); /* all shards of it */
+  PetscCall(PetscStrlen(text->text + text->length, &used));
+  text->length += used;
+  PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, "-%s%s%s %s\n", prefix != NULL ? prefix : "", family, key, value));
   PetscCall(PetscStrlen(text->text + text->length, &used));
   text->length += used;
   PetscFunctionReturn(PETSC_SUCCESS);

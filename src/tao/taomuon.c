@@ -106,7 +106,7 @@ static PetscErrorCode TaoMuonQueryLayers_Private(PetscObject object, const char 
 static PetscErrorCode TaoSetUp_Muon(Tao tao)
 {
   TAO_Muon   *tm     = (TAO_Muon *)tao->data;
-  const char *layers = tm->layers, *match;
+  const char *layers = tm->layers;
   PetscInt    n;
 
   PetscFunctionBegin;
@@ -123,12 +123,11 @@ static PetscErrorCode TaoSetUp_Muon(Tao tao)
     MuonLayerRule     rule;
 
     PetscCall(VecGetSize(tao->solution, &n));
-    PetscCall(MuonGetRuleMatch(tm->muon, &match));
-    if (match == NULL) PetscCall(MuonSetRuleMatch(tm->muon, "x:" MUONLAYERADAMW));
+    if (tm->muon->rule_match == NULL) PetscCall(MuonSetRuleMatch(tm->muon, "x:" MUONLAYERADAMW));
     PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, 1, &name, &n, &one, NULL));
     PetscCall(MuonGetLayer(tm->muon, 0, &layer));
     PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", moved by the rule %s\n", MuonPrefix(tm->muon), rule));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", updated by the rule %s\n", MuonPrefix(tm->muon), rule));
   }
   PetscCall(PetscObjectReference((PetscObject)tao->solution));
   tm->x = tao->solution;
@@ -196,16 +195,14 @@ static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
 */
 static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal rate)
 {
-  TAO_Muon     *tm = (TAO_Muon *)tao->data;
-  MuonNaNPolicy policy;
+  TAO_Muon *tm = (TAO_Muon *)tao->data;
 
   PetscFunctionBegin;
   PetscCall(TaoLogConvergenceHistory(tao, tm->f, gnorm, 0, tao->ksp_its));
   if (PetscIsInfOrNanReal(tm->f) || PetscIsInfOrNanReal(gnorm)) {
-    PetscCall(MuonGetNaNPolicy(tm->muon, &policy));
     tao->fc       = tm->f;
     tao->residual = gnorm;
-    if (policy == MUON_NAN_STOP) tao->reason = TAO_DIVERGED_NAN;
+    if (tm->muon->nan == MUON_NAN_STOP) tao->reason = TAO_DIVERGED_NAN;
     else if (tao->niter >= tao->max_it) tao->reason = TAO_DIVERGED_MAXITS;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -340,13 +337,6 @@ static PetscErrorCode TaoMuonSetIgnoreBounds_Muon(Tao tao, PetscBool ignore)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TaoMuonGetIgnoreBounds_Muon(Tao tao, PetscBool *ignore)
-{
-  PetscFunctionBegin;
-  *ignore = ((TAO_Muon *)tao->data)->ignorebounds;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TaoDestroy_Muon(Tao tao)
 {
   TAO_Muon *tm = (TAO_Muon *)tao->data;
@@ -356,7 +346,6 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetLayers_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetIgnoreBounds_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetIgnoreBounds_C", NULL));
   PetscCall(MuonDestroy(&tm->muon));
   PetscCall(VecDestroy(&tm->x));
   PetscCall(PetscFree(tm->layers));
@@ -376,7 +365,7 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   Notes:
   A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and
   `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is
-  one vector that the rule adamw moves, by `-muon_adamw_learning_rate`, which is printed.
+  one vector that the rule adamw updates, by `-muon_adamw_learning_rate`, which is printed.
 
   Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no
   objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine,
@@ -391,7 +380,7 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
 
   One vector has one gradient, so that nothing is exchanged between workers\: `MUONEF21` and `MUONSIGN` are
   what they are for one worker. The ranks of the vector are that worker, and matrices that are spread over
-  them are assembled for their oracles (`MuonSetAssemblyKind()`). Each solve begins without momentum.
+  them are assembled for their LMOs (`-muon_assembly`). Each solve begins without momentum.
 
   It is for gradients with noise and for unknowns that are matrices by nature, as the weights of networks are.
   It is the wrong tool for a smooth problem whose gradient is exact\: a quasi-Newton method such as `TAOLMVM`,
@@ -416,13 +405,12 @@ static PetscErrorCode TaoCreate_Muon(Tao tao)
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)tm->muon, (PetscObject)tao, 1));
   PetscCall(MuonSetOptionsPrefix(tm->muon, ((PetscObject)tao)->prefix));
   PetscCall(MuonSetObjectiveAndGradient(tm->muon, TaoMuonLoss_Private, tm));
-  PetscCall(MuonSetSchedule(tm->muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(tm->muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonGetMaxSteps(tm->muon, &tm->steps));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetMuon_C", TaoMuonGetMuon_Muon));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", TaoMuonSetLayers_Muon));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetLayers_C", TaoMuonGetLayers_Muon));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetIgnoreBounds_C", TaoMuonSetIgnoreBounds_Muon));
-  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetIgnoreBounds_C", TaoMuonGetIgnoreBounds_Muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -542,36 +530,12 @@ PetscErrorCode TaoMuonGetLayers(Tao tao, const char *layers[])
 
   Level: intermediate
 
-.seealso: `TAOMUON`, `TaoMuonGetIgnoreBounds()`, `TaoSetVariableBounds()`
+.seealso: `TAOMUON`, `TaoSetVariableBounds()`
 @*/
 PetscErrorCode TaoMuonSetIgnoreBounds(Tao tao, PetscBool ignore)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
   PetscTryMethod(tao, "TaoMuonSetIgnoreBounds_C", (Tao, PetscBool), (tao, ignore));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  TaoMuonGetIgnoreBounds - Gets whether a `TAOMUON` is to solve a problem with bounds as one without
-
-  Not Collective
-
-  Input Parameter:
-. tao - the `Tao`, of type `TAOMUON`
-
-  Output Parameter:
-. ignore - whether it is
-
-  Level: intermediate
-
-.seealso: `TAOMUON`, `TaoMuonSetIgnoreBounds()`
-@*/
-PetscErrorCode TaoMuonGetIgnoreBounds(Tao tao, PetscBool *ignore)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
-  PetscAssertPointer(ignore, 2);
-  PetscUseMethod(tao, "TaoMuonGetIgnoreBounds_C", (Tao, PetscBool *), (tao, ignore));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,11 +1,12 @@
 static char help[] = "What each way to distribute Muon hands to MPI, by formula and as counted, what it keeps, how even its oracles' work is, and what a step takes.\n\n"
                      "  mpiexec -n 8 ./exchange -benchmark_width 16\n"
-                     "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_measure\n\n"
+                     "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_beta 100Mbit/s\n\n"
                      "Options of the optimizer hold for all rows that do not set them.\n\n";
 
 #include <petscmuon/private/muonimpl.h>
 #include <petsctime.h>
 #include <muon/monitor/muoncost.h>
+#include <assembly/muonassemblychunks.h>
 #include "benchmark_common.h"
 #include "../wire_header.h"
 #include "../mpicount.h"
@@ -131,11 +132,10 @@ static long long AssemblyBytes(const Task *task, long *calls)
   const PetscMPIInt s = task->shard, me = task->position;
   const MuonGroup   group = task->muon->group[0];
   long long         bytes = 0, *to, *from;
-  PetscInt          chunk;
+  const PetscInt    chunk = group->assembly->chunk;
   PetscBool         owners;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMalloc2(s, &to, s, &from));
-  PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetChunk(group->assembly, &chunk));
   for (PetscInt k = 0; k < group->nitems; k += chunk) {
     long long all = 0;
 
@@ -143,11 +143,10 @@ static long long AssemblyBytes(const Task *task, long *calls)
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(from, s));
     owners = group->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
     for (PetscInt i = k; i < PetscMin(k + chunk, group->nitems); i++) {
-      PetscInt    l = 0;
-      PetscMPIInt owner;
+      const PetscMPIInt owner = group->assembly->owner[i];
+      PetscInt          l     = 0;
 
       while (task->layer[l] != group->item[i].shard->layer) l++;
-      PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetOwner(group->assembly, i, &owner));
       if (owners == PETSC_FALSE) all += RowBytes(task, l, me);
       else if (owner != me) to[owner] += RowBytes(task, l, me);
       for (PetscMPIInt r = 0; r < s && owners == PETSC_TRUE && owner == me; r++) from[r] += r == me ? 0 : RowBytes(task, l, r);
@@ -351,7 +350,7 @@ static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
     const MuonItem *item = &task->muon->group[0]->item[i];
     PetscLogDouble  flops;
 
-    PetscCall(MuonAssemblyGetOwner(task->muon->group[0]->assembly, i, &owner));
+    owner = task->muon->group[0]->assembly->owner[i];
     PetscCall(MuonLayerGetFlops(item->shard->layer, &flops));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER || owner == task->position) work += flops;
   }
@@ -407,7 +406,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_LONG_LONG, MPI_MAX, PETSC_COMM_WORLD));
   result->bytes   = bytes[0];
   result->formula = bytes[1];
-  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, &priced));
+  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, NULL, &priced));
   PetscCall(GetBalance(&task, &result->balance));
   PetscCall(GetState(&task, &result->state));
   PetscCall(PetscMalloc1((PHASES + 1) * steps, &times));
@@ -490,7 +489,7 @@ static PetscErrorCode PrintFormulas(PetscInt blocks, PetscInt width)
     PetscLogDouble vanilla = 0, lpt = 0;
 
     for (int d = 0; d < MUON_COST_DISTRIBUTIONS; d++) {
-      const MuonCostOfDistribution one = MuonCostOfDistributions((MuonCostDistribution)d, ranks[j], (size_t)n, layer, 4, 2);
+      const MuonCostOfDistribution one = MuonCostOfDistributions((MuonCostDistribution)d, ranks[j], n, layer, 4, 2);
 
       if (d == 0) vanilla = one.cost.bytes;
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %6d %8.0f %14.2f", MuonCostDistributionNames[d], ranks[j], one.cost.rounds, one.cost.bytes / 1e6));
@@ -523,7 +522,7 @@ static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Res
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %7s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "saved", "oracle", "oracle", "update", "exchange", "exchange", "predicted", "by trees", "off"));
   for (PetscInt r = 0; r < n; r++) {
-    const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], predicted[2] = {MuonCostSeconds(link, &result[r].cost, 0), MuonCostSeconds(link, &result[r].cost, 1)};
+    const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], predicted[2] = {MuonCostSeconds(link, &result[r].cost, PETSC_FALSE), MuonCostSeconds(link, &result[r].cost, PETSC_TRUE)};
     const int             whole = run[r]->whole > 0 ? size >= 4 : run[r]->whole < 0 ? size < 4 : 0;
 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %6.1f%% %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, 100 * (1 - step / result[0].seconds[STEP]), result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step,

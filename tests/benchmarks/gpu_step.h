@@ -87,7 +87,7 @@ static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, 
       real->multiply(left, s, l, 1, B, real->hold(s, B), Z, ld, c[0], Y, ld);
       continue;
     }
-    MuonKernelRealShift(real, s, c[0], B);
+    real->shift(s, c[0], B);
     real->multiply(left, s, l, 1, B, NULL, Y, ld, 0, Z, ld);
     Y = Z;
     Z = swap;

@@ -4,6 +4,7 @@ static char help[] = "Times the phases of a step beside what the machine can do:
                      "Options of the optimizer change what is timed: -ef21_compressor rankk, -muon_type dense, -muon_exchange_type star. All ranks measure at the same time.\n"
                      "A model that fits into the caches can be faster than the triad, which does not.\n\n";
 
+#include "../parameters.h"
 #include <petscmuon.h>
 #include <petsctime.h>
 #include "../../tutorials/nanogpt/model.h"
@@ -200,8 +201,8 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
   PetscCall(MuonCreate(PETSC_COMM_WORLD, muon));
   PetscCall(MuonSetType(*muon, MUONEF21));
   PetscCall(MuonSetLearningRate(*muon, model->learning_rate));
-  PetscCall(MuonSetMomentum(*muon, model->momentum));
-  PetscCall(MuonSetShapeFactor(*muon, MUON_SHAPE_FACTOR_SCION));
+  PetscCall(MuonSetMomentum(*muon, model->momentum, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+  PetscCall(MuonSetParameter(*muon, "muon_shape_factor", "scion"));
   for (PetscInt d = 0; d < 2; d++) {
     MuonCompressor c;
 
@@ -209,7 +210,7 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
     else PetscCall(MuonEF21GetServerCompressor(*muon, &c));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
     PetscCall(MuonCompressorSetRatio(c, (PetscReal)0.1));
-    PetscCall(MuonCompressorSetValues(c, MUON_COMPRESSOR_VALUES_NATURAL));
+    PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "natural"));
   }
   for (PetscInt i = 0; i < task->n; i++) {
     const char *name;
@@ -243,7 +244,7 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
   PetscBool          ef21;
 
   PetscFunctionBeginUser;
-  PetscCall(MuonGetStatePrecision(muon, &precision));
+  PetscCall(GetEnum((PetscObject)muon, "muon_state_precision", MuonStatePrecisions, (int *)&precision));
   if (precision == MUON_STATE_PRECISION_SINGLE) state = sizeof(float);
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
@@ -271,7 +272,7 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
     }
   }
   PetscCall(MuonGetTraffic(muon, &traffic));
-  PetscCall(MuonGetMomentumAt(muon, &at));
+  PetscCall(GetEnum((PetscObject)muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
   PetscCall(PetscArrayzero(limits->bytes, PHASES));
   limits->bytes[MOMENTUM]  = (at == MUON_MOMENTUM_AT_WORKER ? sizeof(PetscScalar) + 2 * state : 0) * *entries;
   limits->bytes[COMPRESS]  = state * up + sizeof(PetscScalar) * down + 2 * (traffic.up[1] + traffic.down[1]) / 8;

@@ -11,6 +11,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #include <petscmuon/private/muonwire.h>
 #include "wire/muonwirecrc.h"
 #include <time.h>
+#include "../parameters.h"
 
 /* No operation is repeated for longer, in seconds */
 #define ENOUGH 1.0
@@ -268,7 +269,7 @@ static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsign
 }
 
 /* Median seconds of one operation; the first run is not counted */
-static PetscErrorCode MeasureOperation(int what, MuonCompressor c, const MuonArray *T, const MuonArray *R, const MuonArray *Y, MuonOpened *opened, size_t most, unsigned char buf[], size_t *bytes, PetscInt repetitions, PetscReal times[],
+static PetscErrorCode MeasureOperation(int what, MuonCompressor c, const MuonArray *T, const MuonArray *R, const MuonArray *Y, MuonValidated *opened, size_t most, unsigned char buf[], size_t *bytes, PetscInt repetitions, PetscReal times[],
                                        double *seconds)
 {
   PetscLogDouble start, spent = 0, median;
@@ -280,7 +281,7 @@ static PetscErrorCode MeasureOperation(int what, MuonCompressor c, const MuonArr
   for (PetscInt r = -1; r < repetitions && (spent < ENOUGH || done == 0); r++) {
     PetscCall(Now(&start));
     if (what == 0) PetscCall(MuonCompressorEncodeArray(c, T, R, most, buf, bytes, PETSC_FALSE, NULL, NULL));
-    else if (what == 1) PetscCall(MuonCompressorOpen(c, T, *bytes, buf, PETSC_FALSE, NULL, opened, &valid));
+    else if (what == 1) PetscCall(MuonCompressorValidateArray(c, T, *bytes, buf, PETSC_FALSE, NULL, opened, &valid));
     else PetscCall(MuonCompressorDecodeArray(c, PETSC_TRUE, 1, *bytes, buf, Y, &valid));
     PetscCall(Elapsed(start, &once));
     spent += (PetscLogDouble)once;
@@ -298,9 +299,9 @@ static PetscErrorCode CompressorCreate(const Row *row, MuonCompressor *c)
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, row->type));
   PetscCall(MuonCompressorSetRatio(*c, row->ratio));
-  PetscCall(MuonCompressorSetValues(*c, row->values));
-  if (row->bits > 0) PetscCall(MuonCompressorSetBits(*c, row->bits));
-  PetscCall(MuonCompressorSetPaperIndexBits(*c, 26));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[row->values]));
+  if (row->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", row->bits));
+  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_paper_index_bits", "26"));
   PetscCall(MuonCompressorSetFromOptions(*c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,7 +321,7 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
   for (PetscInt i = 0; i < set->n; i++) {
     MuonCompressorCost cost;
     MuonStatus         status;
-    MuonOpened         opened = {NULL, 0, NULL, 0};
+    MuonValidated         opened = {NULL, 0, NULL, 0};
     PetscBool          valid;
     const PetscInt     m = (PetscInt)set->T[i].len, n = (PetscInt)set->T[i].count;
     unsigned char     *buf;
@@ -337,9 +338,9 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
     for (int what = 0; what < 3; what++) PetscCall(MeasureOperation(what, c, &set->T[i], &set->R[i], &set->Y[i], &opened, most, buf, &bytes, repetitions, times, &result->seconds[what]));
     PetscCall(MuonCompressorGetStatus(c, &status));
     PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %s", row->type, MuonStatuses[status]);
-    PetscCall(MuonCompressorOpen(c, &set->T[i], bytes, buf, PETSC_TRUE, &cost, &opened, &valid));
+    PetscCall(MuonCompressorValidateArray(c, &set->T[i], bytes, buf, PETSC_TRUE, &cost, &opened, &valid));
     PetscCall(Examine(n, m, bytes, buf, &gain, &entries));
-    PetscCall(MuonOpenedDestroy(&opened));
+    PetscCall(MuonValidatedDestroy(&opened));
     result->messages++;
     result->entries += (double)m * (double)n;
     result->paper += cost.paper;

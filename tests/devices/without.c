@@ -5,7 +5,7 @@ static char help[] = "A layer in the memory of a device, and one on the host, in
 int main(int argc, char **argv)
 {
   double         w[6] = {1, 2, 3, 4, 5, 6}, g[6] = {1, 1, 1, 1, 1, 1};
-  PetscBool      device = PETSC_FALSE, direct;
+  PetscBool      device = PETSC_FALSE;
   Muon           muon;
   MuonLayerArray array;
 
@@ -13,8 +13,6 @@ int main(int argc, char **argv)
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
-  PetscCall(MuonGetDeviceMPI(muon, &direct));
-  PetscCheck(direct == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "MPI is given the memory of a device where there is none");
   PetscCall(MuonLayerArrayInitialize(&array));
   array.type = PETSC_DOUBLE;
   array.M    = 3;

@@ -6,22 +6,15 @@ typedef struct {
   PetscReal factor;
 } Halve;
 
-static PetscErrorCode MuonCompressorSetFromOptions_Halve(MuonCompressor c, MuonOptionItems PetscOptionsObject)
-{
-  Halve *halve = (Halve *)c->data;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "MuonCompressor halve options");
-  PetscCall(PetscOptionsReal("-compressor_halve_factor", "What every entry is multiplied with", "", halve->factor, &halve->factor, NULL));
-  MuonCompressorCheck(c, halve->factor > 0 && halve->factor <= 1, PETSC_ERR_ARG_OUTOFRANGE, "_halve_factor", "%g must be in (0, 1]", (double)halve->factor);
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const MuonParameter HalveParameters[] = {
+  {"halve_factor", MUON_PARAMETER_REAL, offsetof(Halve, factor), 0.5, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_ABOVE, "What every entry is multiplied with"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
 
 static PetscErrorCode MuonCompressorLayout_Halve(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_DENSE, MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE, shape), layout);
+  MuonCompressorFullLayout_Private(shape, MUON_WIRE_DENSE, MuonCompressorCodec_Private(c, shape), layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -29,14 +22,14 @@ static PetscErrorCode MuonCompressorEncode_Halve(MuonCompressor c, const MuonArr
 {
   PetscFunctionBegin;
   *count = (PetscInt64)MuonArrayEntries(T);
-  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE, T), MUON_COMPRESSOR_ROUND_NEAREST, (double)((Halve *)c->data)->factor, T, R, payload));
+  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c, T), MUON_COMPRESSOR_ROUND_NEAREST, (double)((Halve *)c->data)->factor, T, R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_Halve(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(MUON_COMPRESSOR_VALUES_NATIVE, Y), payload, add, scale, Y));
+  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c, Y), payload, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,42 +40,25 @@ static PetscErrorCode MuonCompressorAlpha_Halve(MuonCompressor c, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorCopy_Halve(MuonCompressor from, MuonCompressor to)
-{
-  PetscFunctionBegin;
-  ((Halve *)to->data)->factor = ((Halve *)from->data)->factor;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorChoices_Halve(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "-compressor_halve_factor %.17g", (double)((Halve *)c->data)->factor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDestroy_Halve(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(c->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor c)
+static PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor c)
 {
   Halve *halve;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&halve));
-  halve->factor          = (PetscReal)0.5;
   c->data                = halve;
-  c->ops->setfromoptions = MuonCompressorSetFromOptions_Halve;
+  c->keys                = "values";
   c->ops->layout         = MuonCompressorLayout_Halve;
   c->ops->encode         = MuonCompressorEncode_Halve;
   c->ops->decode         = MuonCompressorDecode_Halve;
   c->ops->alpha          = MuonCompressorAlpha_Halve;
-  c->ops->copy           = MuonCompressorCopy_Halve;
-  c->ops->choices        = MuonCompressorChoices_Halve;
-  c->ops->destroy        = MuonCompressorDestroy_Halve;
+  c->ops->destroy        = MuonCompressorDestroyData;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_Halve(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister("halve", MuonCompressorCreate_Halve, HalveParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

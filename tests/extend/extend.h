@@ -4,6 +4,6 @@
 #include <petscmuon.h>
 
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_RowL21(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor);
+PETSC_EXTERN PetscErrorCode MuonCompressorRegister_Halve(void);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SignSGD(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonCreate_Descent(Muon);

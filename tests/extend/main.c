@@ -101,6 +101,7 @@ static PetscErrorCode CheckCompressor(void)
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
   PetscCall(MuonCompressorSetOptionsPrefix(c, "own_"));
   PetscCall(MuonCompressorSetFromOptions(c));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
   PetscCall(MuonCompressorGetAlpha(c, ROWS, COLUMNS, &alpha));
   PetscCheck(alpha == (PetscReal)0.4375, PETSC_COMM_SELF, PETSC_ERR_PLIB, "halve: alpha is %g, expected 7/16", (double)alpha);
   PetscCall(MuonCompressorApply(c, X, C));
@@ -132,7 +133,7 @@ static PetscErrorCode CheckAlgorithm(void)
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &p));
   PetscCall(MuonSetLearningRate(muon, RATE));
-  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonStep(muon));
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MatDenseGetArrayRead(p.W[l], &w));
@@ -160,7 +161,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonLMORegister("rowl21", MuonLMOCreate_RowL21));
-  PetscCall(MuonCompressorRegister("halve", MuonCompressorCreate_Halve));
+  PetscCall(MuonCompressorRegister_Halve());
   PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, T));
   PetscCall(MuonSetLearningRate(muon, 0.1));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 100));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonStep(muon));

@@ -61,7 +61,7 @@ static PetscErrorCode RunOurs(MuonNaNPolicy policy, PetscMPIInt size, PetscMPIIn
   b.context.overlap = PETSC_FALSE;
   PetscCall(CreateOptimizer("-muon_type dense -lmo_type frobenius", w, &b.context, &muon));
   PetscCall(MuonSetObjectiveAndGradient(muon, FormBrokenGradient, &b));
-  PetscCall(MuonSetNaNPolicy(muon, policy));
+  PetscCall(MuonSetParameter(muon, "muon_nan", MuonNaNPolicies[policy]));
   for (int s = 0; s < STEPS; s++) {
     MuonConvergedReason reason, all[MAXRANKS];
     PetscBool           same;

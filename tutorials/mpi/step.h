@@ -106,7 +106,7 @@ static inline PetscErrorCode CreateOptimizer(const char options[], PetscScalar w
   }
   PetscCall(MuonSetObjectiveAndGradient(*muon, FormLossAndGradient, context));
   PetscCall(MuonSetLearningRate(*muon, RATE));
-  PetscCall(MuonSetMomentum(*muon, 0));
+  PetscCall(MuonSetMomentum(*muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetFromOptions(*muon));
   PetscCall(MuonSetUp(*muon));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,12 +32,14 @@ static PetscBool Wanted(Residuals r, PetscInt step)
 /* Steps that were left out; under another policy what the optimizer counts are entries */
 static PetscErrorCode GetLeftOut(Muon muon, PetscInt64 *count)
 {
-  MuonNaNPolicy policy;
+  char      policy[16];
+  PetscBool skip;
 
   PetscFunctionBeginUser;
   *count = 0;
-  PetscCall(MuonGetNaNPolicy(muon, &policy));
-  if (policy == MUON_NAN_SKIP) PetscCall(MuonGetNaNCount(muon, count));
+  PetscCall(MuonGetParameter(muon, "muon_nan", policy, sizeof(policy)));
+  PetscCall(PetscStrcmp(policy, "skip", &skip));
+  if (skip) PetscCall(MuonGetNaNCount(muon, count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,15 +114,17 @@ PetscErrorCode ResidualsBefore(Residuals r, Muon muon)
 
 PetscErrorCode ResidualsGradient(Residuals r, Muon muon)
 {
-  MuonMomentumStyle style;
-  PetscReal         dampening;
-  PetscInt          step;
+  char      dampening[32], style[16];
+  PetscBool ema, none;
+  PetscInt  step;
 
   PetscFunctionBeginUser;
   PetscCall(MuonGetStepNumber(muon, &step));
   if (Wanted(r, step) == PETSC_FALSE || r->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonGetMomentumStyle(muon, &style));
-  PetscCall(MuonGetDampening(muon, &dampening));
+  PetscCall(MuonGetParameter(muon, "muon_momentum_style", style, sizeof(style)));
+  PetscCall(MuonGetParameter(muon, "muon_dampening", dampening, sizeof(dampening)));
+  PetscCall(PetscStrcmp(style, "ema", &ema));
+  PetscCall(PetscStrcmp(dampening, "0", &none));
   for (PetscInt i = 0; i < r->nlayers; i++) {
     Mat       G;
     PetscBool frozen, kept;
@@ -130,7 +134,7 @@ PetscErrorCode ResidualsGradient(Residuals r, Muon muon)
     if (frozen == PETSC_TRUE) continue;
     PetscCall(MuonGetLayerState(muon, r->layers[i], "momentum", NULL, &kept));
     if (kept == PETSC_TRUE) continue;
-    PetscCheck(style == MUON_MOMENTUM_EMA || dampening == 0, PETSC_COMM_SELF, PETSC_ERR_SUP, "-nanogpt_residuals: a gradient that is damped by -muon_dampening %g is not kept, expected 0 or a momentum", (double)dampening);
+    PetscCheck(ema || none, PETSC_COMM_SELF, PETSC_ERR_SUP, "-nanogpt_residuals: a gradient that is damped by -muon_dampening %s is not kept, expected 0 or a momentum", dampening);
     PetscCall(MuonLayerGetGradient(r->layers[i], &G));
     PetscCall(MatDuplicate(G, MAT_COPY_VALUES, &r->g[i]));
   }

@@ -100,8 +100,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "b:adamw,c:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
-  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.1));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetAdamW(muon, (PetscReal)0.1, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 200));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonGetMaxSteps(muon, &steps));

@@ -112,8 +112,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,trunk.W0:adamw")); /* vectors, and the matrix of one column */
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.01));
-  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.01));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetAdamW(muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));
 

@@ -105,8 +105,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,u.W2:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
-  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.01));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetAdamW(muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 300));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonGetMaxSteps(muon, &steps));

@@ -97,8 +97,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,u.W0:adamw,u.W3:adamw")); /* the first matrix has one column, the last one row */
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
-  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.02));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetAdamW(muon, (PetscReal)0.02, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 1000));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonGetMaxSteps(muon, &steps));

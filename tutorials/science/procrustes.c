@@ -122,8 +122,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &p));
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.1));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
-  PetscCall(MuonSetMomentum(muon, 0));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 100));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonGetMaxSteps(muon, &steps));

@@ -91,8 +91,8 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONDENSE));
   PetscCall(MuonSetRuleMatch(muon, "*.b?:adamw,sine.W0:adamw,sine.W2:adamw"));
   PetscCall(MuonSetLearningRate(muon, (PetscReal)0.05));
-  PetscCall(MuonSetAdamWLearningRate(muon, (PetscReal)0.01));
-  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR));
+  PetscCall(MuonSetAdamW(muon, (PetscReal)0.01, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetMaxSteps(muon, 200));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));

@@ -132,6 +132,8 @@ MUON_EXPORT size_t MuonKernelTopScratch(size_t entries, size_t size);
 /* The addend of the kernel Powers for the nearest power of two */
 #define MUON_KERNEL_HALF ((uint32_t)1 << 22)
 
+/* By precision */
+MUON_EXPORT extern const MuonKernels MuonKernelsHost[2];
 /* NULL where the library was built without kernels for that memory */
 MUON_EXPORT const MuonKernels *MuonKernelsGet(MuonPrecision precision, MuonMemory memory);
 

@@ -7,17 +7,17 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonwire.h>
 
-/* max(1, floor(ratio most + 1e-9)), and at most most */
+/* max(1, floor(ratio max + 1e-9)), and at most max */
 PETSC_EXTERN PetscInt64 MuonCompressorKept_Private(PetscReal, PetscInt64);
 /* The random numbers of this object in this step */
 PETSC_EXTERN MuonKernelStream MuonCompressorStream_Private(MuonCompressor);
 /* Four of them that belong to no entry: the last block, which entries do not come to */
 PETSC_EXTERN void MuonCompressorWords_Private(MuonCompressor, uint32_t words[4]);
-/* A number of 32 bits that is one for all pieces of a layer */
+/* A number of 32 bits that is the same for all shards of a layer */
 PETSC_EXTERN PetscErrorCode MuonCompressorCoin_Private(MuonCompressor, uint32_t *);
 
 /* How the values of an array are written: native ones in its precision */
-PETSC_EXTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressorValues, const MuonArray *);
+PETSC_EXTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressor, const MuonArray *);
 /*
    The largest relative error of rounding to nearest, which natural values have to binary32, and the variance
    of what is drawn from there, in squares of the value
@@ -33,66 +33,38 @@ PETSC_EXTERN PetscReal MuonCompressorRoundDown_Private(double);
 */
 PETSC_EXTERN double MuonCompressorCodecLimit_Private(MuonWireValues, MuonPrecision);
 
-/*
-   A section of count values; entry first + k of the stream rounds the k-th. Sets the status where a value
-   does not fit
-*/
-PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, PetscInt64 count, const void *x, PetscInt64 first, unsigned char to[]);
-/* Values first ... first + count - 1 of a section; first is a multiple of 8 */
-PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscInt64 first, void *x);
-/*
-   A section of the values of the kept of entries, in increasing order of their numbers, by which natural ones
-   are rounded; they are on the host.
-*/
-PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
-/*
-   Such a section: walks the positions with the reader, which is at the first, and does Y = Y + scale C where
-   add is true, and Y = C else.
-*/
-PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
-/*
-   Whether entries of a precision can be the values of a section that is valid otherwise: no sender of floats
-   writes numbers in double that are none
-*/
-PETSC_EXTERN PetscErrorCode MuonCompressorValuesFit_Private(MuonWireValues, MuonPrecision, PetscInt64 count, const unsigned char from[], PetscBool *);
-
-/*
-   Messages with every entry: factor (T - R), R NULL being zero, in a codec. How natural codes are rounded is
-   data: at random with the number of the entry, or with the same addend to every mantissa.
-*/
+/* How natural codes are rounded: at random with the number of the entry, or with the same addend to every mantissa */
 typedef enum {
   MUON_COMPRESSOR_ROUND_RANDOM,
   MUON_COMPRESSOR_ROUND_NEAREST,
   MUON_COMPRESSOR_ROUND_DOWN
 } MuonCompressorRounding;
+
 /*
-   Values in the memory of a device, as ValuesEncode and ValuesDecode have those on the host; natural codes
-   are rounded as told. Fetch brings values to the host in the precision from which the codec goes on, which
-   it tells, in scratch
+   A section of count values in a memory; entry first + k of the stream rounds the k-th. Sets the status where a
+   value does not fit. Decode: values first ... first + count - 1 of a section; first is a multiple of 8. Fetch
+   brings values from a device to the host, in the precision from which the codec goes on, which it tells, in
+   scratch
 */
-PETSC_EXTERN PetscErrorCode MuonCompressorFarEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
-PETSC_EXTERN PetscErrorCode MuonCompressorFarDecode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
-PETSC_EXTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWireValues, size_t count, const void *x, MuonPrecision *, void **near);
+PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonMemory, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor, MuonWireValues, MuonMemory, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
+PETSC_INTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWireValues, size_t count, const void *x, MuonPrecision *, void **pinned);
+
+/*
+   A section of the values of the kept of entries, on the host and in increasing order of their numbers, by which
+   natural ones are rounded. Decode walks the positions with the reader, which is at
+   the first
+*/
+PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
+PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
+
+/* Messages with every entry: factor (T - R), R NULL being zero, in a codec */
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
 /* Sets the status where an entry of T - R cannot be written */
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, const MuonArray *T, const MuonArray *R);
-/*
-   What a type does that writes every entry in one codec, whatever the user chose: its layout, encode(),
-   decode(), alpha() where it is that of the codec, and view() where nothing is drawn. The choice is not
-   copied
-*/
-typedef struct {
-  MuonWireValues         codec;
-  MuonCompressorRounding rounding;
-  const char            *as; /* what an entry becomes */
-} MuonCompressorDense;
-PETSC_EXTERN PetscErrorCode MuonCompressorSetDense_Private(MuonCompressor, const MuonCompressorDense *);
 /* The layout of such messages, and of others that have as many things as the array has entries */
-PETSC_EXTERN void MuonCompressorWholeLayout_Private(const MuonArray *, MuonWireForm, MuonWireValues, MuonCompressorLayout *);
-
-/* The operation of types with a ratio and values */
-PETSC_EXTERN PetscErrorCode MuonCompressorDescribe_Ratio(MuonCompressor, size_t length, char text[]);
+PETSC_EXTERN void MuonCompressorFullLayout_Private(const MuonArray *, MuonWireForm, MuonWireValues, MuonCompressorLayout *);
 
 /*
    The entropy of the payload of a message whose header fits, and its bits by the formula of the EF21-Muon

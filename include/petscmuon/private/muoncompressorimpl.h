@@ -1,10 +1,10 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuoncompressor.h>
 
 PETSC_INTERN PetscLogEvent MUON_Compress;
-PETSC_INTERN PetscBool     MuonCompressorRegisterAllCalled;
 
 /* For PetscCitationsRegister(), here and in the optimizer */
 PETSC_INTERN const char MuonCitationEF21[];
@@ -25,33 +25,28 @@ typedef struct {
 } MuonCompressorLayout;
 
 /*
-   A type turns arrays into payloads in plain codecs; the interface checks, writes the headers, makes messages
-   compact and plain again, and refuses those that do not fit the layout, so that decode() meets none of them.
-   Arrays may have any precision and order, and gaps between their lines; MuonArrayKernels() has the kernels
-   of one. Of shape only the sizes, the precision and the order are looked at.
+   A type turns arrays into payloads in uncompressed codecs; the interface checks, writes the headers, makes
+   messages entropy-coded and uncompressed again, and refuses those that do not fit the layout, so that decode()
+   meets none of them. Arrays may have any precision and order, and gaps between their contiguous vectors;
+   MuonArrayKernels() has the kernels of one. Of shape only the sizes, the precision and the order are looked at.
 
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it
-   sets status and leaves the rest. decode() does Y = Y + scale C where add is true, and Y = C else.
-   validate() refuses payloads whose sections are in order and that encode() does not write all the same; a
-   type may do without. Types know nothing of blocks: T, R and Y are a block, in the memory of the layer.
-   Where the layer has blocks commit() is called for each. copy() gives another object of the type the choices
-   that the interface does not know of, choices() says them all, each with its key; describe() says in few
-   words how much is kept, for tables; visitstate() names what is kept from message to message; setup()
-   refuses choices that no message could be made with. A type may do without any of them. What decomposes
-   creates svd, which the interface sets up, shows and destroys.
+   sets status and leaves the rest. decode() does Y = Y + scale C where add is true, and Y = C else. Types know
+   nothing of blocks: T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is
+   called for each. changing() may refuse a parameter before it changes; visitstate() names what is kept from
+   message to message; setup() refuses parameters that no message could be made with. A type may do without any
+   of them. A type that decomposes creates svd, which the interface sets up, shows and destroys.
+
+   A family of types has one create(), which looks at the name of the type.
 */
 struct _MuonCompressorOps {
-  PetscErrorCode (*setfromoptions)(MuonCompressor, MuonOptionItems);
   PetscErrorCode (*setup)(MuonCompressor);
   PetscErrorCode (*layout)(MuonCompressor, const MuonArray *shape, MuonCompressorLayout *);
   PetscErrorCode (*encode)(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[]);
   PetscErrorCode (*decode)(MuonCompressor, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
-  PetscErrorCode (*validate)(MuonCompressor, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *valid);
   PetscErrorCode (*alpha)(MuonCompressor, const MuonArray *shape, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
-  PetscErrorCode (*copy)(MuonCompressor from, MuonCompressor to);
-  PetscErrorCode (*choices)(MuonCompressor, size_t length, char text[]);
-  PetscErrorCode (*describe)(MuonCompressor, size_t length, char text[]);
+  PetscErrorCode (*changing)(MuonCompressor, const MuonParameter *, double value);
   PetscErrorCode (*visitstate)(MuonCompressor, MuonStateVisitor *);
   PetscErrorCode (*view)(MuonCompressor, PetscViewer);
   PetscErrorCode (*reset)(MuonCompressor);
@@ -60,13 +55,14 @@ struct _MuonCompressorOps {
 
 struct _p_MuonCompressor {
   PETSCHEADER(struct _MuonCompressorOps);
-  /* what the user chose */
+  /* parameters */
+  MuonParameters       parameters;
   PetscReal            ratio;
   PetscInt             rank;
-  PetscInt             bits; /* of a quantized entry */
-  MuonCompressorValues values;
+  PetscInt             bits;      /* of a quantized entry */
+  MuonCompressorValues values;    /* MuonCompressorValuesOf() knows the default */
   PetscInt             paperbits; /* of an index in the paper's accounting */
-  /* whose messages these are: of a layer, or a piece of one, by its own name */
+  /* whose messages these are: of a layer, or a shard of one, by its own name */
   PetscInt64   seed;
   char        *layer; /* NULL until known */
   unsigned int layerhash;
@@ -74,14 +70,15 @@ struct _p_MuonCompressor {
   MuonBlocks   blocks;
   /*
      what is at work: the hash of a block and its number, for which a type that has state keeps one; that of
-     the layer and 0 where it is whole
+     the layer and 0 where it has no blocks
   */
   unsigned int blockhash;
   PetscInt     block;
 
+  const char   *keys;       /* set by the type: the keys of all types that have a meaning for it, with blanks between them */
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
   PetscBool     ondevice;   /* set by the type: arrays in the memory of a device are legal */
-  PetscBool     factors;    /* set by the type: messages are factors of a low rank, those on the side of the rows that are here and those on the other one */
+  PetscBool     factors;    /* set by the type: messages are two factors, one of which spans the rows that are here */
   PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
   MuonSVD       svd;        /* set by the type, else NULL */
   MuonStatus    status;
@@ -90,34 +87,36 @@ struct _p_MuonCompressor {
 };
 
 /*
-   A message that was checked, in plain codecs: in room, or where it came or was written, where it is plain
-   there. With blocks these are the messages of the blocks, end to end. Zero-initialized; room grows and is
-   kept from step to step
+   A validated message, in uncompressed codecs: in the buffer, or where it came or was written, where it is
+   uncompressed there. With blocks these are the messages of the blocks, end to end. Zero-initialized; the
+   buffer grows and is kept from step to step
 */
 typedef struct {
   const unsigned char *data;
   size_t               bytes;
-  unsigned char       *room;
+  unsigned char       *buffer;
   size_t               capacity;
-} MuonOpened;
+} MuonValidated;
 
 /*
-   Messages of arrays, of either precision and in either order. Rows of the wire are the lines of the array,
-   columns the entries of a line, and entries are numbered in the order of memory. shape says all but the
-   memory.
+   Messages of arrays, of either precision and in either order. Rows of the wire are the contiguous vectors of
+   the array, columns the entries of one, and entries are numbered in the order of memory. shape says all but
+   the memory.
 
-   GetMaxBytesOf  the most bytes of a message
-   EncodeArray    C(T - R), or T itself where the type is an assignment; R NULL is zero. own, where it is not NULL, is what Open() would make of the message: it may point into buf. The entropy in cost is -1 where it is not asked for
-   Open           checks a message, once, and counts it; opened may point into buf
-   DecodeOpened   Y = Y + scale C where add is true, and Y = C else
-   DecodeArray    both in one pass; Y is scratch where the message is not valid
-   VisitState     names what is kept from message to message
+   GetMaxBytesOf    the largest number of bytes of a message; asked once, at set-up
+   EncodeArray      C(T - R), or T itself where the type is an assignment; R NULL is zero. capacity is at least
+                    what GetMaxBytesOf says. own, where it is not NULL, becomes what ValidateArray() would make of
+                    the message: it may point into buf. The entropy in cost is -1 where it is not asked for
+   ValidateArray    checks a message, once, and counts it; the result may point into buf, or is NULL
+   DecodeValidated  Y = Y + scale C where add is true, and Y = C else
+   DecodeArray      both in one pass; Y is scratch where the message is not valid
+   VisitState       names what is kept from message to message
 */
-PETSC_EXTERN PetscErrorCode MuonOpenedDestroy(MuonOpened *);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor, const MuonArray *shape, size_t *most);
-PETSC_EXTERN PetscErrorCode MuonCompressorEncodeArray(MuonCompressor, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonOpened *own);
-PETSC_EXTERN PetscErrorCode MuonCompressorOpen(MuonCompressor, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonOpened *opened, PetscBool *valid);
-PETSC_EXTERN PetscErrorCode MuonCompressorDecodeOpened(MuonCompressor, const MuonOpened *, PetscBool add, double scale, const MuonArray *Y);
+PETSC_EXTERN PetscErrorCode MuonValidatedDestroy(MuonValidated *);
+PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor, const MuonArray *shape, size_t *max);
+PETSC_EXTERN PetscErrorCode MuonCompressorEncodeArray(MuonCompressor, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonValidated *own);
+PETSC_EXTERN PetscErrorCode MuonCompressorValidateArray(MuonCompressor, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, MuonValidated *, PetscBool *valid);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor, const MuonValidated *, PetscBool add, double scale, const MuonArray *Y);
 PETSC_EXTERN PetscErrorCode MuonCompressorDecodeArray(MuonCompressor, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVisitor *);
 
@@ -131,35 +130,64 @@ PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor)
 */
 PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
 PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
-/* Type and choices of one object for another, not whose messages it writes */
+static inline MuonArray MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock *block)
+{
+  return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
+}
+/* Type and parameters of one object for another, not whose messages it writes */
 PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
-/* Bytes that are kept from message to message */
-PETSC_EXTERN PetscErrorCode MuonCompressorGetMemory_Private(MuonCompressor, PetscLogDouble *);
-/* The keys of the type alone: for an object that got its type from other keys than the rest of its choices */
+/* The keys of the type alone: for an object that got its type from other keys than the rest of its parameters */
 PETSC_EXTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
-/*
-   Everything that MuonCompressorCopyOptions_Private() copies, in words: objects that say the same encode and
-   decode alike
-*/
 PETSC_EXTERN PetscErrorCode MuonCompressorChoices_Private(MuonCompressor, size_t length, char text[]);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
-/* Whether one of the numbers of all types, ratio, rank or bits, changes anything for the type that it has */
+/* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */
 PETSC_INTERN PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor, const char number[], PetscBool *does);
 /* For types whose data is one allocation */
 PETSC_EXTERN PetscErrorCode MuonCompressorDestroyData(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 
-/* The width of the values of a compressor of type identity, which is native otherwise */
-PETSC_EXTERN PetscErrorCode MuonCompressorIdentitySetValues_Private(MuonCompressor, MuonCompressorValues);
+/* Drops state and scratch memory and keeps the parameters */
+PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
+/* A receiver gets the matrix itself, to be assigned, and not a difference to be added */
+PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
 
 /*
-   An error of a user's choice: names the key with its prefix and, where it is known, the layer. The message
-   begins with what was chosen
+   Steps of a norm as messages of one kind, a MuonWireForm: a compressor of no type that a user can choose. data is
+   a MuonCompressorStep, of which magnitude is set before a message is encoded, and the factors of a triple,
+   D = -u v^T, where found is 1; found 0 is D = 0. Arrays are on the host, and a step is assigned
+*/
+typedef struct {
+  int           form;
+  double        magnitude; /* that all entries share: the dual norm */
+  PetscInt      found;
+  const double *u, *v;
+} MuonCompressorStep;
+PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int form, MuonCompressor *);
+
+/* Families of types */
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_Dense(void);
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_Sparse(void);
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_RowColumn(void);
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_LowRank(void);
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_PowerSGD(void);
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_Sign(void);
+PETSC_INTERN PetscErrorCode MuonCompressorRegister_QSGD(void);
+
+/*
+   An error of a parameter or an argument: names the key with its prefix and, where it is known, the layer. The
+   message begins with the value
 */
 #define MuonCompressorCheck(c, condition, code, key, message, ...) \
   PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, MuonCompressorPrefix_Private(c), key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)
+
+/* How values are written: an uncompressed message is native, or single where that was asked for */
+static inline MuonCompressorValues MuonCompressorValuesOf(MuonCompressor c)
+{
+  if (c->assignment) return c->values == MUON_COMPRESSOR_VALUES_SINGLE ? c->values : MUON_COMPRESSOR_VALUES_NATIVE;
+  return (int)c->values == PETSC_DETERMINE ? MUON_COMPRESSOR_VALUES_SINGLE : c->values;
+}
 
 static inline const char *MuonCompressorPrefix_Private(MuonCompressor c)
 {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonexchangeimpl.h>
 #include <petscmuon/private/muoncompressorimpl.h>
@@ -73,7 +74,7 @@ typedef struct {
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
   MuonDownlink   downlink;
   PetscBool      down_assigns;     /* what comes down are the weights, not a difference */
-  MuonOpened     up_own, down_got; /* messages that were checked: what this rank sent, where the type needs it, and what came down */
+  MuonValidated     up_own, down_got; /* messages that were checked: what this rank sent, where the type needs it, and what came down */
   ptrdiff_t      own_at;           /* where up_own lies in the message that was sent, -1 where it has memory of its own */
 
   MuonArray      M;         /* momentum, where muon->momentum_at says */
@@ -179,6 +180,7 @@ struct _MuonOps {
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*setobjectsfromoptions)(Muon);   /* the type's sub-objects, which begin options of their own */
   PetscErrorCode (*choices)(Muon, size_t, char[]); /* what was chosen beside compressors and must be the same on all ranks */
+  PetscErrorCode (*children)(Muon, MuonParameterObjectFn *, void *); /* calls the routine for the type's sub-objects */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
   PetscErrorCode (*destroy)(Muon);
@@ -186,6 +188,7 @@ struct _MuonOps {
 
 struct _p_Muon {
   PETSCHEADER(struct _MuonOps);
+  MuonParameters              parameters;
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
@@ -199,8 +202,8 @@ struct _p_Muon {
   PetscInt                    nshards;
   MuonShard                  *shard;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
-  MuonAssembly                assembly;      /* likewise */
-  PetscInt                    assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
+  MuonAssemblyOptions         assembly;      /* of all groups */
+  int                         assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
@@ -210,26 +213,25 @@ struct _p_Muon {
   PetscInt           schedule_warmup, max_steps;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
-  PetscInt           momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
-  PetscBool          momentum_atset;
+  int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
   MuonStatePrecision state_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscReal          cost_alpha, cost_beta, cost_gamma; /* of the link, for views alone: seconds, bits and bytes a second, 0 where nobody said */
-  PetscBool          cost_measure;
+  char              *cost_alpha, *cost_beta, *cost_gamma; /* with their units, NULL where not set */
+  PetscInt           cost_workers;
+  PetscReal          cost_entries;
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
   PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
   PetscBool       check_device;
-  PetscReal       device_batch;               /* bytes, which the scratch memory knows too */
-  PetscBool       device_mpi, device_mpi_set; /* whether MPI is given the memory of a device; else what MPI says decides */
+  PetscReal       device_batch_bytes; /* which the scratch memory knows too */
+  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
-  PetscBool       learning_rateset; /* by somebody: no default */
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -274,7 +276,7 @@ struct _p_Muon {
   PetscInt          validationinterval, validated; /* the step after which value was found, -1 where there is none */
   PetscReal         value;
 
-  PetscInt       nmonitors, monitorinterval;
+  PetscInt       nmonitors, monitor_interval;
   MuonMonitorFn *monitor[MAXMUONMONITORS];
   void          *monitorctx[MAXMUONMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
@@ -290,12 +292,13 @@ struct _p_Muon {
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
   char                      *checkpoint_weights;   /* file */
-  PetscBool                  checkpoint_agreed;    /* all ranks have the same folder */
+  char                      *checkpoint_agreed;    /* the folder when the ranks last compared their options */
+  char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
   MuonRestartState           restart_state;
-  PetscBool                  restart_if_present, restart_convert, restarted, save; /* some rank was asked for a checkpoint */
+  PetscBool                  restart_if_present, restart_convert, save; /* some rank was asked for a checkpoint */
   PetscBool                  continues;                                            /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                            /* this rank was asked */
 
@@ -353,7 +356,7 @@ PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
 PETSC_EXTERN const char *MuonPrefix(Muon);
 /* An error where these do not go together */
-PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, PetscInt at, MuonMomentumStyle, MuonNesterovType);
+PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
 
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
@@ -404,14 +407,19 @@ PETSC_INTERN PetscErrorCode MuonSumMessages_Private(MuonShard *, PetscInt nworke
 PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
 PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
 PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
-/* The keys of an optimizer and of all that belongs to it, in whatever database is the default one */
+/* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);
-/*
-   An error where a number was left from before MuonSetUp() that cannot change after it, or where an
-   enumeration has no such value
-*/
-PETSC_INTERN PetscErrorCode MuonCheckBeforeSetUp_Private(Muon, PetscBool same, const char key[]);
-PETSC_INTERN PetscErrorCode MuonCheckEnum_Private(Muon, const char key[], const char *const names[], int value);
+PETSC_INTERN PetscErrorCode MuonReadAllOptions_Private(PetscObject);
+/* The parameters, and what their rows cannot say */
+PETSC_INTERN const MuonParameter MuonParameters_Private[];
+PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonParameter *, double);
+PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const MuonParameter *, const char[]);
+PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
+PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
+PETSC_INTERN PetscErrorCode      MuonSetWaiting_Private(Muon);
+/* An error where a text is not one of -muon_rule_match, or no rule */
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
+PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 
 /*
@@ -534,8 +542,7 @@ PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonShard *, PetscInt,
 PETSC_INTERN PetscErrorCode MuonVotesSetLength_Private(MuonShard *, PetscInt, double);
 /*
    After a step that was counted, where one is due or asked for; at the end, where the last step wrote none;
-   the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is
-   not NULL says there that there is none, which else is an error
+   the one that a run begins with, once, where fresh says that nothing was done before
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
@@ -543,17 +550,12 @@ PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
-PETSC_INTERN PetscErrorCode MuonRestartSetFromOptions_Private(Muon, MuonOptionItems);
-PETSC_INTERN PetscErrorCode MuonLoad_Private(Muon, const char folder[], PetscBool *absent);
 /* Whether this rank asks for a checkpoint, in the agreement of a step */
 PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
-/* After a load of weights alone: a run that begins with them */
-PETSC_INTERN PetscErrorCode MuonRestartWeights_Private(Muon);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonRestartDestroy_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonCostSetFromOptions_Private(Muon, MuonOptionItems);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);
 /* Whether monitors speak of this step: every interval-th one, and the last */
 PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);

@@ -13,7 +13,7 @@
    SumAbs           sum of absolute values, in the same way
    MaxAbs           largest absolute value
    IsOrdinary       1 where the sum of squares neither overflows nor vanishes, which one look at the entries tells: X is finite and not zero. 0 tells nothing
-   Norm             r with ||X||_F = r 2^*exponent, without overflow or underflow on the way; 0 when X is zero
+   Norm             r with ||X||_F = r 2^*exponent, without overflow or underflow on the way; 0 when X is zero, HUGE_VAL when an entry is not finite
    Divide           Y = X / (norm 2^exponent)
    Sign             Y = s sign(X), where sign(0) is 0
    Dot              sum of X_ij Y_ij

@@ -54,6 +54,7 @@ struct _p_MuonLMO {
   MuonMemory    memory;   /* that of the matrices to come; set by who knows */
   int           form;     /* set by the type: the MuonWireForm of the messages of its steps */
   unsigned int  layer;    /* hash of the name that messages carry */
+  MuonCompressor message; /* writes and reads the messages of steps; NULL until there is one */
   void         *data;
 };
 

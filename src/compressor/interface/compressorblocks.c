@@ -49,38 +49,6 @@ PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-   MuonCompressorGetBlocks - Gets the grid of blocks that are compressed by themselves
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor
-
-   Output Parameters:
-+  nrows    - how many parts the rows are cut into
-.  rows     - their sizes, borrowed, `NULL` where all are equal
-.  ncolumns - how many parts the columns are cut into
--  columns  - their sizes, likewise
-
-   Level: advanced
-
-   Note:
-   Any of the arguments may be `NULL`.
-
-.seealso: `MuonCompressor`, `MuonCompressorSetBlocks()`, `MuonLayerGetBlocks()`
-@*/
-PetscErrorCode MuonCompressorGetBlocks(MuonCompressor c, PetscInt *nrows, const PetscInt *rows[], PetscInt *ncolumns, const PetscInt *columns[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  if (nrows != NULL) *nrows = c->blocks.nrows;
-  if (rows != NULL) *rows = c->blocks.rows;
-  if (ncolumns != NULL) *ncolumns = c->blocks.ncolumns;
-  if (columns != NULL) *columns = c->blocks.columns;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, const MuonArray *shape, PetscInt *count)
 {
   const char *side;

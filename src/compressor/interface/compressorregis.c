@@ -1,8 +1,7 @@
 #include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
 
-PetscClassId      MUONCOMPRESSOR_CLASSID          = 0;
-PetscFunctionList MuonCompressorList              = NULL;
-PetscBool         MuonCompressorRegisterAllCalled = PETSC_FALSE;
+PetscClassId      MUONCOMPRESSOR_CLASSID = 0;
+PetscFunctionList MuonCompressorList     = NULL;
 PetscLogEvent     MUON_Compress;
 
 const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
@@ -34,22 +33,32 @@ const char MuonCitationPowerSGD[]  = "@inproceedings{VogelsKarimireddyJaggi2019,
 
 static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Identity(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Natural(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Nearest(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Truncated(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_BF16(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Damping(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Dropout(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopK(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_RandK(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_ColumnTopK(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_RowTopK(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_RankK(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_TopSVD(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor);
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor);
+#define AT(member) offsetof(struct _p_MuonCompressor, member)
+static const MuonParameter MuonCompressorParameters[] = {
+  {"ratio", MUON_PARAMETER_REAL, AT(ratio), 0.1, 0, 1, NULL, MUON_PARAMETER_ABOVE, "Fraction that is kept"},
+  {"rank", MUON_PARAMETER_INT, AT(rank), PETSC_DETERMINE, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_AUTO, "Rank that is kept, -1: by the ratio"},
+  {"bits", MUON_PARAMETER_INT, AT(bits), 4, 2, 8, NULL, 0, "Bits of a quantized entry"},
+  {"values", MUON_PARAMETER_ENUM, AT(values), PETSC_DETERMINE, 0, 0, MuonCompressorValuesTypes, MUON_PARAMETER_AUTO, "How values are written; by default single, and native in uncompressed messages"},
+  {"paper_index_bits", MUON_PARAMETER_INT, AT(paperbits), PETSC_DETERMINE, 0, 64, NULL, MUON_PARAMETER_AUTO, "Bits of an index in the paper's accounting, -1: the fewest that number the entries"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef AT
+
+static PetscErrorCode MuonCompressorChanging_Private(PetscObject object, const MuonParameter *row, double value)
+{
+  MuonCompressor c = (MuonCompressor)object;
+
+  PetscFunctionBegin;
+  PetscTryTypeMethod(c, changing, row, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorSetFromOptions_Object(PetscObject object)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetFromOptions((MuonCompressor)object));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*@C
    MuonCompressorRegister - Adds a type of compressor
@@ -58,75 +67,33 @@ PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor);
 
    Input Parameters:
 +  name     - the name of the new type
--  function - creates the type's part of an object
+.  function - creates the type's part of an object
+-  rows     - the parameters of the type, ended by a row without a key, or `NULL`; the array is not copied
 
    Level: advanced
 
-   Note:
+   Notes:
    `MuonCompressorRegister()` may be called any number of times. The new type is selected with
    `MuonCompressorSetType()` or `-compressor name`.
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorRegisterAll()`, `MuonCompressorSetType()`
+   Rows are described in `petscmuon/private/muonparameter.h`.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`
 @*/
-PetscErrorCode MuonCompressorRegister(const char name[], PetscErrorCode (*function)(MuonCompressor))
+PetscErrorCode MuonCompressorRegister(const char name[], PetscErrorCode (*function)(MuonCompressor), const struct _MuonParameter *rows)
 {
   PetscFunctionBegin;
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscFunctionListAdd(&MuonCompressorList, name, function));
+  PetscCall(MuonParametersRegisterType(MUONCOMPRESSOR_CLASSID, name, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-   MuonCompressorRegisterAll - Adds the types of compressors that the library brings
-
-   Not Collective
-
-   Level: advanced
-
-.seealso: `MuonCompressor`, `MuonCompressorRegister()`, `MuonCompressorInitializePackage()`
-@*/
-PetscErrorCode MuonCompressorRegisterAll(void)
-{
-  PetscFunctionBegin;
-  if (MuonCompressorRegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCompressorRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORIDENTITY, MuonCompressorCreate_Identity));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORNATURAL, MuonCompressorCreate_Natural));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORNEAREST, MuonCompressorCreate_Nearest));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTRUNCATED, MuonCompressorCreate_Truncated));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORBF16, MuonCompressorCreate_BF16));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORDAMPING, MuonCompressorCreate_Damping));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORDROPOUT, MuonCompressorCreate_Dropout));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_TopK));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_RandK));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_ColumnTopK));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowTopK));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_RankK));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_TopSVD));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-   MuonCompressorFinalizePackage - Frees what `MuonCompressorInitializePackage()` made
-
-   Not Collective
-
-   Level: developer
-
-   Note:
-   `PetscFinalize()` calls it.
-
-.seealso: `MuonCompressor`, `MuonCompressorInitializePackage()`
-@*/
-PetscErrorCode MuonCompressorFinalizePackage(void)
+static PetscErrorCode MuonCompressorFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonCompressorList));
   MuonCompressorPackageInitialized = PETSC_FALSE;
-  MuonCompressorRegisterAllCalled  = PETSC_FALSE;
   MuonCitationEF21Set              = PETSC_FALSE;
   MuonCitationNaturalSet           = PETSC_FALSE;
   MuonCitationPowerSGDSet          = PETSC_FALSE;
@@ -143,17 +110,21 @@ PetscErrorCode MuonCompressorFinalizePackage(void)
    Note:
    `MuonCompressorCreate()` calls it.
 
-.seealso: `MuonCompressor`, `MuonCompressorFinalizePackage()`, `MuonCompressorRegisterAll()`
+.seealso: `MuonCompressor`, `MuonCompressorRegister()`
 @*/
 PetscErrorCode MuonCompressorInitializePackage(void)
 {
+  const MuonParameterClass what = {"compressor_", MuonCompressorParameters, offsetof(struct _p_MuonCompressor, parameters), offsetof(struct _p_MuonCompressor, data), MuonCompressorSetFromOptions_Object, MuonCompressorChanging_Private, NULL, NULL, NULL, NULL};
+  PetscErrorCode (*const families[])(void) = {MuonCompressorRegister_Dense, MuonCompressorRegister_Sparse, MuonCompressorRegister_RowColumn, MuonCompressorRegister_LowRank, MuonCompressorRegister_PowerSGD, MuonCompressorRegister_Sign, MuonCompressorRegister_QSGD};
+
   PetscFunctionBegin;
-  if (MuonCompressorPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonCompressorPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCompressorPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
   PetscCall(MuonRegisterKeyFamily("compressor"));
-  PetscCall(MuonCompressorRegisterAll());
+  PetscCall(MuonParametersRegisterClass(MUONCOMPRESSOR_CLASSID, &what));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families); k++) PetscCall((*families[k])());
   PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
-  PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

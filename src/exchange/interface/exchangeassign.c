@@ -99,6 +99,7 @@ PetscErrorCode MuonAssignmentView_Private(MuonExchangeAssignment assignment, con
   PetscInt      *count, *sorted, *place, buckets, places;
 
   PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* of an exchange that is only the options of others */
   PetscCall(PetscCalloc2(size, &cost, size, &count));
   for (PetscInt i = 0; i < n; i++) {
     cost[owner[i]] += items->cost[i];

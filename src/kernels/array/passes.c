@@ -293,6 +293,7 @@ double REAL_NAME(MuonKernelNorm)(size_t m, size_t n, const void *X, size_t ldx, 
   */
   *exponent = 0;
   if (InRange(sum)) return frexp(sqrt(sum), exponent);
+  if (!REAL_NAME(MuonKernelIsBelow)(m, n, X, ldx, HUGE_VAL)) return HUGE_VAL;
   most = REAL_NAME(MuonKernelMaxAbs)(m, n, X, ldx);
   if (most == 0.0) return 0.0;
   (void)frexp(most, exponent);

@@ -7,7 +7,7 @@
 #define KERNEL_SINGLE(type, name, arguments) MuonKernel##name##Single,
 #define KERNEL_DOUBLE(type, name, arguments) MuonKernel##name##Double,
 
-static const MuonKernels host[] = {{"single", sizeof(float), 1.0 / 16777216.0, MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
+const MuonKernels MuonKernelsHost[2] = {{"single", sizeof(float), 1.0 / 16777216.0, MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
                                    {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}};
 
 #if defined(PETSCMUON_HAVE_KOKKOS)
@@ -28,7 +28,7 @@ const MuonKernels *MuonKernelsGet(MuonPrecision precision, MuonMemory memory)
 {
   const MuonDevice *device = memory == MUON_HOST ? NULL : MuonDeviceGet();
 
-  if (memory == MUON_HOST) return &host[precision];
+  if (memory == MUON_HOST) return &MuonKernelsHost[precision];
   return device == NULL ? NULL : &device->kernels[precision];
 }
 

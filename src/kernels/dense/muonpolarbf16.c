@@ -321,21 +321,6 @@ static void Spoil(size_t rows, size_t columns, float *Z, size_t ld)
   }
 }
 
-static void Load(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
-{
-  MuonKernelRealSingle.load(m, n, precision, G, ldg, norm, exponent, Y, ldy);
-}
-
-static void Store(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
-{
-  MuonKernelRealSingle.store(m, n, scale, Y, ldy, precision, Q, ldq);
-}
-
-static void Mirror(size_t s, void *A)
-{
-  MuonKernelRealSingle.mirror(s, A);
-}
-
 static const void *Hold(size_t s, const void *B)
 {
   return s > 0 ? Square(s, B) : NULL;
@@ -455,7 +440,28 @@ void MuonKernelBF16Free(void)
   memset(&bf16, 0, sizeof(bf16));
 }
 
-static const MuonKernelReal table = {"bf16", sizeof(float), 1.0 / 256.0, Load, Store, Gram, Multiply, Mirror, Product, Hold, MUON_HOST, NULL, NULL, NULL, NULL, NULL};
+/* Products alone are rounded */
+  #define DENSE_BF16(type, member, name, arguments) Of##name,
+  #define OfLoad MuonDenseLoadSingle
+  #define OfStore MuonDenseStoreSingle
+  #define OfGram Gram
+  #define OfMultiply Multiply
+  #define OfMirror MuonDenseMirrorSingle
+  #define OfProduct Product
+  #define OfHold Hold
+  #define OfRowSums MuonDenseRowSumsSingle
+  #define OfScale MuonDenseScaleSingle
+  #define OfShift MuonDenseShiftSingle
+  #define OfIdentity MuonDenseIdentitySingle
+  #define OfCholesky MuonDenseCholeskySingle
+  #define OfInvert MuonDenseInvertSingle
+  #define OfSolve MuonDenseSolveSingle
+  #define OfTimes MuonDenseTimesSingle
+  #define OfDistance MuonDenseDistanceSingle
+  #define OfTrace MuonDenseTraceSingle
+  #define OfDecompose MuonDenseDecomposeSingle
+
+static const MuonKernelReal table = {"bf16", sizeof(float), 1.0 / 256.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_BF16)};
 
 const MuonKernelReal *const MuonKernelRealBF16 = &table;
 

@@ -108,3 +108,14 @@ double MuonKernelPolynomialFlops(size_t m, size_t n, const double c[3])
 
   return s * (s + 1) * l + (c[2] == 0.0 ? 0.0 : s * s * (s + 1)) + 2 * s * s * l;
 }
+
+void MuonKernelHalley(double l, double weight[3], double *next)
+{
+  const double q = l * l, d = cbrt(4.0 * (1.0 - q) / (q * q)), r = sqrt(1.0 + d);
+
+  weight[0] = r + 0.5 * sqrt(8.0 - 4.0 * d + 8.0 * (2.0 - q) / (q * r));
+  weight[1] = 0.25 * (weight[0] - 1.0) * (weight[0] - 1.0);
+  weight[2] = weight[0] + weight[1] - 1.0;
+  *next     = l * (weight[0] + weight[1] * q) / (1.0 + weight[2] * q);
+  if (!(*next < 1.0)) *next = 1.0;
+}

@@ -2,6 +2,8 @@
   #include "muonpolarreal.h"
   #include "muonpanels.h"
   #include <math.h>
+  #include <stdlib.h>
+  #include <string.h>
 
   /*
      This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter
@@ -10,15 +12,11 @@
   #define TWICE "../dense/muonpolarreal.c"
   #include "../array/muontwice.h"
 
-static const void *Hold(size_t s, const void *B)
-{
-  (void)s;
-  (void)B;
-  return NULL;
-}
+  #define DENSE_SINGLE(type, member, name, arguments) MuonDense##name##Single,
+  #define DENSE_DOUBLE(type, member, name, arguments) MuonDense##name##Double,
 
-const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, LoadSingle, StoreSingle, GramSingle, MultiplySingle, MirrorSingle, ProductSingle, Hold, MUON_HOST, NULL, NULL, NULL, NULL, NULL};
-const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, LoadDouble, StoreDouble, GramDouble, MultiplyDouble, MirrorDouble, ProductDouble, Hold, MUON_HOST, NULL, NULL, NULL, NULL, NULL};
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_SINGLE) MUON_DENSE_HOST(DENSE_SINGLE) NULL};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_HOST, &MuonKernelsHost[MUON_DOUBLE], MUON_DENSE(DENSE_DOUBLE) MUON_DENSE_HOST(DENSE_DOUBLE) NULL};
 
   #if !defined(PETSCMUON_HAVE_KOKKOS)
 const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
@@ -28,27 +26,9 @@ const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
 }
   #endif
 
-void MuonKernelRealRowSums(const MuonKernelReal *real, size_t s, const void *A, double *sums)
+size_t MuonDenseInverseNormBytes(size_t s)
 {
-  if (real->rowsums != NULL) real->rowsums(s, A, sums);
-  else if (real->size == sizeof(float)) RowSumsSingle(s, (const float *)A, sums);
-  else RowSumsDouble(s, (const double *)A, sums);
-}
-
-void MuonKernelRealScale(const MuonKernelReal *real, int left, size_t s, size_t l, const double *d, void *Y, size_t ldy)
-{
-  if (real->scale != NULL) real->scale(left, s, l, d, Y, ldy);
-  else if (real->size == sizeof(float)) ScaleSingle(left, s, l, d, (float *)Y, ldy);
-  else ScaleDouble(left, s, l, d, (double *)Y, ldy);
-}
-
-void MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, void *A)
-{
-  if (real->shift != NULL) real->shift(s, shift, A);
-  for (size_t i = 0; i < s && real->shift == NULL; i++) {
-    if (real->size == sizeof(float)) ((float *)A)[i * (s + 1)] += (float)shift;
-    else ((double *)A)[i * (s + 1)] += shift;
-  }
+  return s * (5 * sizeof(double) + sizeof(MuonBLASInt));
 }
 
 #else
@@ -57,7 +37,7 @@ void MuonKernelRealShift(const MuonKernelReal *real, size_t s, double shift, voi
    Entries are divided in double: what is too small or too large for the precision of the kernel is not, once
    it is divided by the norm
 */
-static void REAL_NAME(Load)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
+void REAL_NAME(MuonDenseLoad)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
 {
   const double f0 = ldexp(1.0, -(exponent / 2)), f1 = ldexp(1.0, -(exponent - exponent / 2)), inverse = 1.0 / norm;
 
@@ -72,7 +52,7 @@ static void REAL_NAME(Load)(size_t m, size_t n, MuonPrecision precision, const v
   }
 }
 
-static void REAL_NAME(Store)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
+void REAL_NAME(MuonDenseStore)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
 {
   for (size_t j = 0; j < n; j++) {
     const REAL *y = (const REAL *)Y + j * ldy;
@@ -85,7 +65,7 @@ static void REAL_NAME(Store)(size_t m, size_t n, double scale, const void *Y, si
   }
 }
 
-static void REAL_NAME(Gram)(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
+void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
 {
   const MuonBLASInt side = (MuonBLASInt)s, length = (MuonBLASInt)l, ld = (MuonBLASInt)(ldy > 0 ? ldy : 1);
   const REAL        alpha = (REAL)a, beta = (REAL)b;
@@ -94,7 +74,7 @@ static void REAL_NAME(Gram)(int left, size_t s, size_t l, double a, const void *
   REAL_NAME(MuonPanelSyrk)(left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
 
-static void REAL_NAME(Multiply)(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
   const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
   const REAL        alpha = (REAL)a, beta = (REAL)b;
@@ -104,23 +84,10 @@ static void REAL_NAME(Multiply)(int left, size_t s, size_t l, double a, const vo
   REAL_NAME(MuonPanelSymm)(left ? "L" : "R", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
 }
 
-/* By blocks that stay in cache */
-static void REAL_NAME(Mirror)(size_t s, void *S)
+void REAL_NAME(MuonDenseRowSums)(size_t s, const void *S, double *sums)
 {
-  REAL        *A     = (REAL *)S;
-  const size_t block = 32;
+  const REAL *A = (const REAL *)S;
 
-  for (size_t J = 0; J < s; J += block) {
-    for (size_t I = J; I < s; I += block) {
-      for (size_t j = J; j < J + block && j < s; j++) {
-        for (size_t i = I > j ? I : j + 1; i < I + block && i < s; i++) A[j + i * s] = A[i + j * s];
-      }
-    }
-  }
-}
-
-static void REAL_NAME(RowSums)(size_t s, const REAL *A, double *sums)
-{
   for (size_t i = 0; i < s; i++) sums[i] = 0.0;
   for (size_t j = 0; j < s; j++) {
     sums[j] += fabs((double)A[j * (s + 1)]);
@@ -133,8 +100,9 @@ static void REAL_NAME(RowSums)(size_t s, const REAL *A, double *sums)
   }
 }
 
-static void REAL_NAME(Scale)(int left, size_t s, size_t l, const double *d, REAL *Y, size_t ldy)
+void REAL_NAME(MuonDenseScale)(int left, size_t s, size_t l, const double *d, void *X, size_t ldy)
 {
+  REAL        *Y    = (REAL *)X;
   const size_t rows = left ? s : l, columns = left ? l : s;
 
   for (size_t j = 0; j < columns; j++) {
@@ -142,12 +110,132 @@ static void REAL_NAME(Scale)(int left, size_t s, size_t l, const double *d, REAL
   }
 }
 
-static void REAL_NAME(Product)(size_t s, double a, const void *A, const void *B, double b, void *C)
+void REAL_NAME(MuonDenseProduct)(size_t s, double a, const void *A, const void *B, double b, void *C)
 {
   const MuonBLASInt side  = (MuonBLASInt)s;
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
   if (s == 0) return;
   REAL_NAME(MuonPanelLower)(&side, &side, &alpha, (const REAL *)A, &side, (const REAL *)B, &side, &beta, (REAL *)C, &side);
+}
+
+void REAL_NAME(MuonDenseShift)(size_t s, double shift, void *A)
+{
+  for (size_t i = 0; i < s; i++) ((REAL *)A)[i * (s + 1)] += (REAL)shift;
+}
+
+void REAL_NAME(MuonDenseIdentity)(size_t s, double a, void *A)
+{
+  memset(A, 0, s * s * sizeof(REAL));
+  REAL_NAME(MuonDenseShift)(s, a, A);
+}
+
+const void *REAL_NAME(MuonDenseHold)(size_t s, const void *B)
+{
+  (void)s;
+  (void)B;
+  return NULL;
+}
+
+int REAL_NAME(MuonDenseCholesky)(size_t s, void *A)
+{
+  const MuonBLASInt side = (MuonBLASInt)s;
+  MuonBLASInt       info = 0;
+
+  if (s > 0) REAL_POTRF("L", &side, (REAL *)A, &side, &info);
+  return (int)info;
+}
+
+double REAL_NAME(MuonDenseInverseNorm)(size_t s, void *S, void *room)
+{
+  REAL             *A = (REAL *)S, *work = (REAL *)room;
+  const MuonBLASInt side     = (MuonBLASInt)s;
+  REAL             *diagonal = work, norm = 1, inverse = 0;
+  MuonBLASInt       info = 0, *integers = (MuonBLASInt *)(void *)(work + 5 * s);
+
+  if (s == 0) return 0.0;
+  for (size_t i = 0; i < s; i++) diagonal[i] = A[i * (s + 1)];
+  REAL_POTRF("U", &side, A, &side, &info);
+  /* With a norm of A of one the reciprocal of the condition number is that of the inverse's norm */
+  if (info == 0) REAL_POCON("U", &side, A, &side, &norm, &inverse, work + s, integers, &info);
+  for (size_t i = 0; i < s; i++) A[i * (s + 1)] = diagonal[i];
+  return info == 0 && inverse > 0 ? 1.0 / (double)inverse : 0.0;
+}
+
+void REAL_NAME(MuonDenseSolve)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy;
+  const REAL        one = 1;
+
+  if (s == 0 || l == 0) return;
+  REAL_NAME(MuonPanelTrsm)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld);
+}
+
+void REAL_NAME(MuonDenseTimes)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy;
+  const REAL        one = 1;
+
+  if (s == 0 || l == 0) return;
+  REAL_NAME(MuonPanelTrmm)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld);
+}
+
+double REAL_NAME(MuonDenseDistance)(size_t s, const void *S, double scale)
+{
+  const REAL *A   = (const REAL *)S;
+  double      sum = 0.0;
+
+  for (size_t j = 0; j < s; j++) {
+    const double d = (double)A[j * (s + 1)] / scale - 1.0;
+
+    sum += d * d;
+    for (size_t i = j + 1; i < s; i++) sum += 2.0 * ((double)A[i + j * s] / scale) * ((double)A[i + j * s] / scale);
+  }
+  return sqrt(sum);
+}
+
+double REAL_NAME(MuonDenseTrace)(size_t s, const void *A)
+{
+  double trace = 0.0;
+
+  for (size_t i = 0; i < s; i++) trace += (double)((const REAL *)A)[i * (s + 1)];
+  return trace;
+}
+
+/* LAPACK gives V transposed */
+int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U, void *V)
+{
+  const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n;
+  MuonBLASInt       lwork = -1, info = 0;
+  REAL              room = 0, *work, *v = (REAL *)V;
+
+  REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, &room, &lwork, &info);
+  lwork = (MuonBLASInt)room;
+  work  = (REAL *)malloc((size_t)lwork * sizeof(*work) + 1);
+  if (work == NULL) return -1;
+  REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, work, &lwork, &info);
+  free(work);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < j; i++) {
+      const REAL swap = v[j * n + i];
+
+      v[j * n + i] = v[i * n + j];
+      v[i * n + j] = swap;
+    }
+  }
+  return (int)info;
+}
+
+int REAL_NAME(MuonDenseInvert)(size_t s, void *L)
+{
+  REAL *inverse = (REAL *)malloc(s * s * sizeof(*inverse) + 1);
+
+  if (inverse == NULL) return -1;
+  REAL_NAME(MuonDenseIdentity)(s, 1.0, inverse);
+  REAL_NAME(MuonDenseSolve)(1, 0, s, s, L, inverse, s);
+  REAL_NAME(MuonDenseSolve)(1, 1, s, s, L, inverse, s);
+  for (size_t j = 0; j < s; j++) memcpy((REAL *)L + j * (s + 1), inverse + j * (s + 1), (s - j) * sizeof(*inverse));
+  free(inverse);
+  return 0;
 }
 #endif

@@ -99,15 +99,10 @@ size_t MuonKernelInverseStrip(size_t s)
   #define TWICE "../dense/muonpolarzolotarev.c"
   #include "../array/muontwice.h"
 
-const MuonKernelInverse MuonKernelInverseSingle = {&MuonKernelRealSingle, BoundSingle, CombineSingle, InvertSingle, MirrorSingle, ProductSingle, RootSingle, CongruenceSingle,
-                                                   NormalSingle,          DotSingle,   AxpbySingle,   DrawSingle,   StowSingle,   FetchSingle,   PackSingle, UnpackSingle};
-const MuonKernelInverse MuonKernelInverseDouble = {&MuonKernelRealDouble, BoundDouble, CombineDouble, InvertDouble, MirrorDouble, ProductDouble, RootDouble, CongruenceDouble,
-                                                   NormalDouble,          DotDouble,   AxpbyDouble,   DrawDouble,   StowDouble,   FetchDouble,   PackDouble, UnpackDouble};
-
 #else
 
 /* Sums of chunks of a column stay in the precision of the entries, and those of chunks are in double */
-static double REAL_NAME(Bound)(size_t s, const void *A, size_t ld, double *rows)
+double REAL_NAME(MuonDenseBound)(size_t s, const void *A, size_t ld, double *rows)
 {
   enum {
     CHUNK = 16
@@ -147,7 +142,7 @@ static double REAL_NAME(Bound)(size_t s, const void *A, size_t ld, double *rows)
   return most < sqrt(squares) ? most : sqrt(squares);
 }
 
-static void REAL_NAME(Combine)(size_t s, double x, const void *A, size_t lda, double y, void *B, size_t ldb, double z)
+void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, size_t lda, double y, void *B, size_t ldb, double z)
 {
   enum {
     CHUNK = 16
@@ -293,12 +288,12 @@ static void REAL_NAME(Whole)(size_t s, double z, REAL *A)
   for (size_t i = 0; i < s; i++) A[i + i * s] = (REAL)(A[i + i * s] + z);
 }
 
-static void REAL_NAME(Mirror)(size_t s, void *A)
+void REAL_NAME(MuonDenseMirror)(size_t s, void *A)
 {
   REAL_NAME(Whole)(s, 0.0, (REAL *)A);
 }
 
-static int REAL_NAME(Invert)(size_t s, void *W, size_t ld)
+int REAL_NAME(MuonDenseInverse)(size_t s, void *W, size_t ld)
 {
   if (REAL_NAME(Factor)(s, (REAL *)W, ld)) return 1;
   REAL_NAME(Square)(s, (REAL *)W, ld);
@@ -306,7 +301,7 @@ static int REAL_NAME(Invert)(size_t s, void *W, size_t ld)
 }
 
 /* (I + x A) (I + y B) is x y times the product of A + I/x and B + I/y, which one GEMM makes */
-static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, void *strip)
+void REAL_NAME(MuonDenseShifted)(size_t s, double x, void *A, double y, void *B, void *strip)
 {
   const size_t      width = MuonKernelInverseStrip(s), step = 96;
   const MuonBLASInt inner = (MuonBLASInt)s;
@@ -335,7 +330,7 @@ static void REAL_NAME(Product)(size_t s, double x, void *A, double y, void *B, v
   }
 }
 
-static int REAL_NAME(Root)(size_t s, void *W)
+int REAL_NAME(MuonDenseRoot)(size_t s, void *W)
 {
   return REAL_NAME(Factor)(s, (REAL *)W, s);
 }
@@ -381,7 +376,7 @@ static void REAL_NAME(Lower)(size_t s, const REAL *X, REAL *T, size_t ld)
    of GEMM and spares X^T X, which makes up for what the triangle of a product costs. B' waits above the
    diagonal of X, where nobody looks
 */
-static void REAL_NAME(Congruence)(size_t s, double x, void *X, double y, void *B, void *strip)
+void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void *B, void *strip)
 {
   enum {
     TILE = 16
@@ -410,7 +405,7 @@ static void REAL_NAME(Congruence)(size_t s, double x, void *X, double y, void *B
   }
 }
 
-static void REAL_NAME(Normal)(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u)
+void REAL_NAME(MuonDenseNormal)(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u)
 {
   /* What goes through the cache is read once for both products */
   const size_t strip = 256;
@@ -429,7 +424,7 @@ static void REAL_NAME(Normal)(int left, size_t s, size_t l, double x, const void
   }
 }
 
-static double REAL_NAME(Dot)(size_t s, const void *X, const void *Y)
+double REAL_NAME(MuonDenseDot)(size_t s, const void *X, const void *Y)
 {
   const REAL *x = (const REAL *)X, *y = (const REAL *)Y;
   double      sum = 0.0;
@@ -438,7 +433,7 @@ static double REAL_NAME(Dot)(size_t s, const void *X, const void *Y)
   return sum;
 }
 
-static void REAL_NAME(Axpby)(size_t s, double a, const void *X, double b, void *Y)
+void REAL_NAME(MuonDenseAxpby)(size_t s, double a, const void *X, double b, void *Y)
 {
   const REAL *x = (const REAL *)X;
   REAL       *y = (REAL *)Y;
@@ -446,7 +441,7 @@ static void REAL_NAME(Axpby)(size_t s, double a, const void *X, double b, void *
   for (size_t i = 0; i < s; i++) y[i] = (REAL)(a * (double)x[i] + b * (double)y[i]);
 }
 
-static void REAL_NAME(Draw)(size_t s, void *X)
+void REAL_NAME(MuonDenseDraw)(size_t s, void *X)
 {
   const MuonKernelStream stream = {(uint64_t)0, (uint32_t)0, (uint32_t)0, (uint32_t)0, (uint32_t)0};
   uint32_t               words[256];
@@ -460,7 +455,7 @@ static void REAL_NAME(Draw)(size_t s, void *X)
 }
 
 /* Entry by entry as the triangle is sent: column after column, from the diagonal down */
-static void REAL_NAME(Pack)(size_t s, size_t first, size_t last, double a, const void *W, size_t ld, void *X)
+void REAL_NAME(MuonDensePack)(size_t s, size_t first, size_t last, double a, const void *W, size_t ld, void *X)
 {
   REAL *x = (REAL *)X;
 
@@ -471,7 +466,7 @@ static void REAL_NAME(Pack)(size_t s, size_t first, size_t last, double a, const
   }
 }
 
-static void REAL_NAME(Unpack)(size_t s, size_t first, size_t last, const void *X, double z, void *A)
+void REAL_NAME(MuonDenseUnpack)(size_t s, size_t first, size_t last, const void *X, double z, void *A)
 {
   const REAL *x = (const REAL *)X;
 
@@ -482,7 +477,7 @@ static void REAL_NAME(Unpack)(size_t s, size_t first, size_t last, const void *X
   }
 }
 
-static void REAL_NAME(Stow)(size_t s, void *P)
+void REAL_NAME(MuonDenseStow)(size_t s, void *P)
 {
   REAL *A = (REAL *)P;
 
@@ -493,7 +488,7 @@ static void REAL_NAME(Stow)(size_t s, void *P)
   for (size_t j = s; j-- > 1;) memmove(A + j * (s + 1), A + j * s, (j + 1) * sizeof(*A));
 }
 
-static void REAL_NAME(Fetch)(size_t s, void *P, double c)
+void REAL_NAME(MuonDenseFetch)(size_t s, void *P, double c)
 {
   const size_t block = 32, ld = s + 1;
   const REAL   z = (REAL)c;

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstring>
 
+extern "C" const MuonDevice *MuonDeviceKokkos(void);
+
 /* Nobody outside of the library calls these */
 #if defined(__GNUC__)
   #pragma GCC visibility push(hidden)

@@ -46,21 +46,11 @@ void MuonVendorMultiply(MuonPrecision, int transa, int transb, size_t m, size_t 
 int  MuonVendorOrthonormalize(MuonPrecision, size_t m, size_t l, void *P, size_t *entries, void *work);
 int  MuonVendorRotation(MuonPrecision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work);
 
-/*
-   Steps of the exact polar factors, info of LAPACK in return. Of an m x n matrix with m >= n:
-
-   SVD          A = U S V^T, A being lost: U (m x n), V (n x n)
-   Factor       A = Q R, R being lost: A becomes Q (m x n)
-   Cholesky     A = L L^T in the lower triangle
-   Invert       the lower triangle of A^-1 from L
-   Solve        B (m x n) = op(L)^-1 B, L being m x m and on the left, or B op(L)^-1; op(L) is L or L^T
-   Times        B = op(L) B, or B op(L)
-*/
-int  MuonVendorSVD(MuonPrecision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V);
-int  MuonVendorFactor(MuonPrecision, size_t m, size_t n, void *A, size_t lda);
-int  MuonVendorCholesky(MuonPrecision, size_t n, void *A, size_t lda);
-int  MuonVendorInvert(MuonPrecision, size_t n, void *L, size_t ldl);
-void MuonVendorSolve(MuonPrecision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb);
-void MuonVendorTimes(MuonPrecision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb);
+/* As the operations of these names in muonpolarreal.h, on matrices without gaps */
+int  MuonVendorDecompose(MuonPrecision, size_t m, size_t n, void *A, void *S, void *U, void *V);
+int  MuonVendorCholesky(MuonPrecision, size_t s, void *A);
+int  MuonVendorInvert(MuonPrecision, size_t s, void *L);
+void MuonVendorSolve(MuonPrecision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
+void MuonVendorTimes(MuonPrecision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
 
 MUON_C_END

@@ -228,7 +228,8 @@ template <class REAL> double Norm(size_t m, size_t n, const void *X, size_t ldx,
 
   *exponent = 0;
   if (InRange(sum)) return frexp(sqrt(sum), exponent);
-  most = (double)Most<REAL, true>("Norm", m, n, sx.get(), ldx);
+  most = (double)Most<REAL, false>("Norm", m, n, sx.get(), ldx);
+  if (!(most <= DBL_MAX)) return HUGE_VAL;
   if (most == 0.0) return 0.0;
   (void)frexp(most, exponent);
   PowerOfTwo(*exponent, f);

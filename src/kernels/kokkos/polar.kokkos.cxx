@@ -353,41 +353,56 @@ template <class K> void *Polynomials(int left, size_t s, size_t l, size_t count,
   return Y;
 }
 
+template <class K> void Identity(size_t s, double a, void *A)
+{
+  MuonDeviceKokkos()->zero(s * s * sizeof(typename K::Stored), A);
+  Shifts<K>(s, 1, a, A);
+}
+
 /* The vendor's factorizations */
-template <class R> int Decompose(size_t m, size_t n, void *A, void *S, void *U, void *V)
+template <class K> int Decompose(size_t m, size_t n, void *A, void *S, void *U, void *V)
 {
+  using R = typename K::Stored;
+
   Tell("Decompose");
-  return MuonVendorSVD(PrecisionOf<R>(), m, n, Of<R>(A), m, Of<R>(S), Of<R>(U), Of<R>(V));
+  return MuonVendorDecompose(PrecisionOf<R>(), m, n, Of<R>(A), Of<R>(S), Of<R>(U), Of<R>(V));
 }
 
-template <class R> int Cholesky(size_t s, void *A)
+template <class K> int Cholesky(size_t s, void *A)
 {
+  using R = typename K::Stored;
+
   Tell("Cholesky");
-  return s > 0 ? MuonVendorCholesky(PrecisionOf<R>(), s, Of<R>(A), s) : 0;
+  return s > 0 ? MuonVendorCholesky(PrecisionOf<R>(), s, Of<R>(A)) : 0;
 }
 
-template <class R> int Invert(size_t s, void *L)
+template <class K> int Invert(size_t s, void *L)
 {
+  using R = typename K::Stored;
+
   Tell("Invert");
-  return s > 0 ? MuonVendorInvert(PrecisionOf<R>(), s, Of<R>(L), s) : 0;
+  return s > 0 ? MuonVendorInvert(PrecisionOf<R>(), s, Of<R>(L)) : 0;
 }
 
-/* What multiplies a panel of columns from the left multiplies one of rows, transposed, from the right */
-template <class R> void Solve(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+template <class K> void Solve(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
+  using R = typename K::Stored;
+
   Tell("Solve");
-  if (s > 0 && l > 0) MuonVendorSolve(PrecisionOf<R>(), left, !transposed == !left, left ? s : l, left ? l : s, Of<const R>(L), s, Of<R>(Y), ldy);
+  if (s > 0 && l > 0) MuonVendorSolve(PrecisionOf<R>(), left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
 }
 
-template <class R> void Times(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
+template <class K> void Times(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
+  using R = typename K::Stored;
+
   Tell("Times");
-  if (s > 0 && l > 0) MuonVendorTimes(PrecisionOf<R>(), left, !transposed == !left, left ? s : l, left ? l : s, Of<const R>(L), s, Of<R>(Y), ldy);
+  if (s > 0 && l > 0) MuonVendorTimes(PrecisionOf<R>(), left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
 }
 
-template <class R> double Distance(size_t s, const void *A, double scale)
+template <class K> double Distance(size_t s, const void *A, double scale)
 {
-  const R *a = Of<const R>(A);
+  const typename K::Stored *a = Of<const typename K::Stored>(A);
 
   return sqrt(Sum(
     "Distance", s, s, KOKKOS_LAMBDA(const size_t j, const size_t i) {
@@ -397,26 +412,20 @@ template <class R> double Distance(size_t s, const void *A, double scale)
     }));
 }
 
-template <class R> double Trace(size_t s, const void *A)
+template <class K> double Trace(size_t s, const void *A)
 {
-  const R *a = Of<const R>(A);
+  const typename K::Stored *a = Of<const typename K::Stored>(A);
 
   return Sum(
     "Trace", s, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return (double)a[i * (s + 1)]; });
 }
 
-/* Operands of products that are rounded have no factorization */
-template <class K> const MuonKernelFactors *Factors()
-{
-  using R                              = typename K::Stored;
-  static const MuonKernelFactors table = {Decompose<R>, Cholesky<R>, Invert<R>, Solve<R>, Times<R>, Distance<R>, Trace<R>};
-
-  return K::arithmetic == MUON_VENDOR_SINGLE || K::arithmetic == MUON_VENDOR_DOUBLE ? &table : NULL;
-}
-
+#define DENSE_DEVICE(type, member, name, arguments) name<K>,
+#define DENSE_NONE(type, member, name, arguments)   NULL,
 template <class K> const MuonKernelReal *Table(const char *name, double unit)
 {
-  static const MuonKernelReal table = {name, sizeof(typename K::Stored), unit, Load<K>, Store<K>, Gram<K>, Multiply<K>, Mirror<K>, Product<K>, Hold<K>, MUON_DEVICE, RowSums<K>, Scale<K>, Shift<K>, Polynomials<K>, Factors<K>()};
+  using S                           = typename K::Stored;
+  static const MuonKernelReal table = {name, sizeof(S), unit, MUON_DEVICE, &MuonDeviceKokkos()->kernels[PrecisionOf<S>()], MUON_DENSE(DENSE_DEVICE) MUON_DENSE_HOST(DENSE_NONE) Polynomials<K>};
 
   return Start() == NULL && MuonVendorHas(K::arithmetic) ? &table : NULL;
 }

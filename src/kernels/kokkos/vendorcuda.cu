@@ -166,26 +166,35 @@ template <class R> int Invert(size_t n, R *L, size_t ldl)
   return Info();
 }
 
-cublasSideMode_t Side(int left)
+/* What multiplies a panel of columns from the left multiplies one of rows, transposed, from the right */
+struct Triangle {
+  cublasSideMode_t  side;
+  cublasOperation_t op;
+  int               rows, columns;
+};
+
+Triangle Place(int left, int transposed, size_t s, size_t l)
 {
-  return left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+  return {left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT, Op(!transposed == !left), (int)(left ? s : l), (int)(left ? l : s)};
 }
 
-template <class R> void Solve(int left, int transposed, size_t m, size_t n, const R *L, size_t ldl, R *B, size_t ldb)
+template <class R> void Solve(int left, int transposed, size_t s, size_t l, const R *L, R *Y, size_t ldy)
 {
-  const R one = 1;
+  const Triangle t   = Place(left, transposed, s, l);
+  const R        one = 1;
 
   Start();
-  BLAS(Calls<R>::Trsm(blas, Side(left), CUBLAS_FILL_MODE_LOWER, Op(transposed), CUBLAS_DIAG_NON_UNIT, (int)m, (int)n, &one, L, (int)ldl, B, (int)ldb));
+  BLAS(Calls<R>::Trsm(blas, t.side, CUBLAS_FILL_MODE_LOWER, t.op, CUBLAS_DIAG_NON_UNIT, t.rows, t.columns, &one, L, (int)s, Y, (int)ldy));
 }
 
 /* In place, which cuBLAS allows where both pointers and leading dimensions are the same */
-template <class R> void Times(int left, int transposed, size_t m, size_t n, const R *L, size_t ldl, R *B, size_t ldb)
+template <class R> void Times(int left, int transposed, size_t s, size_t l, const R *L, R *Y, size_t ldy)
 {
-  const R one = 1;
+  const Triangle t   = Place(left, transposed, s, l);
+  const R        one = 1;
 
   Start();
-  BLAS(Calls<R>::Trmm(blas, Side(left), CUBLAS_FILL_MODE_LOWER, Op(transposed), CUBLAS_DIAG_NON_UNIT, (int)m, (int)n, &one, L, (int)ldl, B, (int)ldb, B, (int)ldb));
+  BLAS(Calls<R>::Trmm(blas, t.side, CUBLAS_FILL_MODE_LOWER, t.op, CUBLAS_DIAG_NON_UNIT, t.rows, t.columns, &one, L, (int)s, Y, (int)ldy, Y, (int)ldy));
 }
 
 /* W^T of V = Z S W^T: gesvdj gives W */
@@ -268,7 +277,7 @@ int MuonVendorOrthonormalize(MuonPrecision precision, size_t m, size_t l, void *
     *entries = 1;
     return 0;
   }
-  return MuonVendorFactor(precision, m, l, P, m);
+  return precision == MUON_SINGLE ? Factor(m, l, (float *)P, m) : Factor(m, l, (double *)P, m);
 }
 
 int MuonVendorRotation(MuonPrecision precision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
@@ -280,34 +289,29 @@ int MuonVendorRotation(MuonPrecision precision, size_t n, size_t l, void *V, voi
   return precision == MUON_SINGLE ? Rotation(n, l, (float *)V, (float *)WT, (float *)S) : Rotation(n, l, (double *)V, (double *)WT, (double *)S);
 }
 
-int MuonVendorSVD(MuonPrecision precision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V)
+int MuonVendorDecompose(MuonPrecision precision, size_t m, size_t n, void *A, void *S, void *U, void *V)
 {
-  return precision == MUON_SINGLE ? SVD(m, n, (float *)A, lda, (float *)S, (float *)U, (float *)V) : SVD(m, n, (double *)A, lda, (double *)S, (double *)U, (double *)V);
+  return precision == MUON_SINGLE ? SVD(m, n, (float *)A, m, (float *)S, (float *)U, (float *)V) : SVD(m, n, (double *)A, m, (double *)S, (double *)U, (double *)V);
 }
 
-int MuonVendorFactor(MuonPrecision precision, size_t m, size_t n, void *A, size_t lda)
+int MuonVendorCholesky(MuonPrecision precision, size_t s, void *A)
 {
-  return precision == MUON_SINGLE ? Factor(m, n, (float *)A, lda) : Factor(m, n, (double *)A, lda);
+  return precision == MUON_SINGLE ? Cholesky(s, (float *)A, s) : Cholesky(s, (double *)A, s);
 }
 
-int MuonVendorCholesky(MuonPrecision precision, size_t n, void *A, size_t lda)
+int MuonVendorInvert(MuonPrecision precision, size_t s, void *L)
 {
-  return precision == MUON_SINGLE ? Cholesky(n, (float *)A, lda) : Cholesky(n, (double *)A, lda);
+  return precision == MUON_SINGLE ? Invert(s, (float *)L, s) : Invert(s, (double *)L, s);
 }
 
-int MuonVendorInvert(MuonPrecision precision, size_t n, void *L, size_t ldl)
+void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  return precision == MUON_SINGLE ? Invert(n, (float *)L, ldl) : Invert(n, (double *)L, ldl);
+  if (precision == MUON_SINGLE) Solve(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
+  else Solve(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
 }
 
-void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  if (precision == MUON_SINGLE) Solve(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
-  else Solve(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
-}
-
-void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
-{
-  if (precision == MUON_SINGLE) Times(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
-  else Times(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+  if (precision == MUON_SINGLE) Times(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
+  else Times(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
 }

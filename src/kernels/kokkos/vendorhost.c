@@ -1,15 +1,15 @@
-#if !defined(REAL)
 /*
-   The vendor of a device that is the host. This file includes itself once for each precision: REAL is the
-   type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
+   The vendor of a device that is the host: the host's own operations.
 */
-  #include "muonvendor.h"
-  #include "../dense/muonblas.h"
-  #include <stdlib.h>
-  #include <string.h>
+#include "muonvendor.h"
+#include "../dense/muonpolarreal.h"
+#include <stdlib.h>
+#include <string.h>
 
-  #define TWICE "../kokkos/vendorhost.c"
-  #include "../array/muontwice.h"
+static const MuonKernelReal *Dense(MuonPrecision precision)
+{
+  return precision == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+}
 
 /* To 11 bits, to nearest even: what a tensor core reads of a binary32 */
 static float ToTF32(float x)
@@ -86,129 +86,40 @@ void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb,
 
 void MuonVendorMultiply(MuonPrecision precision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
 {
-  MuonKernelsGet(precision, MUON_HOST)->Multiply(transa, transb, m, n, k, a, A, lda, B, ldb, b, Y, ldy);
+  Dense(precision)->arrays->Multiply(transa, transb, m, n, k, a, A, lda, B, ldb, b, Y, ldy);
 }
 
 int MuonVendorOrthonormalize(MuonPrecision precision, size_t m, size_t l, void *P, size_t *entries, void *work)
 {
-  return MuonKernelsGet(precision, MUON_HOST)->Orthonormalize(m, l, P, entries, work);
+  return Dense(precision)->arrays->Orthonormalize(m, l, P, entries, work);
 }
 
 int MuonVendorRotation(MuonPrecision precision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
 {
-  return MuonKernelsGet(precision, MUON_HOST)->Rotation(n, l, V, WT, S, entries, work);
+  return Dense(precision)->arrays->Rotation(n, l, V, WT, S, entries, work);
 }
 
-int MuonVendorSVD(MuonPrecision precision, size_t m, size_t n, void *A, size_t lda, void *S, void *U, void *V)
+int MuonVendorDecompose(MuonPrecision precision, size_t m, size_t n, void *A, void *S, void *U, void *V)
 {
-  return precision == MUON_SINGLE ? SVDSingle(m, n, (float *)A, lda, (float *)S, (float *)U, (float *)V) : SVDDouble(m, n, (double *)A, lda, (double *)S, (double *)U, (double *)V);
+  return Dense(precision)->decompose(m, n, A, S, U, V);
 }
 
-int MuonVendorFactor(MuonPrecision precision, size_t m, size_t n, void *A, size_t lda)
+int MuonVendorCholesky(MuonPrecision precision, size_t s, void *A)
 {
-  return precision == MUON_SINGLE ? FactorSingle(m, n, (float *)A, lda) : FactorDouble(m, n, (double *)A, lda);
+  return Dense(precision)->cholesky(s, A);
 }
 
-int MuonVendorCholesky(MuonPrecision precision, size_t n, void *A, size_t lda)
+int MuonVendorInvert(MuonPrecision precision, size_t s, void *L)
 {
-  return precision == MUON_SINGLE ? CholeskySingle(n, (float *)A, lda) : CholeskyDouble(n, (double *)A, lda);
+  return Dense(precision)->invert(s, L);
 }
 
-int MuonVendorInvert(MuonPrecision precision, size_t n, void *L, size_t ldl)
+void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  return precision == MUON_SINGLE ? InvertSingle(n, (float *)L, ldl) : InvertDouble(n, (double *)L, ldl);
+  Dense(precision)->solve(left, transposed, s, l, L, Y, ldy);
 }
 
-void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
+void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
-  if (precision == MUON_SINGLE) SolveSingle(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
-  else SolveDouble(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
+  Dense(precision)->times(left, transposed, s, l, L, Y, ldy);
 }
-
-void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t m, size_t n, const void *L, size_t ldl, void *B, size_t ldb)
-{
-  if (precision == MUON_SINGLE) TimesSingle(left, transposed, m, n, (const float *)L, ldl, (float *)B, ldb);
-  else TimesDouble(left, transposed, m, n, (const double *)L, ldl, (double *)B, ldb);
-}
-
-#else
-
-/* V comes transposed */
-static int REAL_NAME(SVD)(size_t m, size_t n, REAL *A, size_t lda, REAL *S, REAL *U, REAL *V)
-{
-  const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, ba = (MuonBLASInt)lda;
-  MuonBLASInt       lwork = -1, info = 0;
-  REAL              room = 0, *work;
-
-  REAL_GESVD("S", "A", &bm, &bn, A, &ba, S, U, &bm, V, &bn, &room, &lwork, &info);
-  lwork = (MuonBLASInt)room;
-  work  = (REAL *)malloc((size_t)lwork * sizeof(*work) + 1);
-  if (work == NULL) return -1;
-  REAL_GESVD("S", "A", &bm, &bn, A, &ba, S, U, &bm, V, &bn, work, &lwork, &info);
-  free(work);
-  for (size_t j = 0; j < n; j++) {
-    for (size_t i = 0; i < j; i++) {
-      const REAL swap = V[j * n + i];
-
-      V[j * n + i] = V[i * n + j];
-      V[i * n + j] = swap;
-    }
-  }
-  return (int)info;
-}
-
-static int REAL_NAME(Factor)(size_t m, size_t n, REAL *A, size_t lda)
-{
-  const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, ba = (MuonBLASInt)lda, query = -1;
-  REAL              room[2] = {0, 0}, none = 0, *work;
-  MuonBLASInt       lwork, info = 0, formed = 0;
-
-  REAL_GEQRF(&bm, &bn, A, &ba, &none, &room[0], &query, &info);
-  REAL_ORGQR(&bm, &bn, &bn, A, &ba, &none, &room[1], &query, &formed);
-  lwork = (MuonBLASInt)(room[0] > room[1] ? room[0] : room[1]);
-  work  = (REAL *)malloc((n + (size_t)lwork) * sizeof(*work) + 1);
-  if (work == NULL) return -1;
-  REAL_GEQRF(&bm, &bn, A, &ba, work, work + n, &lwork, &info);
-  REAL_ORGQR(&bm, &bn, &bn, A, &ba, work, work + n, &lwork, &formed);
-  free(work);
-  return info != 0 ? (int)info : (int)formed;
-}
-
-static int REAL_NAME(Cholesky)(size_t n, REAL *A, size_t lda)
-{
-  const MuonBLASInt bn = (MuonBLASInt)n, ba = (MuonBLASInt)lda;
-  MuonBLASInt       info = 0;
-
-  REAL_POTRF("L", &bn, A, &ba, &info);
-  return (int)info;
-}
-
-static void REAL_NAME(Solve)(int left, int transposed, size_t m, size_t n, const REAL *L, size_t ldl, REAL *B, size_t ldb)
-{
-  const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, bl = (MuonBLASInt)ldl, bb = (MuonBLASInt)ldb;
-  const REAL        one = 1;
-
-  REAL_TRSM(left ? "L" : "R", "L", transposed ? "T" : "N", "N", &bm, &bn, &one, L, &bl, B, &bb);
-}
-
-static void REAL_NAME(Times)(int left, int transposed, size_t m, size_t n, const REAL *L, size_t ldl, REAL *B, size_t ldb)
-{
-  const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, bl = (MuonBLASInt)ldl, bb = (MuonBLASInt)ldb;
-  const REAL        one = 1;
-
-  REAL_TRMM(left ? "L" : "R", "L", transposed ? "T" : "N", "N", &bm, &bn, &one, L, &bl, B, &bb);
-}
-
-static int REAL_NAME(Invert)(size_t n, REAL *L, size_t ldl)
-{
-  REAL *inverse = (REAL *)calloc(n * n + 1, sizeof(*inverse));
-
-  if (inverse == NULL) return -1;
-  for (size_t i = 0; i < n; i++) inverse[i * (n + 1)] = 1;
-  REAL_NAME(Solve)(0, 1, n, n, L, ldl, inverse, n);
-  REAL_NAME(Solve)(0, 0, n, n, L, ldl, inverse, n);
-  for (size_t j = 0; j < n; j++) memcpy(L + j * ldl + j, inverse + j * n + j, (n - j) * sizeof(*inverse));
-  free(inverse);
-  return 0;
-}
-#endif

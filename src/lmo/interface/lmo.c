@@ -762,6 +762,7 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscTryTypeMethod(*lmo, destroy);
   PetscCall(MuonSVDDestroy(&(*lmo)->svd));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
+  PetscCall(MuonCompressorDestroy(&(*lmo)->message));
   PetscCall(MuonObjectEnds_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,6 @@
-#include "../muonlmopoint.h" /*I "petscmuonlmo.h" I*/
-#include <petscmuon/private/muoncompressorcodec.h>
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muoncompressorimpl.h>
+#include <petscmuon/private/muonwire.h>
 
 /*@C
   MuonLMOSetLayerName - Sets the name of the layer whose messages an oracle writes and reads
@@ -95,166 +96,126 @@ PetscErrorCode MuonLMOCheckForm_Private(MuonLMO lmo)
   SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
 }
 
-PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO lmo, const MuonArray *shape, size_t *bytes)
+/* The compressor of the steps, for whose messages alone it is here */
+static PetscErrorCode MuonLMOGetMessage_Private(MuonLMO lmo, MuonCompressor *c)
 {
-  MuonLMOFormat   format;
-  MuonWireMessage whole, part;
-
   PetscFunctionBegin;
   PetscCall(MuonLMOCheckForm_Private(lmo));
-  PetscCall(MuonLMOGetFormat_Private(lmo, shape, &format));
-  PetscCall(MuonLMOHeader_Private(lmo, &format, format.most, &whole));
-  /* Without one line of all the others need their positions */
-  PetscCall(MuonLMOHeader_Private(lmo, &format, PetscMax(format.most - 1, 0), &part));
-  *bytes = (size_t)PetscMax(MuonWireMessageBytes(&whole), MuonWireMessageBytes(&part));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->form != lmo->form) PetscCall(MuonCompressorDestroy(&lmo->message));
+  if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->form, &lmo->message));
+  if (lmo->message->work != lmo->work) PetscCall(MuonCompressorSetWorkspace(lmo->message, lmo->work));
+  lmo->message->layerhash = lmo->layer;
+  *c                      = lmo->message;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a message of so many bytes, whose plain payload is here */
-static PetscErrorCode MuonLMOGetCost_Private(const MuonLMOFormat *format, size_t bytes, const MuonWireMessage *plain, const unsigned char payload[], PetscBool entropy, MuonCompressorCost *cost)
+PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO lmo, const MuonArray *shape, size_t *bytes)
 {
+  MuonCompressor c;
+
   PetscFunctionBegin;
-  if (cost == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  cost->paper   = plain->count > 0 ? MuonCompressorPaperBits_Private(plain, format->rows, format->columns, PETSC_DETERMINE) : 0.0;
-  cost->encoded = 8.0 * (PetscLogDouble)bytes;
-  cost->entropy = -1.0;
-  if (entropy == PETSC_TRUE) PetscCall(MuonCompressorEntropy_Private(plain, format->rows, format->columns, payload, &cost->entropy));
+  PetscCall(MuonLMOGetMessage_Private(lmo, &c));
+  PetscCall(MuonCompressorGetMaxBytesOf(c, shape, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   D as MuonLMOApplyMatrix() would give it, on the host, so that what is sent is that D to the last bit; or its
+   factors. Sets the status
+*/
+static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, MuonCompressorStep *step, MuonArray *D)
+{
+  const MuonMatrix whole = MuonMatrixOfArray(G);
+  const size_t     m     = MuonArrayRows(G);
+  MuonMatrix       point;
+  MuonArray        d;
+  double          *u;
+  PetscBool        finite;
+
+  PetscFunctionBegin;
+  *D        = MuonArrayLike(G, G->precision, NULL);
+  D->memory = MUON_HOST;
+  PetscCall(MuonLMOBegin_Private(lmo, &whole, &finite));
+  if (!finite) PetscFunctionReturn(PETSC_SUCCESS);
+  if (step->form == MUON_WIRE_TRIPLES) {
+    PetscCall(MuonWorkspaceGet(lmo->work, (m + MuonArrayColumns(G)) * sizeof(double), &u));
+    step->u = u;
+    step->v = u + m;
+    PetscUseTypeMethod(lmo, factors, &whole, u, u + m, &step->magnitude, &step->found);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGetArray(lmo->work, G, G->precision, &d));
+  point = MuonMatrixOfArray(&d);
+  PetscUseTypeMethod(lmo, apply, &whole, &point, &step->magnitude);
+  if (lmo->status == MUON_STATUS_OK) PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_TRUE, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost)
 {
-  MuonLMOFormat   format;
-  MuonWireMessage header;
-  size_t          most;
-  PetscInt64      count;
-  unsigned char  *plain;
-  MuonMark        mark;
+  MuonCompressor      c;
+  MuonCompressorStep *step;
+  MuonArray           D;
+  MuonMark            mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetMaxBytesOf(lmo, G, &most));
-  PetscCheck(capacity >= most, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, most);
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
   *bytes = 0;
-  PetscCall(MuonLMOGetFormat_Private(lmo, G, &format));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonLMOGetMessage_Private(lmo, &c));
+  step = (MuonCompressorStep *)c->data;
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  PetscCall(MuonWorkspaceGet(lmo->work, most + MUON_WIRE_MESSAGE_HEADER_MOST, &plain));
-  plain += MUON_WIRE_MESSAGE_HEADER_MOST;
-  PetscCall(MuonLMOPayload_Private(lmo, G, &count, plain));
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
+  PetscCall(MuonLMOGetStep_Private(lmo, G, step, &D));
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   if (lmo->status == MUON_STATUS_OK) {
-    PetscCall(MuonLMOHeader_Private(lmo, &format, count, &header));
-    /* The header ends where the payload begins */
-    (void)MuonWireMessageWrite(plain - MuonWireMessageHeaderBytes(&header), &header);
-    *bytes = (size_t)MuonWireMessageCompact(plain - MuonWireMessageHeaderBytes(&header), (uint64_t)format.rows, (uint64_t)format.columns, buf);
-    PetscCall(MuonLMOGetCost_Private(&format, *bytes, &header, plain, entropy, cost));
+    PetscCall(MuonCompressorEncodeArray(c, &D, NULL, capacity, buf, bytes, entropy, cost, NULL));
+    /* The dual norm may be too large for a number where none of its terms is */
+    lmo->status = c->status;
+    if (lmo->status == MUON_STATUS_OK) lmo->dual = step->magnitude;
   }
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Whether bytes are a message that an object like this one could have written; if so, its payload in plain
-   codecs, which may be in scratch memory: the caller has the mark
-*/
-static PetscErrorCode MuonLMOExpand_Private(MuonLMO lmo, const MuonLMOFormat *format, size_t bytes, const unsigned char message[], MuonWireMessage *plain, const unsigned char **payload, PetscBool *valid)
-{
-  const uint64_t       m = (uint64_t)format->rows, n = (uint64_t)format->columns;
-  MuonWireMessage      header, expected;
-  const unsigned char *whole;
-  unsigned char       *room     = NULL;
-  size_t               capacity = 0;
-
-  PetscFunctionBegin;
-  *valid = PETSC_FALSE;
-  if (MuonWireMessageRead(message, bytes, &header) != MUON_WIRE_OK || header.count > (uint64_t)format->most) PetscFunctionReturn(PETSC_SUCCESS);
-  if (MuonWireMessagePlainHeader(&header, m, n, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOHeader_Private(lmo, format, (PetscInt64)header.count, &expected));
-  if (plain->form != expected.form || plain->indices != expected.indices || plain->values != expected.values) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  if (!MuonWireMessageIsPlain(&header)) {
-    capacity = (size_t)MuonWireMessageBytes(&expected);
-    PetscCall(MuonWorkspaceGet(lmo->work, capacity, &room));
-  }
-  if (MuonWireMessageExpand(message, bytes, expected.layer, m, n, capacity, room, &whole, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  *payload = whole + MuonWireMessageHeaderBytes(plain);
-  PetscCall(MuonLMOPayloadCheck_Private(lmo, format, (PetscInt64)plain->count, *payload, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLMOValidateArray(MuonLMO lmo, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid)
 {
-  const unsigned char *payload;
-  MuonLMOFormat        format;
-  MuonWireMessage      plain;
-  MuonMark             mark;
+  MuonCompressor c;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOCheckForm_Private(lmo));
-  PetscCall(MuonLMOGetFormat_Private(lmo, shape, &format));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  PetscCall(MuonLMOExpand_Private(lmo, &format, bytes, buf, &plain, &payload, valid));
-  if (*valid == PETSC_TRUE) PetscCall(MuonLMOGetCost_Private(&format, bytes, &plain, payload, entropy, cost));
-  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
+  PetscCall(MuonLMOGetMessage_Private(lmo, &c));
+  PetscCall(MuonCompressorValidateArray(c, shape, bytes, buf, entropy, cost, NULL, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of D that are written on the host before they go to a device */
-enum {
-  FAR_ENTRIES = 1 << 20
-};
-
 PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y)
 {
-  const MuonKernels   *kernels = MuonArrayKernels(Y);
-  const size_t         lines   = Y->memory == MUON_HOST ? 1 : PetscMax(FAR_ENTRIES / PetscMax(Y->len, 1), 1);
-  PetscLogDouble       flops;
-  const unsigned char *payload;
-  MuonLMOFormat        format;
-  MuonLMOPoint         point;
-  MuonWireMessage      plain;
-  MuonArray            part = *Y, line, near, d;
-  PetscBool            valid;
-  MuonMark             mark, here;
+  MuonPrecision   precision = Y->precision;
+  PetscLogDouble  flops;
+  MuonCompressor  c;
+  MuonWireMessage header;
+  MuonArray       d, pinned, sent;
+  PetscBool       valid;
+  MuonMark        mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOCheckForm_Private(lmo));
-  PetscCall(MuonLMOGetFormat_Private(lmo, Y, &format));
-  /* Steps of a state in another precision than the weights */
-  if (MuonWireMessageRead(buf, bytes, &plain) == MUON_WIRE_OK && (plain.values == MUON_WIRE_VALUES_SINGLE || plain.values == MUON_WIRE_VALUES_DOUBLE)) format.values = (MuonWireValues)plain.values;
-  PetscCall(MuonLMOWorkspace_Private(lmo));
+  PetscCall(MuonLMOGetMessage_Private(lmo, &c));
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  PetscCall(MuonLMOExpand_Private(lmo, &format, bytes, buf, &plain, &payload, &valid));
-  PetscCheck(valid == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %" PetscInt64_FMT " x %" PetscInt64_FMT ", expected what MuonLMOValidate() accepts", bytes, format.rows, format.columns);
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
-  PetscCall(MuonLMOPointOpen_Private(lmo, &format, (PetscInt64)plain.count, payload, &point));
+  PetscCall(MuonWorkspaceGetArray(lmo->work, Y, Y->precision, &d));
+  PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_FALSE, &pinned));
+  sent = pinned;
+  /* A step of a state in another precision than the weights is rounded as the D of its sender */
+  if (MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK) precision = header.values == MUON_WIRE_VALUES_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+  if (precision != Y->precision) PetscCall(MuonWorkspaceGetArray(lmo->work, &pinned, precision, &sent));
+  PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 1, bytes, buf, &sent, &valid));
+  PetscCheck(valid, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %zu x %zu, expected what MuonLMOValidate() accepts", bytes, MuonArrayRows(Y), MuonArrayColumns(Y));
+  if (precision != Y->precision) MuonArrayAxpby(1.0, &sent, 0.0, &pinned);
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-  for (size_t j = 0; j < Y->count; j += lines) {
-    part.data  = (char *)Y->data + j * Y->ld * kernels->size;
-    part.count = PetscMin(lines, Y->count - j);
-    PetscCall(MuonWorkspaceMark(lmo->work, &here));
-    PetscCall(MuonWorkspaceGetArray(lmo->work, &part, Y->precision, &d));
-    PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_FALSE, &near));
-    line       = near;
-    line.count = 1;
-    for (size_t k = 0; k < part.count; k++) {
-      line.data = (char *)near.data + k * near.len * kernels->size;
-      PetscCall(MuonLMOPointLine_Private(lmo, &point, (PetscInt64)(j + k), &line));
-    }
-    PetscCall(MuonArrayPutPinned(&d, &near));
-    /*
-       As it is done to a whole D: also what is added where D is zero is the same, down to the sign of a zero
-    */
-    MuonArrayAxpby(a, &part, b, &d);
-    MuonArrayAxpby(1.0, &d, 0.0, &part);
-    PetscCall(MuonWorkspaceRelease(lmo->work, &here));
-  }
-  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
+  PetscCall(MuonArrayPutPinned(&d, &pinned));
+  MuonArrayAxpby(a, Y, b, &d);
+  MuonArrayAxpby(1.0, &d, 0.0, Y);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(Y)));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
+  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,6 +300,7 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
 PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char message[], size_t *bytes)
 {
   MuonMatrix g;
+  size_t     max;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
@@ -347,6 +309,8 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
   PetscAssertPointer(bytes, 5);
   PetscCall(MuonLMOCheckLayer_Private(lmo, G));
   PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &g));
+  PetscCall(MuonLMOGetMaxBytesOf(lmo, &g.here, &max));
+  PetscCheck(capacity >= max, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, max);
   PetscCall(MuonLMOEncodeArray(lmo, &g.here, capacity, message, bytes, PETSC_FALSE, NULL));
   PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &g));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -31,15 +31,13 @@ static inline PetscInt MuonPrograms(Muon muon)
 
 /* All ranks get the result of the first that failed, and what it says */
 PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, char text[MUON_FILE_TEXT]);
+/*
+   Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes the
+   manifest and frees the seals
+*/
+PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[]);
 /* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
 PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
-
-/*
-   What may be set at any time, a line each, "KEY VALUE"; the caller frees it. Says which lines of there are
-   others
-*/
-PETSC_INTERN PetscErrorCode MuonSettingsGet_Private(Muon, char **);
-PETSC_INTERN PetscErrorCode MuonSettingsCompare_Private(Muon, const char there[]);
 
 #define MUON_CHECKPOINT_WEIGHTS  "weights"
 #define MUON_CHECKPOINT_WEIGHT   "worker.weight"

@@ -8,6 +8,8 @@
    Reads checkpoints: everything is verified, and has its place, before anything of the optimizer is touched.
 */
 
+#define MUON_OPTIONS_SHOWN 16 /* that are others than they were, at most */
+
 /*
    A load goes over all files four times: to count workers, to make the state that a first step would make, to
    look whether all is there and nothing else, and to take it
@@ -281,40 +283,6 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonCheckpointWalk *walk, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next generation that has a manifest, of rank 0; ABSENT where there is none */
-static MuonFileResult MuonCheckpointFind_Private(MuonFileFolder *folder, const MuonFileGeneration all[], size_t count, size_t *next, MuonFileGeneration *found)
-{
-  while (*next < count) {
-    MuonFileReader manifest;
-    MuonFileSeal  *seals;
-    MuonFileResult result;
-
-    *found = all[(*next)++];
-    result = MuonFileManifestRead(folder, found, &manifest, &seals);
-    MuonFileReaderClose(&manifest);
-    free(seals);
-    if (result != MUON_FILE_ABSENT) return result;
-  }
-  (void)snprintf(folder->text, sizeof(folder->text), "%s: no checkpoint is there", folder->path);
-  return MUON_FILE_ABSENT;
-}
-
-/* Every byte of the files of a generation: rank first, and those that are stride further each */
-static MuonFileResult MuonCheckpointVerify_Private(MuonFileFolder *folder, const MuonFileIdentity *run, const MuonFileSeal seals[], PetscMPIInt first, PetscMPIInt stride)
-{
-  MuonFileIdentity id     = *run;
-  MuonFileResult   result = MUON_FILE_OK;
-
-  for (id.rank = (uint32_t)first; id.rank < id.ranks && result == MUON_FILE_OK; id.rank += (uint32_t)stride) {
-    MuonFileReader reader;
-
-    result = MuonFileReaderOpen(folder, &id, &seals[id.rank], &reader);
-    if (result == MUON_FILE_OK) result = MuonFileReaderVerify(&reader);
-    MuonFileReaderClose(&reader);
-  }
-  return result;
-}
-
 /* The record of the optimizer itself that has this name; NULL where it is not what it should be */
 static const MuonFileRecord *MuonCheckpointFindOwn_Private(const MuonFileReader *reader, const char name[], MuonFilePrecision precision)
 {
@@ -554,69 +522,6 @@ static PetscErrorCode MuonCheckpointPhase_Private(MuonCheckpointWalk *walk, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of one generation, verified on some rank each; the same run for all */
-static PetscErrorCode MuonCheckpointOpen_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *manifest, MuonFileSeal **seals, MuonFileResult *result)
-{
-  unsigned char run[MUON_FILE_RUN];
-
-  PetscFunctionBegin;
-  *result = MuonFileManifestRead(folder, generation, manifest, seals);
-  PetscCall(PetscArraycpy(run, manifest->id.run, MUON_FILE_RUN));
-  PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
-  if (*result == MUON_FILE_OK && memcmp(run, manifest->id.run, MUON_FILE_RUN) != 0) {
-    *result = MUON_FILE_OTHER;
-    (void)snprintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank);
-  }
-  if (*result == MUON_FILE_OK) *result = MuonCheckpointVerify_Private(folder, &manifest->id, *seals, muon->rank, muon->size);
-  if (*result == MUON_FILE_ABSENT) *result = MUON_FILE_CORRUPT; /* the generation is there, and a file of it is not */
-  PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
-  if (*result == MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonFileReaderClose(manifest);
-  free(*seals);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The latest generation whose every byte was verified, or the one before it, or an error on every rank, but
-   that there is none where the caller asks for it in absent; the caller closes the manifest and frees the
-   seals
-*/
-static PetscErrorCode MuonCheckpointChoose_Private(Muon muon, MuonFileFolder *folder, MuonFileReader *manifest, MuonFileSeal **seals, PetscBool *absent)
-{
-  MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
-  MuonFileGeneration *all = NULL, found = {0, 0};
-  size_t              count = 0, next = 0;
-  MuonFileResult      result;
-
-  PetscFunctionBegin;
-  for (int attempt = 0; attempt < 2; attempt++) {
-    char before[MUON_FILE_TEXT];
-
-    PetscCall(PetscStrncpy(before, folder->text, sizeof(before)));
-    result = MUON_FILE_OK;
-    if (muon->rank == 0 && attempt == 0) result = MuonFileFolderList(folder, &all, &count);
-    if (muon->rank == 0 && result == MUON_FILE_OK) result = MuonCheckpointFind_Private(folder, all, count, &next, &found);
-    PetscCall(MuonCheckpointAgree_Private(muon, &result, folder->text));
-    if (attempt == 0 && absent != NULL && result == MUON_FILE_ABSENT) {
-      *absent = PETSC_TRUE;
-      break;
-    }
-    if (result == MUON_FILE_OK) {
-      PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
-      PetscCall(MuonCheckpointOpen_Private(muon, folder, &found, manifest, seals, &result));
-      if (result == MUON_FILE_OK) break;
-    }
-    if (attempt == 1 && result == MUON_FILE_ABSENT) PetscCall(PetscStrncpy(folder->text, before, sizeof(before)));
-    if (attempt == 1 || result == MUON_FILE_ABSENT || result == MUON_FILE_VERSION) {
-      free(all);
-      SETERRQ(comm, result == MUON_FILE_ABSENT && attempt == 0 ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", folder->text);
-    }
-    PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", folder->text));
-  }
-  free(all);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The optimizer's own numbers are those of the files */
 static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double numbers[])
 {
@@ -633,6 +538,46 @@ static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double 
   }
   PetscCall(MuonGetRate(muon, &muon->rate));
   muon->continues = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The value behind a key of some length in a text of lines; NULL where there is none */
+static const char *MuonCheckpointFindOption_Private(const char text[], const char key[], size_t length)
+{
+  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    if (strncmp(line, key, length) == 0) return line + length;
+  }
+  return NULL;
+}
+
+/*
+   Rank 0 has the options that the run was saved with, and says which are others now but for those of
+   checkpoints themselves. What a file has may be no text
+*/
+static PetscErrorCode MuonCheckpointCompareOptions_Private(Muon muon, uint32_t ranks, char there[])
+{
+  char    *here;
+  PetscInt others = 0;
+
+  PetscFunctionBegin;
+  if (muon->rank > 0 || there == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ranks != (uint32_t)muon->size) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)ranks, muon->size));
+  for (char *c = there; *c != '\0'; c++) *c = (char)(*c == '\n' || (*c >= ' ' && *c <= '~') ? *c : '?');
+  PetscCall(MuonParametersWrite((PetscObject)muon, &here));
+  for (const char *line = here; *line != '\0'; line = strchr(line, '\n') + 1) {
+    const char  *layer = strncmp(line, "layer ", 6) == 0 ? strstr(line, ": -") + 2 : line, *family = layer + 1 + strlen(MuonPrefix(muon));
+    const size_t key = (size_t)(layer - line) + strcspn(layer, " ") + 1, length = strcspn(line + key, "\n");
+    const char  *was = MuonCheckpointFindOption_Private(there, line, key);
+
+    if (was == NULL || (strcspn(was, "\n") == length && strncmp(was, line + key, length) == 0)) continue;
+    if (strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
+    if (++others > MUON_OPTIONS_SHOWN) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %.*s was %.*s, ", (int)key - 1, line, *was == '\n' ? 6 : (int)strcspn(was, "\n"), *was == '\n' ? "(none)" : was));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "now %.*s\n", length == 0 ? 6 : (int)length, length == 0 ? "(none)" : line + key));
+  }
+  if (others > MUON_OPTIONS_SHOWN) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %" PetscInt_FMT " more options are others now\n", others - MUON_OPTIONS_SHOWN));
+  PetscCall(PetscFree(here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -659,11 +604,7 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointWalk *wal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes the
-   manifest and frees the seals
-*/
-static PetscErrorCode MuonCheckpointTakeAll_Private(Muon muon, MuonFileFolder *from, MuonFileReader *manifest, MuonFileSeal seals[])
+PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonFileReader *manifest, MuonFileSeal seals[])
 {
   const MuonFileIdentity run = manifest->id;
   const PetscBool        all = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
@@ -691,82 +632,10 @@ static PetscErrorCode MuonCheckpointTakeAll_Private(Muon muon, MuonFileFolder *f
   PetscCall(PetscFree(walk.made));
   if (walk.result == MUON_FILE_OK && all) {
     PetscCall(MuonCheckpointTakeNumbers_Private(muon, walk.numbers));
-    PetscCall(MuonSettingsCompare_Private(muon, settings));
+    PetscCall(MuonCheckpointCompareOptions_Private(muon, run.ranks, settings));
   }
   PetscCall(PetscFree(settings));
   PetscCall(MuonCheckpointGivePrograms_Private(&walk, run.ranks, walk.result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
   PetscCheck(walk.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from->path, from->text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLoad_Private(Muon muon, const char folder[], PetscBool *absent)
-{
-  MuonFileFolder from;
-  MuonFileReader manifest;
-  MuonFileSeal  *seals;
-  MuonFileResult result;
-
-  PetscFunctionBegin;
-  result = MuonFileFolderInit(&from, NULL, folder);
-  PetscCall(MuonCheckpointAgree_Private(muon, &result, from.text));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", from.text);
-  PetscCall(MuonCheckpointChoose_Private(muon, &from, &manifest, &seals, absent));
-  if (absent == NULL || *absent == PETSC_FALSE) PetscCall(MuonCheckpointTakeAll_Private(muon, &from, &manifest, seals));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonRestartWeights_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (muon->restart_state == MUON_RESTART_ALL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonReset(muon));
-  PetscCall(MuonSetUp(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
-
-  Collective
-
-  Input Parameters:
-+ muon   - an optimizer with the layers that it had then
-- folder - of `MuonSaveCheckpoint()`
-
-  Level: intermediate
-
-  Notes:
-  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
-  is taken and a line says so; a checkpoint of a later version of the format is an error.
-
-  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be
-  those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may
-  be set at any time, such as the learning rate and the schedule, is what it is now.
-
-  On the same ranks every array of weights and state is bit for bit what it was, whoever owns which layer.
-  Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
-  many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
-  weights and state of servers are the same, and each worker has the mean of what the workers had, which
-  leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
-  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. The totals of
-  `MuonGetTraffic()`, summed over the ranks, go on.
-
-  Options that were others then are listed, and hold as they are now. `MuonSetRestartState()` takes the
-  weights alone, and a run begins with them at step 0; `MuonSetRestartConvert()` takes state of another
-  precision.
-
-  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
-  checkpoint is of before that step.
-
-.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonSetRestartState()`, `MuonSetRestartConvert()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
-@*/
-PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(folder, 2);
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonLoad_Private(muon, folder, NULL));
-  PetscCall(MuonRestartWeights_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

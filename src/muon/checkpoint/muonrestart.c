@@ -1,274 +1,50 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
 #include <petsctime.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
-   When checkpoints are written, and which one a run begins with: choices of the optimizer, the same on every
-   rank, beside muoncheckpoint.c, which writes and reads them.
+   When checkpoints are written, and which one a run begins with.
 */
 
-/* Another name, NULL for none */
-static PetscErrorCode MuonSetFolder_Private(const char folder[], char **to)
-{
-  char *copy = NULL;
-
-  PetscFunctionBegin;
-  if (folder != NULL && folder[0] != '\0') PetscCall(PetscStrallocpy(folder, &copy)); /* which may be what is freed */
-  PetscCall(PetscFree(*to));
-  *to = copy;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
-  MuonSetCheckpoint - Sets the folder that steps write checkpoints to
-
-  Logically Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- folder - where to, on a file system that all ranks share; `NULL` or an empty name for nowhere, which is the default
-
-  Options Database Key:
-. -muon_checkpoint folder - the folder
-
-  Level: intermediate
-
-  Note:
-  `MuonStep()` writes one after every step whose number, counted from 1, is a multiple of that of
-  `MuonSetCheckpointInterval()`, when the step is applied and counted and monitors have spoken of it;
-  `MuonSolve()` writes the end of its last step too. A step that diverged writes none. A save that fails is an
-  error on every rank, and the step was taken.
-
-.seealso: `Muon`, `MuonGetCheckpoint()`, `MuonSaveCheckpoint()`, `MuonSetCheckpointInterval()`, `MuonSetCheckpointKeep()`, `MuonCheckpointRequest()`, `MuonSetRestart()`
-@*/
-PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonSetFolder_Private(folder, &muon->checkpoint));
-  muon->checkpoint_agreed = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCheckpoint - Gets the folder that steps write checkpoints to
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. folder - the folder, borrowed; `NULL` where there is none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCheckpoint()`
-@*/
-PetscErrorCode MuonGetCheckpoint(Muon muon, const char *folder[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, folder, muon->checkpoint);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetCheckpointInterval - Sets of how many steps one writes a checkpoint
+  MuonSetCheckpoint - Sets the folder that steps write checkpoints to, and how often
 
   Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
-- interval - at least 1; the default is 100
+. folder   - where to, on a file system that all ranks share; an empty name for nowhere, which is the default; `NULL` leaves it
+- interval - of how many steps one writes a checkpoint, at least 1, the default is 100; `PETSC_CURRENT` leaves it
 
-  Options Database Key:
-. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`, 100 by default
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonGetCheckpointInterval()`, `MuonSetCheckpoint()`
-@*/
-PetscErrorCode MuonSetCheckpointInterval(Muon muon, PetscInt interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_checkpoint_interval %" PetscInt_FMT " must be at least 1", MuonPrefix(muon), interval);
-  muon->checkpoint_interval = interval;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCheckpointInterval - Gets of how many steps one writes a checkpoint
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. interval - the number of steps
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCheckpointInterval()`
-@*/
-PetscErrorCode MuonGetCheckpointInterval(Muon muon, PetscInt *interval)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, interval, muon->checkpoint_interval);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetCheckpointKeep - Sets how many checkpoints remain in the folder that steps write to
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- keep - at least 1; the default is 2, so that there is one before a damaged one
-
-  Options Database Key:
-. -muon_checkpoint_keep keep - the number, 2 by default
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonGetCheckpointKeep()`, `MuonSetCheckpoint()`, `MuonSaveCheckpoint()`
-@*/
-PetscErrorCode MuonSetCheckpointKeep(Muon muon, PetscInt keep)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(keep >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_checkpoint_keep %" PetscInt_FMT " must be at least 1", MuonPrefix(muon), keep);
-  muon->checkpoint_keep = keep;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCheckpointKeep - Gets how many checkpoints remain in the folder that steps write to
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. keep - the number
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCheckpointKeep()`
-@*/
-PetscErrorCode MuonGetCheckpointKeep(Muon muon, PetscInt *keep)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, keep, muon->checkpoint_keep);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetCheckpointSeconds - Sets after how many seconds steps write a checkpoint, however many steps these
-  were
-
-  Logically Collective
-
-  Input Parameters:
-+ muon    - the optimizer
-- seconds - the time since the last one, or since `MuonSetUp()`; 0 for no such time, which is the default
-
-  Options Database Key:
-. -muon_checkpoint_seconds seconds - at the end of the first step behind which so much time has gone, beside those of `-muon_checkpoint_interval`; 0 by default, for never
-
-  Level: intermediate
-
-  Note:
-  Clocks of ranks differ\: the ranks agree at the end of a step, and write where it is time on any of them.
-
-.seealso: `Muon`, `MuonGetCheckpointSeconds()`, `MuonSetCheckpoint()`, `MuonSetCheckpointInterval()`
-@*/
-PetscErrorCode MuonSetCheckpointSeconds(Muon muon, PetscReal seconds)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(seconds >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_checkpoint_seconds %g must not be negative", MuonPrefix(muon), (double)seconds);
-  muon->checkpoint_seconds = seconds;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCheckpointSeconds - Gets after how many seconds steps write a checkpoint
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. seconds - the time, 0 for none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCheckpointSeconds()`
-@*/
-PetscErrorCode MuonGetCheckpointSeconds(Muon muon, PetscReal *seconds)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, seconds, muon->checkpoint_seconds);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetCheckpointWeights - Sets a file that gets the weights alone, for inference, whenever a checkpoint is
-  due
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- file - its name, where rank 0 can write; `NULL` or an empty name for none, which is the default
-
-  Options Database Key:
-. -muon_checkpoint_weights file - its name, none by default
+  Options Database Keys:
++ -muon_checkpoint folder            - the folder
+. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
+. -muon_checkpoint_keep keep         - how many checkpoints remain in the folder, at least 1; by default 2, so that there is one before a damaged one
+. -muon_checkpoint_seconds seconds   - at the end of the first step behind which so much time has gone, too; 0, the default, is never
+- -muon_checkpoint_weights file      - file that gets the weights alone at these steps, with a folder or without, as `MuonViewWeights()` writes them
 
   Level: intermediate
 
   Notes:
-  A file that cannot be made is an error of `MuonSetUp()`.
+  `MuonStep()` writes a checkpoint after every step whose number, counted from 1, is a multiple of the
+  interval, when the step is applied and counted and monitors have spoken of it; `MuonSolve()` writes the end
+  of its last step too. A step that diverged writes none. A save that fails is an error on every rank, and the
+  step was taken.
 
-  It is written at the steps at which `MuonSetCheckpoint()` writes, with a folder for checkpoints or without,
-  as `MuonViewWeights()` does it\: dense matrices of PETSc's binary format, in the order of the layers. The
-  new file takes the place of the old one when it is whole and durable, so that whoever reads it has one or
-  the other.
+  Clocks of ranks differ\: they agree at the end of a step, and write where the time is up on any of them.
 
-.seealso: `Muon`, `MuonGetCheckpointWeights()`, `MuonViewWeights()`, `MuonSetCheckpoint()`, `MuonSetCheckpointInterval()`
+  The file of weights takes the place of the one before when it is complete and durable, so that whoever reads
+  it has one or the other. Rank 0 writes it. One that cannot be made is an error of `MuonSetUp()`.
+
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonCheckpointRequest()`, `MuonSetRestart()`, `MuonViewWeights()`
 @*/
-PetscErrorCode MuonSetCheckpointWeights(Muon muon, const char file[])
+PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[], PetscInt interval)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonSetFolder_Private(file, &muon->checkpoint_weights));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCheckpointWeights - Gets the file that gets the weights alone
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. file - its name, borrowed; `NULL` where there is none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCheckpointWeights()`
-@*/
-PetscErrorCode MuonGetCheckpointWeights(Muon muon, const char *file[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, file, muon->checkpoint_weights);
+  PetscCall(MuonParametersAssign((PetscObject)muon, "checkpoint_interval", (double)interval));
+  PetscCall(MuonParametersAssignText((PetscObject)muon, "checkpoint", folder));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,203 +55,35 @@ PetscErrorCode MuonGetCheckpointWeights(Muon muon, const char *file[])
 
   Input Parameters:
 + muon   - the optimizer
-- folder - of `MuonSetCheckpoint()` or `MuonSaveCheckpoint()`; `NULL` or an empty name for none, which is the default
+- folder - of `MuonSetCheckpoint()` or `MuonSaveCheckpoint()`; an empty name for none, which is the default
 
-  Options Database Key:
-. -muon_restart folder - the folder, which may be that of `-muon_checkpoint`
+  Options Database Keys:
++ -muon_restart folder               - the folder, which may be that of `-muon_checkpoint`
+. -muon_restart_if_present flg       - whether a run begins anew where the folder has no checkpoint, which else is an error; a job that is started again and again has the same command line each time
+. -muon_restart_state (all|weights)  - `all`, the default, goes on with the run; `weights` begins another one with its weights
+- -muon_restart_convert (true|false) - whether weights and state of another precision are taken, which else is an error
 
   Level: intermediate
 
-  Note:
+  Notes:
   `MuonSetUp()` loads its latest checkpoint as `MuonLoadCheckpoint()` does, once\: after `MuonReset()` a run
-  begins anew. Another folder that is set later is loaded by the next step.
+  begins anew. Another folder that is set later is loaded by the next step. Where there are checkpoints and all
+  that may be taken are damaged it is an error, whatever `-muon_restart_if_present` says.
 
-.seealso: `Muon`, `MuonGetRestart()`, `MuonSetRestartIfPresent()`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`
-@*/
-PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
-{
-  PetscBool same = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (folder != NULL && muon->restart != NULL) PetscCall(PetscStrcmp(folder, muon->restart, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonSetFolder_Private(folder, &muon->restart));
-  muon->restarted = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetRestart - Gets the folder of the checkpoint that a run begins with
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. folder - the folder, borrowed; `NULL` where there is none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetRestart()`
-@*/
-PetscErrorCode MuonGetRestart(Muon muon, const char *folder[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, folder, muon->restart);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetRestartIfPresent - Sets whether a run begins anew where the folder of `MuonSetRestart()` has no
-  checkpoint
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- flg  - whether it does; else, which is the default, that is an error
-
-  Options Database Key:
-. -muon_restart_if_present flg - whether it does; a job that is started again and again has the same command line each time
-
-  Level: intermediate
-
-  Note:
-  Where there are checkpoints and all that may be taken are damaged it is an error still.
-
-.seealso: `Muon`, `MuonGetRestartIfPresent()`, `MuonSetRestart()`
-@*/
-PetscErrorCode MuonSetRestartIfPresent(Muon muon, PetscBool flg)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->restart_if_present = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetRestartIfPresent - Gets whether a run begins anew where there is no checkpoint
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. flg - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetRestartIfPresent()`
-@*/
-PetscErrorCode MuonGetRestartIfPresent(Muon muon, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, flg, muon->restart_if_present);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetRestartState - Sets what a checkpoint is loaded for
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- state - `MUON_RESTART_ALL`, the default, to go on with the run; `MUON_RESTART_WEIGHTS` to begin another with its weights
-
-  Options Database Key:
-. -muon_restart_state (all|weights) - what is loaded, `all` by default
-
-  Level: intermediate
-
-  Note:
   With the weights alone an optimizer begins at step 0, without momentum and estimates, whatever algorithm,
   rules and compressors the checkpoint is of. Names and shapes of all layers must be the same. What the
   program gave to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
 
-.seealso: `Muon`, `MuonRestartState`, `MuonGetRestartState()`, `MuonSetRestart()`, `MuonLoadCheckpoint()`
+  Entries of another precision are rounded once to the precision that they have here\: `-muon_state_precision`
+  may be another than it was, and so may be the scalars of PETSc. The run is then not the same to the bit.
+
+.seealso: `Muon`, `MuonRestartState`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`
 @*/
-PetscErrorCode MuonSetRestartState(Muon muon, MuonRestartState state)
+PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_restart_state", MuonRestartStates, (int)state));
-  muon->restart_state = state;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetRestartState - Gets what a checkpoint is loaded for
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. state - what is loaded
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonRestartState`, `MuonSetRestartState()`
-@*/
-PetscErrorCode MuonGetRestartState(Muon muon, MuonRestartState *state)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, state, muon->restart_state);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetRestartConvert - Sets whether weights and state of another precision are taken from a checkpoint
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- flg  - whether they are; else, which is the default, that is an error
-
-  Options Database Key:
-. -muon_restart_convert (true|false) - whether they are, false by default
-
-  Level: intermediate
-
-  Note:
-  Entries are rounded to the precision that they have here, once\: `MuonSetStatePrecision()` may be another
-  than it was, and PETSc built with another precision of its scalars. The run is then not the same to the bit.
-
-.seealso: `Muon`, `MuonGetRestartConvert()`, `MuonSetRestart()`, `MuonLoadCheckpoint()`, `MuonSetStatePrecision()`
-@*/
-PetscErrorCode MuonSetRestartConvert(Muon muon, PetscBool flg)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->restart_convert = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetRestartConvert - Gets whether weights and state of another precision are taken from a checkpoint
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. flg - whether they are
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetRestartConvert()`
-@*/
-PetscErrorCode MuonGetRestartConvert(Muon muon, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, flg, muon->restart_convert);
+  PetscCall(MuonParametersAssignText((PetscObject)muon, "restart", folder));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -549,9 +157,8 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(PetscFree(muon->programs->program[k].name));
   if (muon->programs != NULL) PetscCall(PetscFree(muon->programs->program));
   PetscCall(PetscFree(muon->programs));
-  PetscCall(PetscFree(muon->checkpoint));
-  PetscCall(PetscFree(muon->checkpoint_weights));
-  PetscCall(PetscFree(muon->restart));
+  PetscCall(PetscFree(muon->checkpoint_agreed));
+  PetscCall(PetscFree(muon->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -579,33 +186,12 @@ void MuonCheckpointRequest(Muon muon)
   muon->requested = 1; /* and nothing else, not even what PETSc notes of each function */
 }
 
-PetscErrorCode MuonRestartSetFromOptions_Private(Muon muon, MuonOptionItems PetscOptionsObject)
+/* A copy of a name, NULL for none */
+static PetscErrorCode MuonCopyName_Private(const char name[], char **to)
 {
-  char             folder[PETSC_MAX_PATH_LEN];
-  PetscInt         count;
-  PetscReal        seconds;
-  MuonRestartState state = muon->restart_state;
-  PetscBool        set, flg;
-
   PetscFunctionBegin;
-  PetscCall(PetscOptionsString("-muon_checkpoint", "Folder that steps write checkpoints to", "MuonSetCheckpoint", muon->checkpoint, folder, sizeof(folder), &flg));
-  if (flg) PetscCall(MuonSetCheckpoint(muon, folder));
-  PetscCall(PetscOptionsInt("-muon_checkpoint_interval", "Of how many steps one writes a checkpoint", "MuonSetCheckpointInterval", muon->checkpoint_interval, &count, &flg));
-  if (flg) PetscCall(MuonSetCheckpointInterval(muon, count));
-  PetscCall(PetscOptionsInt("-muon_checkpoint_keep", "How many checkpoints remain", "MuonSetCheckpointKeep", muon->checkpoint_keep, &count, &flg));
-  if (flg) PetscCall(MuonSetCheckpointKeep(muon, count));
-  PetscCall(PetscOptionsReal("-muon_checkpoint_seconds", "After how many seconds steps write a checkpoint", "MuonSetCheckpointSeconds", muon->checkpoint_seconds, &seconds, &flg));
-  if (flg) PetscCall(MuonSetCheckpointSeconds(muon, seconds));
-  PetscCall(PetscOptionsString("-muon_checkpoint_weights", "File that gets the weights whenever a checkpoint is due", "MuonSetCheckpointWeights", muon->checkpoint_weights, folder, sizeof(folder), &flg));
-  if (flg) PetscCall(MuonSetCheckpointWeights(muon, folder));
-  PetscCall(PetscOptionsString("-muon_restart", "Folder of the checkpoint that a run begins with", "MuonSetRestart", muon->restart, folder, sizeof(folder), &flg));
-  if (flg) PetscCall(MuonSetRestart(muon, folder));
-  PetscCall(PetscOptionsBool("-muon_restart_if_present", "Begin anew where there is no checkpoint", "MuonSetRestartIfPresent", muon->restart_if_present, &set, &flg));
-  if (flg) PetscCall(MuonSetRestartIfPresent(muon, set));
-  PetscCall(PetscOptionsEnum("-muon_restart_state", "What a checkpoint is loaded for", "MuonSetRestartState", MuonRestartStates, (PetscEnum)state, (PetscEnum *)&state, &flg));
-  if (flg) PetscCall(MuonSetRestartState(muon, state));
-  PetscCall(PetscOptionsBool("-muon_restart_convert", "Take another precision from a checkpoint", "MuonSetRestartConvert", muon->restart_convert, &set, &flg));
-  if (flg) PetscCall(MuonSetRestartConvert(muon, set));
+  PetscCall(PetscFree(*to));
+  PetscCall(PetscStrallocpy(name, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -615,7 +201,7 @@ PetscErrorCode MuonCheckpointSetUp_Private(Muon muon)
   PetscBool flg, binary;
 
   PetscFunctionBegin;
-  muon->checkpoint_agreed = PETSC_TRUE;
+  PetscCall(MuonCopyName_Private(muon->checkpoint, &muon->checkpoint_agreed));
   /* What cannot be written is an error before the run, not behind it */
   PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_view", viewer, sizeof(viewer), &flg));
   PetscCall(PetscStrncmp(viewer, PETSCVIEWERBINARY, sizeof(PETSCVIEWERBINARY) - 1, &binary));
@@ -664,15 +250,18 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
 */
 PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
 {
+  PetscBool agreed;
+
   PetscFunctionBegin;
-  if (muon->checkpoint != NULL && muon->checkpoint_agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  PetscCall(PetscStrcmp(muon->checkpoint, muon->checkpoint_agreed, &agreed));
+  if (muon->checkpoint != NULL && agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
 {
   PetscFunctionBegin;
-  muon->checkpoint_agreed = PETSC_TRUE;
+  PetscCall(MuonCopyName_Private(muon->checkpoint, &muon->checkpoint_agreed));
   PetscCall(MuonCheckpointBeforeStep_Private(muon));
   if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon)) PetscCall(MuonCheckpointNow_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -685,17 +274,158 @@ PetscErrorCode MuonCheckpointAtEnd_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
+/*
+   Every byte of a generation, whose files are shared out among the ranks; the same run for all. The caller
+   closes the manifest and frees the seals of one that is in order. ABSENT is a folder without a manifest
+*/
+static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *manifest, MuonFileSeal **seals, MuonFileResult *result)
 {
-  PetscBool absent = PETSC_FALSE;
+  unsigned char    run[MUON_FILE_RUN];
+  MuonFileIdentity id;
 
   PetscFunctionBegin;
-  if (muon->restart == NULL || muon->restarted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
-  muon->restarted = PETSC_TRUE;
-  if (absent == PETSC_FALSE && fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
-  else if (absent == PETSC_FALSE) PetscCall(MuonRestartWeights_Private(muon));
-  if (absent) PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
-  else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
+  *result = MuonFileManifestRead(folder, generation, manifest, seals);
+  if (*result == MUON_FILE_ABSENT && muon->rank > 0) *result = MUON_FILE_CORRUPT;
+  id = manifest->id;
+  PetscCall(PetscArraycpy(run, id.run, MUON_FILE_RUN));
+  PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
+  if (*result == MUON_FILE_OK && memcmp(run, id.run, MUON_FILE_RUN) != 0) {
+    *result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank));
+  }
+  for (id.rank = (uint32_t)muon->rank; id.rank < id.ranks && *result == MUON_FILE_OK; id.rank += (uint32_t)muon->size) {
+    MuonFileReader reader;
+
+    *result = MuonFileReaderOpen(folder, &id, &(*seals)[id.rank], &reader);
+    if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(&reader);
+    if (*result == MUON_FILE_ABSENT) *result = MUON_FILE_CORRUPT;
+    MuonFileReaderClose(&reader);
+  }
+  PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
+  if (*result == MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonFileReaderClose(manifest);
+  free(*seals);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Loads the latest generation that is in order, or the one before it, or is an error on every rank; where the
+   caller asks for it, absent says that there is none
+*/
+static PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *absent)
+{
+  MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
+  MuonFileFolder      folder;
+  MuonFileReader      manifest;
+  MuonFileSeal       *seals;
+  MuonFileGeneration *all   = NULL, found;
+  size_t              count = 0;
+  PetscInt            left;
+  MuonFileResult      result;
+  char                text[MUON_FILE_TEXT];
+
+  PetscFunctionBegin;
+  result = MuonFileFolderInit(&folder, NULL, path);
+  if (result == MUON_FILE_OK && muon->rank == 0) result = MuonFileFolderList(&folder, &all, &count);
+  PetscCall(MuonCheckpointAgree_Private(muon, &result, folder.text));
+  if (result == MUON_FILE_OK) PetscCall(PetscSNPrintf(text, sizeof(text), "%s: no checkpoint is there", folder.path));
+  else PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
+  if (result == MUON_FILE_OK) result = MUON_FILE_ABSENT;
+  left = (PetscInt)count;
+  PetscCallMPI(MPI_Bcast(&left, 1, MPIU_INT, 0, comm));
+  for (PetscInt k = 0; k < left; k++) {
+    const PetscBool second = result != MUON_FILE_ABSENT ? PETSC_TRUE : PETSC_FALSE;
+    MuonFileResult  one;
+
+    if (muon->rank == 0) found = all[k];
+    PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
+    PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &manifest, &seals, &one));
+    if (one == MUON_FILE_ABSENT) continue;
+    if (second) PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", text));
+    PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
+    result = one;
+    if (second || result == MUON_FILE_OK || result == MUON_FILE_VERSION) break;
+  }
+  free(all);
+  if (absent != NULL) *absent = result == MUON_FILE_ABSENT ? PETSC_TRUE : PETSC_FALSE;
+  if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(result == MUON_FILE_OK, comm, left == 0 || result == MUON_FILE_ABSENT ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", text);
+  PetscCall(MuonCheckpointLoad_Private(muon, &folder, &manifest, seals));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the weights alone a run begins, where something was done before */
+static PetscErrorCode MuonRestartAnew_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  if (muon->restart_state == MUON_RESTART_ALL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonReset(muon));
+  PetscCall(MuonSetUp(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
+
+  Collective
+
+  Input Parameters:
++ muon   - an optimizer with the layers that it had then
+- folder - of `MuonSaveCheckpoint()`
+
+  Level: intermediate
+
+  Notes:
+  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
+  is taken and a line says so; a checkpoint of a later version of the format is an error.
+
+  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be
+  those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may
+  be set at any time, such as the learning rate and the schedule, is what it is now.
+
+  On the same ranks every array of weights and state is bit for bit what it was, whoever owns which layer.
+  Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
+  many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
+  weights and state of servers are the same, and each worker has the mean of what the workers had, which
+  leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
+  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. The totals of
+  `MuonGetTraffic()`, summed over the ranks, go on.
+
+  Options that were others then are listed, and hold as they are now. `-muon_restart_state weights` takes
+  the weights alone, and a run begins with them at step 0; `-muon_restart_convert` takes state of another
+  precision, `MuonSetRestart()`.
+
+  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
+  checkpoint is of before that step.
+
+.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
+@*/
+PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(folder, 2);
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonRestartLoad_Private(muon, folder, NULL));
+  PetscCall(MuonRestartAnew_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
+{
+  PetscBool absent = PETSC_FALSE, loaded;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(muon->restart, muon->restarted, &loaded));
+  if (muon->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonRestartLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
+  PetscCall(MuonCopyName_Private(muon->restart, &muon->restarted));
+  if (absent) {
+    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
+  else PetscCall(MuonRestartAnew_Private(muon));
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -158,7 +158,7 @@ static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *fo
 
   PetscFunctionBegin;
   PetscCall(MuonCheckpointChoices_Private(muon, &choices));
-  PetscCall(MuonSettingsGet_Private(muon, &settings));
+  PetscCall(MuonParametersWrite((PetscObject)muon, &settings));
   *result = MuonFileManifestOpen(folder, id, seals, &writer);
   if (*result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_CHOICES, choices));

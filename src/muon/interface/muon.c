@@ -55,27 +55,11 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
-  muon->learning_rate     = (PetscReal)0.02;
-  muon->momentum          = (PetscReal)0.9;
-  muon->schedule_constant = (PetscReal)0.4;
-  muon->max_steps         = 1000;
-  muon->momentum_at       = PETSC_DETERMINE;
-  muon->assembly_kind     = PETSC_DETERMINE;
-  muon->monitorinterval   = 1;
-  muon->check_weights     = PETSC_TRUE;
-  muon->worker_weight     = 1;
-  muon->device_batch      = (PetscReal)MUON_WORK_BATCH;
-  muon->validated         = -1;
+  muon->worker_weight = 1;
+  muon->validated     = -1;
 
-  muon->checkpoint_interval   = 100;
-  muon->checkpoint_keep       = 2;
-  muon->momentum_warmup_start = (PetscReal)0.85;
-  muon->adamw_beta1           = (PetscReal)MUON_ADAMW_BETA1;
-  muon->adamw_beta2           = (PetscReal)MUON_ADAMW_BETA2;
-  muon->adamw_epsilon         = (PetscReal)MUON_ADAMW_EPSILON;
-  muon->adamw_learning_rate   = 1e-3;
-  muon->adamw_weight_decay = muon->sgd_learning_rate = muon->sgd_weight_decay = PETSC_DETERMINE;
-  *newmuon                                                                    = muon;
+  PetscCall(MuonParametersCreate((PetscObject)muon));
+  *newmuon = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,10 +70,10 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 
   Input Parameters:
 + muon - the optimizer
-- type - `MUONEF21` or `MUONDENSE`
+- type - `MUONEF21`, `MUONSIGN` or `MUONDENSE`
 
   Options Database Key:
-. -muon_type type - the algorithm (ef21|dense)
+. -muon_type type - the algorithm (ef21|sign|dense)
 
   Level: beginner
 
@@ -115,15 +99,19 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   PetscCall(MuonPresetCheckType_Private(muon, type));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_type %s: unknown type, expected one of %s", MuonPrefix(muon), type, names);
   PetscCall(MuonResetShards_Private(muon));
+  if (muon->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)muon));
   PetscTryTypeMethod(muon, destroy);
   PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
   muon->data             = NULL;
   muon->setupcalled      = PETSC_FALSE;
+  muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
-  if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
+  if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall((*create)(muon));
+  PetscCall(MuonParametersSetType((PetscObject)muon));
+  PetscCall(MuonSetWaiting_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,127 +246,57 @@ PetscErrorCode MuonGetExchange(Muon muon, MuonExchange *exchange)
 
 PetscErrorCode MuonReadOptions_Private(Muon muon)
 {
-  const char          *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
-  char                 type[1024];
-  PetscReal            real, beta1 = muon->adamw_beta1, beta2 = muon->adamw_beta2;
-  PetscInt             count;
-  MuonScheduleType     schedule  = muon->schedule;
-  MuonMomentumStyle    style     = muon->momentum_style;
-  MuonMomentumAt       at        = muon->momentum_at == PETSC_DETERMINE ? MUON_MOMENTUM_AT_WORKER : (MuonMomentumAt)muon->momentum_at;
-  MuonNesterovType     nesterov  = muon->nesterov;
-  MuonShapeFactor      factor    = muon->shape_factor;
-  MuonNaNPolicy        nan       = muon->nan;
-  MuonStatePrecision   precision = muon->state_precision;
-  PetscBool            check     = PETSC_FALSE;
-  MuonAssemblyKind     kind      = muon->assembly_kind == PETSC_DETERMINE ? MUON_ASSEMBLY_OWNER : (MuonAssemblyKind)muon->assembly_kind;
-  MuonExchange         exchange;
-  MuonAssembly         assembly;
-  MuonWeightDecayStyle decay = muon->weight_decay_style;
-  MuonClipLayers       clip  = muon->clip_layers;
-  PetscBool            flg, set, set2;
+  const char  *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
+  char         text[PETSC_MAX_PATH_LEN];
+  MuonExchange exchange;
+  PetscBool    flg;
 
   PetscFunctionBegin;
   PetscObjectOptionsBegin((PetscObject)muon);
-  PetscCall(PetscOptionsFList("-muon_type", "Algorithm", "MuonSetType", MuonList, deftype, type, sizeof(type), &flg));
-  PetscCall(MuonSetType(muon, flg ? type : deftype));
-  PetscCall(PetscOptionsString("-muon_preset", "A published optimizer by its name", "MuonSetPreset", muon->preset, type, sizeof(type), NULL));
-  PetscCall(PetscOptionsReal("-muon_learning_rate", "Learning rate", "MuonSetLearningRate", muon->learning_rate, &real, &flg));
-  if (flg) PetscCall(MuonSetLearningRate(muon, real));
-  PetscCall(PetscOptionsEnum("-muon_schedule", "How the learning rate changes", "MuonSetSchedule", MuonScheduleTypes, (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
-  if (flg) PetscCall(MuonSetSchedule(muon, schedule));
-  PetscCall(PetscOptionsInt("-muon_schedule_warmup", "Steps in which the learning rate rises", "MuonSetScheduleWarmup", muon->schedule_warmup, &count, &flg));
-  if (flg) PetscCall(MuonSetScheduleWarmup(muon, count));
-  PetscCall(PetscOptionsReal("-muon_schedule_constant", "Fraction of the steps for which the trapezoid is flat", "MuonSetScheduleConstant", muon->schedule_constant, &real, &flg));
-  if (flg) PetscCall(MuonSetScheduleConstant(muon, real));
-  PetscCall(PetscOptionsReal("-muon_schedule_minimum", "Part of the learning rate that schedules end at", "MuonSetScheduleMinimum", muon->schedule_minimum, &real, &flg));
-  if (flg) PetscCall(MuonSetScheduleMinimum(muon, real));
-  PetscCall(PetscOptionsReal("-muon_momentum", "Weight of the old momentum", "MuonSetMomentum", muon->momentum, &real, &flg));
-  if (flg) PetscCall(MuonSetMomentum(muon, real));
-  PetscCall(PetscOptionsInt("-muon_momentum_warmup", "Steps in which the momentum goes to its value", "MuonSetMomentumWarmup", muon->momentum_warmup, &count, &flg));
-  if (flg) PetscCall(MuonSetMomentumWarmup(muon, count));
-  PetscCall(PetscOptionsReal("-muon_momentum_warmup_start", "Momentum of the first step of its warm-up", "MuonSetMomentumWarmupStart", muon->momentum_warmup_start, &real, &flg));
-  if (flg) PetscCall(MuonSetMomentumWarmupStart(muon, real));
-  PetscCall(PetscOptionsEnum("-muon_momentum_style", "How a gradient enters the momentum", "MuonSetMomentumStyle", MuonMomentumStyles, (PetscEnum)style, (PetscEnum *)&style, &flg));
-  if (flg) PetscCall(MuonSetMomentumStyle(muon, style));
-  PetscCall(PetscOptionsEnum("-muon_momentum_at", "Where the momentum is kept", "MuonSetMomentumAt", MuonMomentumAts, (PetscEnum)at, (PetscEnum *)&at, &flg));
-  if (flg) PetscCall(MuonSetMomentumAt(muon, at));
-  PetscCall(PetscOptionsReal("-muon_dampening", "1 minus the weight of a new gradient in the style sgd", "MuonSetDampening", muon->dampening, &real, &flg));
-  if (flg) PetscCall(MuonSetDampening(muon, real));
-  PetscCall(PetscOptionsEnum("-muon_nesterov", "What the oracle sees", "MuonSetNesterov", MuonNesterovTypes, (PetscEnum)nesterov, (PetscEnum *)&nesterov, &flg));
-  if (flg) PetscCall(MuonSetNesterov(muon, nesterov));
-  PetscCall(PetscOptionsReal("-muon_weight_decay", "Weight decay", "MuonSetWeightDecay", muon->weight_decay, &real, &flg));
-  if (flg) PetscCall(MuonSetWeightDecay(muon, real));
-  PetscCall(PetscOptionsEnum("-muon_weight_decay_style", "How weight decay enters a step", "MuonSetWeightDecayStyle", MuonWeightDecayStyles, (PetscEnum)decay, (PetscEnum *)&decay, &flg));
-  if (flg) PetscCall(MuonSetWeightDecayStyle(muon, decay));
-  PetscCall(PetscOptionsReal("-muon_clip", "Largest norm of a gradient", "MuonSetClip", muon->clip, &real, &flg));
-  if (flg) PetscCall(MuonSetClip(muon, real));
-  PetscCall(PetscOptionsEnum("-muon_clip_layers", "Whose gradients are clipped", "MuonSetClipLayers", MuonClipLayersTypes, (PetscEnum)clip, (PetscEnum *)&clip, &flg));
-  if (flg) PetscCall(MuonSetClipLayers(muon, clip));
-  PetscCall(PetscOptionsString("-muon_rule_match", "Rules of layers by their names", "MuonSetRuleMatch", muon->rule_match, type, sizeof(type), &flg));
-  if (flg) PetscCall(MuonSetRuleMatch(muon, type));
-  PetscCall(PetscOptionsFList("-muon_layer_rule", "Rule of all layers", "MuonSetLayerRule", MuonLayerRuleList, muon->layer_rule, type, sizeof(type), &flg));
-  if (flg) PetscCall(MuonSetLayerRule(muon, type));
-  PetscCall(PetscOptionsReal("-muon_adamw_learning_rate", "Learning rate of AdamW and NAdamW", "MuonSetAdamWLearningRate", muon->adamw_learning_rate, &real, &flg));
-  if (flg) PetscCall(MuonSetAdamWLearningRate(muon, real));
-  PetscCall(PetscOptionsReal("-muon_adamw_weight_decay", "Weight decay of AdamW and NAdamW, -1: that of the optimizer", "MuonSetAdamWWeightDecay", muon->adamw_weight_decay, &real, &flg));
-  if (flg) PetscCall(MuonSetAdamWWeightDecay(muon, real));
-  PetscCall(PetscOptionsReal("-muon_adamw_beta1", "Decay of the mean of gradients", "MuonSetAdamWBetas", beta1, &beta1, &set));
-  PetscCall(PetscOptionsReal("-muon_adamw_beta2", "Decay of the mean of squares", "MuonSetAdamWBetas", beta2, &beta2, &set2));
-  if (set || set2) PetscCall(MuonSetAdamWBetas(muon, beta1, beta2));
-  PetscCall(PetscOptionsReal("-muon_adamw_epsilon", "Added to the root of the mean of squares", "MuonSetAdamWEpsilon", muon->adamw_epsilon, &real, &flg));
-  if (flg) PetscCall(MuonSetAdamWEpsilon(muon, real));
-  PetscCall(PetscOptionsReal("-muon_sgd_learning_rate", "Learning rate of gradient descent, -1: that of the optimizer", "MuonSetSGDLearningRate", muon->sgd_learning_rate, &real, &flg));
-  if (flg) PetscCall(MuonSetSGDLearningRate(muon, real));
-  PetscCall(PetscOptionsReal("-muon_sgd_weight_decay", "Weight decay of gradient descent, -1: that of the optimizer", "MuonSetSGDWeightDecay", muon->sgd_weight_decay, &real, &flg));
-  if (flg) PetscCall(MuonSetSGDWeightDecay(muon, real));
-  PetscCall(PetscOptionsBool("-muon_measure_update_rms", "Measure the size of updates", "MuonSetMeasureUpdateRMS", muon->measure_update_rms, &set, &flg));
-  if (flg) PetscCall(MuonSetMeasureUpdateRMS(muon, set));
-  PetscCall(PetscOptionsBool("-muon_check_weights", "Look for weights that others changed or that differ between ranks", "MuonSetCheckWeights", muon->check_weights, &set, &flg));
-  if (flg) PetscCall(MuonSetCheckWeights(muon, set));
-  PetscCall(PetscOptionsEnum("-muon_shape_factor", "How the shape of a layer enters its radius", "MuonSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
-  if (flg) PetscCall(MuonSetShapeFactor(muon, factor));
-  PetscCall(PetscOptionsEnum("-muon_assembly", "Who has the whole of a matrix that is spread over ranks", "MuonSetAssemblyKind", MuonAssemblyKinds, (PetscEnum)kind, (PetscEnum *)&kind, &flg));
-  if (flg) PetscCall(MuonSetAssemblyKind(muon, (PetscInt)kind));
-  PetscCall(PetscOptionsInt("-muon_max_steps", "Steps of MuonSolve() and of the schedule", "MuonSetMaxSteps", muon->max_steps, &count, &flg));
-  if (flg) PetscCall(MuonSetMaxSteps(muon, count));
-  PetscCall(PetscOptionsInt("-muon_seed", "Seed of the compressors' random numbers", "MuonSetSeed", (PetscInt)muon->seed, &count, &flg));
-  if (flg) PetscCall(MuonSetSeed(muon, (PetscInt64)count));
-  PetscCall(PetscOptionsBool("-muon_check_device", "Compare the kernels of a device with the host's", "MuonSetCheckDevice", muon->check_device, &check, &flg));
-  if (flg) PetscCall(MuonSetCheckDevice(muon, check));
-  PetscCall(PetscOptionsBool("-muon_device_mpi", "Give MPI the memory of a device", "MuonSetDeviceMPI", muon->device_mpi, &check, &flg));
-  if (flg) PetscCall(MuonSetDeviceMPI(muon, check));
-  PetscCall(PetscOptionsReal("-muon_device_batch_bytes", "Memory of a device for layers that are moved together", "MuonSetDeviceBatchBytes", muon->device_batch, &real, &flg));
-  if (flg) PetscCall(MuonSetDeviceBatchBytes(muon, real));
-  PetscCall(PetscOptionsEnum("-muon_state_precision", "Precision of momentum, estimates and scratch", "MuonSetStatePrecision", MuonStatePrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
-  if (flg) PetscCall(MuonSetStatePrecision(muon, precision));
-  PetscCall(PetscOptionsBool("-muon_count_entropy", "Count the entropy of messages", "MuonSetCountEntropy", muon->count_entropy, &set, &flg));
-  if (flg) PetscCall(MuonSetCountEntropy(muon, set));
-  PetscCall(PetscOptionsEnum("-muon_nan", "What a NaN or Inf does", "MuonSetNaNPolicy", MuonNaNPolicies, (PetscEnum)nan, (PetscEnum *)&nan, &flg));
-  if (flg) PetscCall(MuonSetNaNPolicy(muon, nan));
-  PetscCall(PetscOptionsBool("-muon_error_if_not_converged", "A diverged step is a PETSc error", "MuonSetErrorIfNotConverged", muon->error_if_not_converged, &set, &flg));
-  if (flg) PetscCall(MuonSetErrorIfNotConverged(muon, set));
-  PetscCall(PetscOptionsBool("-muon_test_gradient", "Compare gradients with differences of losses at the first step", "MuonSetTestGradient", muon->test_gradient, &set, &flg));
-  if (flg) PetscCall(MuonSetTestGradient(muon, set));
-  PetscCall(PetscOptionsInt("-muon_monitor_interval", "Monitors speak of every n-th step", "MuonMonitorSetInterval", muon->monitorinterval, &count, &flg));
-  if (flg) PetscCall(MuonMonitorSetInterval(muon, count));
-  PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", type, sizeof(type), NULL));
-  PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", muon->csv, type, sizeof(type), NULL));
+  PetscCall(PetscOptionsFList("-muon_type", "Algorithm", "MuonSetType", MuonList, deftype, text, sizeof(text), &flg));
+  PetscCall(MuonSetType(muon, flg ? text : deftype));
+  PetscCall(PetscOptionsString("-muon_preset", "A published optimizer by its name", "MuonSetPreset", muon->preset, text, sizeof(text), NULL));
+  PetscCall(MuonParametersSetFromOptions((PetscObject)muon, PetscOptionsObject));
+  PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", text, sizeof(text), NULL));
+  PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", muon->csv, text, sizeof(text), NULL));
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
+  PetscCall(PetscOptionsName("-muon_view_cost", "Print what each exchange would cost, at the set-up", "MuonViewCost", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
-  PetscCall(MuonRestartSetFromOptions_Private(muon, PetscOptionsObject));
-  PetscCall(MuonCostSetFromOptions_Private(muon, PetscOptionsObject));
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
-  PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(MuonAssemblySetOptionsPrefix(assembly, ((PetscObject)muon)->prefix));
-  PetscCall(MuonAssemblySetFromOptions(assembly));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReadAllOptions_Private(PetscObject object)
+{
+  Muon      muon = (Muon)object;
+  char      name[64];
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(object->options, object->prefix, "-muon_preset", name, sizeof(name), &flg));
+  if (flg) PetscCall(MuonSetPreset(muon, name));
+  PetscCall(MuonReadOptions_Private(muon));
+  PetscCall(MuonMonitorSetFromOptions_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What has options of its own below the optimizer */
+PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *call, void *ctx)
+{
+  Muon muon = (Muon)object;
+
+  PetscFunctionBegin;
+  if (muon->exchange != NULL) PetscCall((*call)((PetscObject)muon->exchange, ctx));
+  PetscTryTypeMethod(muon, children, call, ctx);
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall((*call)((PetscObject)muon->layer[l], ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,7 +309,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|dense)
++ -muon_type type                  - the algorithm (ef21|sign|dense)
 . -muon_preset name                - a published optimizer by its name, see `MuonSetPreset()`
 . -muon_learning_rate rate         - learning rate
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
@@ -462,15 +380,9 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
 @*/
 PetscErrorCode MuonSetFromOptions(Muon muon)
 {
-  char      name[64];
-  PetscBool flg;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_preset", name, sizeof(name), &flg));
-  if (flg) PetscCall(MuonSetPreset(muon, name));
-  PetscCall(MuonReadOptions_Private(muon));
-  PetscCall(MuonMonitorSetFromOptions_Private(muon));
+  PetscCall(MuonReadAllOptions_Private((PetscObject)muon));
   muon->setfromoptionscalled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -507,11 +419,12 @@ PetscErrorCode MuonReset(Muon muon)
   muon->drifted        = NULL;
   muon->failed.rank    = -1;
   muon->setupcalled    = PETSC_FALSE;
+  muon->parameters.fixed = PETSC_FALSE;
   muon->optionschecked = PETSC_FALSE;
   muon->continues      = PETSC_FALSE;
 
   muon->scheduled.valid = PETSC_FALSE;
-  if (muon->momentum_atset == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
+  if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -540,17 +453,16 @@ PetscErrorCode MuonDestroy(Muon *muon)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonReset(*muon));
+  if ((*muon)->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)*muon));
   PetscTryTypeMethod(*muon, destroy);
   PetscCall(MuonMonitorCancel(*muon));
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(MuonRestartDestroy_Private(*muon));
-  PetscCall(PetscFree((*muon)->rule_match));
-  PetscCall(PetscFree((*muon)->layer_rule));
+  PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
-  PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
   PetscCall(MuonObjectEnds_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));

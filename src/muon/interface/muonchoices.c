@@ -89,7 +89,6 @@ static PetscErrorCode MuonLayerWords_Private(Muon muon, MuonLayer layer, MuonCho
 static PetscErrorCode MuonOwnWords_Private(Muon muon, MuonChoices *choices)
 {
   MuonExchange exchange;
-  MuonAssembly assembly;
   char         text[1024] = "";
 
   PetscFunctionBegin;
@@ -100,9 +99,10 @@ static PetscErrorCode MuonOwnWords_Private(Muon muon, MuonChoices *choices)
   PetscCall(MuonChoicesAddWord_Private(choices, "-muon_exchange_type", ((PetscObject)exchange)->type_name ? ((PetscObject)exchange)->type_name : "default"));
   PetscCall(MuonChoicesAdd_Private(choices, "-muon_exchange_mode", exchange->modeset ? (double)exchange->mode : -1, MuonExchangeModes));
   PetscCall(MuonChoicesAdd_Private(choices, "-muon_exchange_assignment", (double)exchange->assignment, MuonExchangeAssignments));
-  PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(MuonAssemblyChoices_Private(assembly, sizeof(text), text));
-  PetscCall(MuonChoicesAddWord_Private(choices, "assembly:", text));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_precision", (double)muon->assembly.precision, MuonAssemblyPrecisions));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_assignment", (double)muon->assembly.assignment, MuonExchangeAssignments));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_chunk", (double)(muon->assembly.chunk == PETSC_DETERMINE ? muon->size : muon->assembly.chunk), NULL));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_warmup", (double)muon->assembly.warmup, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +131,7 @@ static PetscErrorCode MuonOwnNumbers_Private(Muon muon, MuonChoices *choices)
                  {"-muon_seed", (double)muon->seed, NULL},
                  {"step", (double)muon->step, NULL},
                  {"-muon_state_precision", (double)muon->state_precision, MuonStatePrecisions},
-                 {"-muon_monitor_interval", (double)muon->monitorinterval, NULL},
+                 {"-muon_monitor_interval", (double)muon->monitor_interval, NULL},
                  {"-muon_error_if_not_converged", (double)muon->error_if_not_converged, PetscBools},
                  {"-muon_count_entropy", (double)muon->count_entropy, PetscBools},
                  {"-muon_measure_update_rms", (double)muon->measure_update_rms, PetscBools},

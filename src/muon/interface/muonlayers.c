@@ -72,7 +72,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   number of ranks with the same layout, whose weights are the same: one such matrix on all ranks (as in FSDP
   and ZeRO-3), or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in
   their workers exchange what they hold of the layer; inside a worker the matrix is assembled for its oracle
-  (`MuonSetAssemblyKind()`). Compressors act on the rows of a rank as on a matrix of their own\: low rank
+  (`-muon_assembly`). Compressors act on the rows of a rank as on a matrix of their own\: low rank
   sends its right factors once a rank.
 
   Layers of different workers may live in one optimizer.
@@ -149,7 +149,7 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
   size.
 
   A rank has a range of the entries of x, which may cut a row or column, and none of some layers. Such a layer
-  is assembled for its oracle (`MuonSetAssemblyKind()`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`,
+  is assembled for its oracle (`-muon_assembly`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`,
   and has no blocks of its own\: blocks whose entries follow each other are added as slices. Compressors act
   on the entries of a rank as on one column; low rank has nothing to save there.
 
@@ -253,7 +253,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
   The weights may be in the memory of a device, on all ranks or on none. A rank that has no row of them says
   so by `memtype`, as it has no pointer that tells.
 
-.seealso: `Muon`, `MuonLayer`, `MuonLayerArray`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetGradientArray()`, `MuonSetStatePrecision()`
+.seealso: `Muon`, `MuonLayer`, `MuonLayerArray`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetGradientArray()`, `MuonSetParameter()`
 @*/
 PetscErrorCode MuonAddLayerArray(Muon muon, const char name[], const MuonLayerArray *array, MuonLayer *newlayer)
 {

@@ -106,47 +106,74 @@ static PetscErrorCode MuonKeyTry_Private(const char key[], const char before[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The keys of the sources as a user writes them: those of a class that others have a prefix for behind each
-   such prefix, a layer's own keys behind its name
-*/
-static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscInt *best, char nearest[])
-{
+typedef struct {
+  Muon               muon;
+  const char        *key, *layer; /* as the user wrote it; what stands before a layer's own keys, or "" */
+  PetscInt           nfamilies;
   const char *const *families;
-  PetscInt           n;
-  PetscBool          own, is;
+  PetscInt           best;
+  char              *nearest;
+} MuonKeySearch;
+
+/*
+   A key as the user writes it: behind each prefix that others have for its class, and behind a layer's name
+   where it is one of a layer
+*/
+static PetscErrorCode MuonKeyCompare_Private(const char key[], MuonKeySearch *search)
+{
+  const PetscBool layer  = search->layer[0] != '\0' ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       behind = PETSC_FALSE, known = layer, read, is;
 
   PetscFunctionBegin;
-  *best = PETSC_MAX_INT;
-  PetscCall(MuonGetKeyFamilies_Private(&n, &families));
-  PetscCall(PetscStrncmp(key, "muon_layer_", 11, &own));
-  for (PetscInt l = -1; l < (own ? muon->nlayers : 0); l++) {
-    char layer[MUON_KEY_LENGTH] = "", before[MUON_KEY_LENGTH];
+  PetscCall(MuonKeyIsRead_Private(search->muon, key, search->key, layer, &read));
+  if (read == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt f = 0; f < search->nfamilies; f++) {
+    const size_t length = strlen(search->families[f]);
 
-    if (l >= 0) PetscCall(PetscSNPrintf(layer, sizeof(layer), "muon_layer_%s_", ((PetscObject)muon->layer[l])->name));
-    for (PetscInt k = 0; MuonOptionKeys[k] != NULL; k++) {
-      PetscBool whole = l >= 0 ? PETSC_TRUE : PETSC_FALSE, behind = PETSC_FALSE, read;
+    PetscCall(PetscStrncmp(key, search->families[f], length, &is));
+    if (is == PETSC_FALSE) continue;
+    known = PETSC_TRUE;
+    for (PetscInt o = 0; o < search->nfamilies; o++) {
+      char before[MUON_KEY_LENGTH];
 
-      PetscCall(MuonKeyIsRead_Private(muon, MuonOptionKeys[k], key, whole, &read));
-      if (read == PETSC_FALSE) continue;
-      for (PetscInt f = 0; f < n; f++) {
-        const size_t length = strlen(families[f]);
-
-        PetscCall(PetscStrncmp(MuonOptionKeys[k], families[f], length, &is));
-        if (is == PETSC_FALSE) continue;
-        whole = PETSC_TRUE;
-        for (PetscInt o = 0; o < n; o++) {
-          if (o == f) continue;
-          PetscCall(PetscStrendswith(families[o], families[f], &is));
-          if (is == PETSC_FALSE) continue;
-          behind = PETSC_TRUE;
-          PetscCall(PetscSNPrintf(before, sizeof(before), "%s%.*s", layer, (int)(strlen(families[o]) - length), families[o]));
-          PetscCall(MuonKeyTry_Private(key, before, MuonOptionKeys[k], best, nearest));
-        }
-      }
-      if (whole == PETSC_TRUE && behind == PETSC_FALSE) PetscCall(MuonKeyTry_Private(key, layer, MuonOptionKeys[k], best, nearest));
+      PetscCall(PetscStrendswith(search->families[o], search->families[f], &is));
+      if (o == f || is == PETSC_FALSE) continue;
+      behind = PETSC_TRUE;
+      PetscCall(PetscSNPrintf(before, sizeof(before), "%s%.*s", search->layer, (int)(strlen(search->families[o]) - length), search->families[o]));
+      PetscCall(MuonKeyTry_Private(search->key, before, key, &search->best, search->nearest));
     }
   }
+  if (known && behind == PETSC_FALSE) PetscCall(MuonKeyTry_Private(search->key, search->layer, key, &search->best, search->nearest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonKeyOfRow_Private(const char family[], const char type[], const MuonParameter *row, void *ctx)
+{
+  char key[MUON_KEY_LENGTH];
+
+  PetscFunctionBegin;
+  (void)type;
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", family, row->key));
+  PetscCall(MuonKeyCompare_Private(key, (MuonKeySearch *)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Among the keys of the rows, and those that the sources read one by one */
+static PetscErrorCode MuonKeyNearest_Private(Muon muon, const char key[], PetscInt *best, char nearest[])
+{
+  char          layer[MUON_KEY_LENGTH] = "";
+  MuonKeySearch search                 = {muon, key, layer, 0, NULL, PETSC_MAX_INT, nearest};
+  PetscBool     own;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetKeyFamilies_Private(&search.nfamilies, &search.families));
+  PetscCall(PetscStrncmp(key, "muon_layer_", 11, &own));
+  for (PetscInt l = -1; l < (own ? muon->nlayers : 0); l++) {
+    if (l >= 0) PetscCall(PetscSNPrintf(layer, sizeof(layer), "muon_layer_%s_", ((PetscObject)muon->layer[l])->name));
+    PetscCall(MuonParametersForEach(MuonKeyOfRow_Private, &search));
+    for (PetscInt k = 0; MuonOptionKeys[k] != NULL; k++) PetscCall(MuonKeyCompare_Private(MuonOptionKeys[k], &search));
+  }
+  *best = search.best;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,35 +1,216 @@
 #include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <string.h>
 
 /*
-   Setters after MuonSetUp() take effect at the next step, or are errors that say so: what state was allocated
-   for, and who has it, stays. CONTRIBUTING.md has the table.
+   The parameters of an optimizer. Those that are fixed at MuonSetUp() are what state was allocated for, and who
+   has it; the others act at the next step.
 */
-PetscErrorCode MuonCheckBeforeSetUp_Private(Muon muon, PetscBool same, const char key[])
-{
-  PetscFunctionBegin;
-  PetscCheck(muon->setupcalled == PETSC_FALSE || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon), key);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define ROW(kind, field, value, least, most, names, flags, help) ROW_OF(#field, kind, field, value, least, most, names, flags, help)
+#define ROW_OF(key, kind, field, value, least, most, names, flags, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help \
+  }
+#define REAL(field, value, least, most, flags, help) ROW(REAL, field, value, least, most, NULL, flags, help)
+#define INT(field, value, least, flags, help)        ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
+#define BOOL(field, value, flags, help)              ROW(BOOL, field, value, 0, 1, NULL, flags, help)
+#define ENUM(field, names, flags, help)              ROW(ENUM, field, 0, 0, 0, names, flags, help)
+#define TEXT(field, flags, help)                     ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
 
-PetscErrorCode MuonCheckEnum_Private(Muon muon, const char key[], const char *const names[], int value)
-{
-  int count = 0;
+const MuonParameter MuonParameters_Private[] = {
+  REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
+  ENUM(schedule, MuonScheduleTypes, 0, "How the learning rate changes"),
+  INT(schedule_warmup, 0, 0, 0, "Steps in which the learning rate rises"),
+  REAL(schedule_constant, 0.4, 0, 1, MUON_PARAMETER_BELOW, "Fraction of the steps for which the trapezoid is flat"),
+  REAL(schedule_minimum, 0, 0, 1, 0, "Part of the learning rate that schedules end at"),
+  REAL(momentum, 0.9, 0, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the old momentum"),
+  INT(momentum_warmup, 0, 0, 0, "Steps in which the momentum goes to its value"),
+  REAL(momentum_warmup_start, 0.85, 0, 1, MUON_PARAMETER_BELOW, "Momentum of the first step of its warm-up"),
+  ENUM(momentum_style, MuonMomentumStyles, 0, "How a gradient enters the momentum"),
+  ROW(ENUM, momentum_at, PETSC_DETERMINE, 0, 0, MuonMomentumAts, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Where the momentum is kept, by the type where not set"),
+  REAL(dampening, 0, 0, 1, MUON_PARAMETER_BELOW, "1 minus the weight of a new gradient in the style sgd"),
+  ENUM(nesterov, MuonNesterovTypes, 0, "What the LMO sees"),
+  REAL(weight_decay, 0, 0, MUON_UNBOUNDED, 0, "Weight decay"),
+  ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
+  REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
+  ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
+  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
+  TEXT(layer_rule, 0, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|sgd|frozen)"),
+  REAL(adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of AdamW and NAdamW, -1: that of the optimizer"),
+  REAL(adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of AdamW and NAdamW, -1: that of the optimizer"),
+  REAL(adamw_beta1, MUON_ADAMW_BETA1, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
+  REAL(adamw_beta2, MUON_ADAMW_BETA2, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
+  REAL(adamw_epsilon, MUON_ADAMW_EPSILON, 0, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
+  REAL(sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
+  REAL(sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
+  ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
+  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO,
+         "Who has the whole of a matrix that is spread over ranks (allgather|owner|gram), the cheapest where not set"),
+  ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
+  ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
+  ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
+  ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are on their way at once"),
+  INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
+  ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of the compressors' random numbers"),
+  ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch"),
+  ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),
+  BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
+  BOOL(check_weights, 1, 0, "Look for weights that others changed or that differ between ranks"),
+  BOOL(measure_update_rms, 0, 0, "Measure the size of updates"),
+  BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
+  BOOL(test_gradient, 0, MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"),
+  INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
+  BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
+  BOOL(device_mpi, 0, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
+  REAL(device_batch_bytes, MUON_WORK_BATCH, 0, 1e15, 0, "Memory of a device for layers that are updated together, 0: one by one"),
+  TEXT(checkpoint, 0, "Folder that steps write checkpoints to"),
+  INT(checkpoint_interval, 100, 1, 0, "Of how many steps one writes a checkpoint"),
+  INT(checkpoint_keep, 2, 1, 0, "How many checkpoints remain"),
+  REAL(checkpoint_seconds, 0, 0, MUON_UNBOUNDED, 0, "After how many seconds steps write a checkpoint, 0: never"),
+  TEXT(checkpoint_weights, 0, "File that gets the weights whenever a checkpoint is due"),
+  TEXT(restart, 0, "Folder of the checkpoint that a run begins with"),
+  BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
+  ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
+  BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
+  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link of -muon_view_cost with its unit, 25us where not set"),
+  TEXT(cost_beta, MUON_PARAMETER_LOCAL, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
+  TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
+  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers that -muon_view_cost speaks of, 0 for those that there are"),
+  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries that -muon_view_cost speaks of, 0 for those of the layers"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-  PetscFunctionBegin;
-  while (names[count + 3] != NULL) count++; /* behind the names are that of the type, the prefix and NULL */
-  PetscCheck(value >= 0 && value <= count, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%s%s %d is no %s", MuonPrefix(muon), key, value, names[count + 1]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckMomentum_Private(Muon muon, PetscInt at, MuonMomentumStyle style, MuonNesterovType nesterov)
+PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle style, MuonNesterovType nesterov)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
-  PetscCheck(at == (PetscInt)MUON_MOMENTUM_AT_SERVER || nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s needs -%smuon_momentum_at server, got worker", MuonPrefix(muon), MuonNesterovTypes[nesterov], MuonPrefix(muon));
+  PetscCheck(at == (int)MUON_MOMENTUM_AT_SERVER || nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s needs -%smuon_momentum_at server, got worker", MuonPrefix(muon), MuonNesterovTypes[nesterov], MuonPrefix(muon));
   PetscCheck(nesterov != MUON_NESTEROV_SGD || style == MUON_MOMENTUM_SGD, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov sgd needs -%smuon_momentum_style sgd, got ema", MuonPrefix(muon), MuonPrefix(muon));
   PetscCheck((nesterov != MUON_NESTEROV_EMA && nesterov != MUON_NESTEROV_UNDAMPED) || style == MUON_MOMENTUM_EMA, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov %s needs -%smuon_momentum_style ema, got sgd", MuonPrefix(muon),
              MuonNesterovTypes[nesterov], MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))
+
+/* What a row cannot say */
+PetscErrorCode MuonChanging_Private(PetscObject object, const MuonParameter *row, double value)
+{
+  Muon muon = (Muon)object;
+
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (IS(row, momentum)) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
+  if (IS(row, momentum_warmup) && value > (double)muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "momentum_warmup_start", muon->momentum_warmup_start));
+  if (IS(row, momentum_warmup_start) && muon->step < muon->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
+  PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER, "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()",
+             MuonPrefix(muon), value);
+  if (IS(row, count_entropy) && value != 0 && muon->count_entropy == PETSC_FALSE) muon->traffic.total_up[2] = muon->traffic.total_down[2] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonChangingText_Private(PetscObject object, const MuonParameter *row, const char value[])
+{
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (IS(row, rule_match)) PetscCall(MuonCheckRuleMatchText_Private((Muon)object, value));
+  if (IS(row, layer_rule)) PetscCall(MuonCheckRuleText_Private((Muon)object, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonChanged_Private(PetscObject object, const MuonParameter *row)
+{
+  Muon muon = (Muon)object;
+
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (IS(row, device_batch_bytes)) PetscCall(MuonWorkspaceSetBatch(muon->work, (size_t)muon->device_batch_bytes));
+  for (PetscInt l = 0; l < muon->nlayers && (IS(row, rule_match) || IS(row, layer_rule)); l++) PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonSetParameter - Sets a parameter of an optimizer, or of what belongs to it, by the key of its option
+
+  Logically Collective
+
+  Input Parameters:
++ muon  - the optimizer
+. key   - the key behind prefix and dash: "muon_nan", "lmo_polar_steps", "muon_layer_head_scale", "ef21_compressor_ratio"
+- value - the value as text, numbers with a decimal point whatever the locale
+
+  Level: beginner
+
+  Notes:
+  It acts as the option would, at once, with the same errors; `MuonSetFromOptions()` has the last word. A key
+  that holds for all layers reaches those that are there.
+
+  A key of a type that is not set is an error that names the type. Before a type of optimizer is set, keys of
+  it wait for it.
+
+.seealso: `Muon`, `MuonGetParameter()`, `MuonSetFromOptions()`, `MuonObjectSetParameter()`
+@*/
+PetscErrorCode MuonSetParameter(Muon muon, const char key[], const char value[])
+{
+  const size_t word = strcspn(key, "_");
+  char         type[64];
+  PetscErrorCode (*create)(Muon) = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(key, 2);
+  PetscAssertPointer(value, 3);
+  PetscCall(PetscSNPrintf(type, sizeof(type), "%.*s", (int)word, key));
+  if (((PetscObject)muon)->type_name == NULL) PetscCall(PetscFunctionListFind(MuonList, type, &create));
+  if (create != NULL) PetscCall(MuonParametersWait_Private((PetscObject)muon, key, value));
+  else PetscCall(MuonObjectSetParameter((PetscObject)muon, key, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What waited for the type that was set */
+PetscErrorCode MuonSetWaiting_Private(Muon muon)
+{
+  MuonParameters *const waits  = &muon->parameters;
+  const size_t          length = strlen(((PetscObject)muon)->type_name);
+
+  PetscFunctionBegin;
+  for (PetscInt w = 0; w < waits->nwaiting; w++) {
+    if (strncmp(waits->waiting[2 * w], ((PetscObject)muon)->type_name, length) == 0 && waits->waiting[2 * w][length] == '_') PetscCall(MuonObjectSetParameter((PetscObject)muon, waits->waiting[2 * w], waits->waiting[2 * w + 1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonGetParameter - Gets a parameter of an optimizer, or of what belongs to it, by the key of its option
+
+  Not Collective
+
+  Input Parameters:
++ muon   - the optimizer
+. key    - the key, as for `MuonSetParameter()`
+- length - length of `value`
+
+  Output Parameter:
+. value - the value as text, "auto" where a type or another object decides
+
+  Level: beginner
+
+.seealso: `Muon`, `MuonSetParameter()`, `MuonObjectGetParameter()`
+@*/
+PetscErrorCode MuonGetParameter(Muon muon, const char key[], char value[], size_t length)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(key, 2);
+  PetscAssertPointer(value, 3);
+  PetscCall(MuonObjectGetParameter((PetscObject)muon, key, value, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonAssign_Private(Muon muon, const char key[], double value)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonParametersAssign((PetscObject)muon, key, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,22 +224,19 @@ PetscErrorCode MuonCheckMomentum_Private(Muon muon, PetscInt at, MuonMomentumSty
 - rate - the rate, finite and at least 0
 
   Options Database Key:
-. -muon_learning_rate rate - the learning rate
+. -muon_learning_rate rate - the learning rate, 0.02 by default
 
-  Level: intermediate
+  Level: beginner
 
   Note:
-  The default is 0.02. The radius of a layer's step is learning rate x schedule x scale x shape factor.
+  The radius of a layer's step is learning rate x schedule x scale x shape factor.
 
-.seealso: `Muon`, `MuonGetLearningRate()`, `MuonSetAdamWLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetSchedule()`, `MuonGetRate()`, `MuonLayerSetScale()`
+.seealso: `Muon`, `MuonGetLearningRate()`, `MuonSetAdamW()`, `MuonSetSchedule()`, `MuonGetRate()`, `MuonSetParameter()`
 @*/
 PetscErrorCode MuonSetLearningRate(Muon muon, PetscReal rate)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(rate >= 0 && !PetscIsInfOrNanReal(rate), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_learning_rate %g must be finite and at least 0", (double)rate);
-  muon->learning_rate    = rate;
-  muon->learning_rateset = PETSC_TRUE;
+  PetscCall(MuonAssign_Private(muon, "learning_rate", (double)rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,354 +269,76 @@ PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 
   Input Parameters:
 + muon     - the optimizer
-- schedule - `MUON_SCHEDULE_CONSTANT`, `MUON_SCHEDULE_TRAPEZOID`, `MUON_SCHEDULE_LINEAR` or `MUON_SCHEDULE_COSINE`
+. schedule - the form, or `MUON_SCHEDULE_CURRENT`
+. warmup   - steps in which the rate rises, or `PETSC_CURRENT`
+. constant - fraction of the steps for which the trapezoid is flat, in [0,1), or `PETSC_CURRENT`
+- minimum  - part of the rate that schedules end at, in [0,1], or `PETSC_CURRENT`
 
-  Options Database Key:
-. -muon_schedule schedule - how the learning rate changes with the step (constant|trapezoid|linear|cosine)
+  Options Database Keys:
++ -muon_schedule schedule          - the form (constant|trapezoid|linear|cosine), constant by default
+. -muon_schedule_warmup steps      - steps in which the rate rises, 0 by default
+. -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat, 0.4 by default
+- -muon_schedule_minimum fraction  - part of the rate that schedules end at, 0 by default
 
   Level: intermediate
 
-  Note:
-  The default is constant. The others end at the number of steps of `MuonSetMaxSteps()`, at a rate that is not
-  0.
+  Notes:
+  Schedules end at the number of steps of `MuonSetMaxSteps()`, at a rate that is not 0. With w steps of
+  warm-up the rate of step s = 0, 1, ... is multiplied by min(1, (s+1)/w). A schedule f becomes minimum +
+  (1 - minimum) f before the warm-up.
 
-.seealso: `Muon`, `MuonGetSchedule()`, `MuonScheduleType`, `MuonSetScheduleWarmup()`, `MuonSetScheduleConstant()`, `MuonSetMaxSteps()`
+.seealso: `Muon`, `MuonScheduleType`, `MuonSetScheduleFunction()`, `MuonSetMaxSteps()`, `MuonGetRate()`
 @*/
-PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule)
+PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule, PetscInt warmup, PetscReal constant, PetscReal minimum)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_schedule", MuonScheduleTypes, (int)schedule));
-  muon->schedule = schedule;
+  PetscCall(MuonAssign_Private(muon, "schedule", (double)(int)schedule));
+  PetscCall(MuonAssign_Private(muon, "schedule_warmup", (double)warmup));
+  PetscCall(MuonAssign_Private(muon, "schedule_constant", (double)constant));
+  PetscCall(MuonAssign_Private(muon, "schedule_minimum", (double)minimum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonGetSchedule - Gets how the learning rate changes with the step
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. schedule - `MUON_SCHEDULE_CONSTANT`, `MUON_SCHEDULE_TRAPEZOID`, `MUON_SCHEDULE_LINEAR` or `MUON_SCHEDULE_COSINE`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetSchedule()`
-@*/
-PetscErrorCode MuonGetSchedule(Muon muon, MuonScheduleType *schedule)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, schedule, muon->schedule);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetScheduleWarmup - Sets the number of steps in which the learning rate rises from almost 0
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- steps - number of steps, at least 0
-
-  Options Database Key:
-. -muon_schedule_warmup steps - the number of steps in which the learning rate rises from almost 0
-
-  Level: intermediate
-
-  Note:
-  The default is 0.
-
-.seealso: `Muon`, `MuonGetScheduleWarmup()`, `MuonSetSchedule()`
-@*/
-PetscErrorCode MuonSetScheduleWarmup(Muon muon, PetscInt steps)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(steps >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_schedule_warmup %" PetscInt_FMT " must be at least 0", steps);
-  muon->schedule_warmup = steps;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetScheduleWarmup - Gets the number of steps in which the learning rate rises from almost 0
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. steps - number of steps
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetScheduleWarmup()`
-@*/
-PetscErrorCode MuonGetScheduleWarmup(Muon muon, PetscInt *steps)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, steps, muon->schedule_warmup);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetScheduleConstant - Sets the fraction of all steps for which the trapezoid stays at the full learning
-  rate
+  MuonSetMomentum - Sets the momentum, and what the LMO sees of it
 
   Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
-- fraction - the fraction, in [0,1)
+. momentum - weight of the old momentum, in [0,1), or `PETSC_CURRENT`
+. style    - how a gradient enters it, or `MUON_MOMENTUM_CURRENT`
+- nesterov - what the LMO sees, or `MUON_NESTEROV_CURRENT`
 
-  Options Database Key:
-. -muon_schedule_constant fraction - the fraction of all steps for which the trapezoid stays at the full learning rate
-
-  Level: intermediate
-
-  Note:
-  The default is 0.4.
-
-.seealso: `Muon`, `MuonGetScheduleConstant()`, `MuonSetSchedule()`
-@*/
-PetscErrorCode MuonSetScheduleConstant(Muon muon, PetscReal fraction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(fraction >= 0 && fraction < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_schedule_constant %g must be in [0,1)", (double)fraction);
-  muon->schedule_constant = fraction;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetScheduleConstant - Gets the fraction of all steps for which the trapezoid stays at the full learning
-  rate
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. fraction - the fraction
+  Options Database Keys:
++ -muon_momentum momentum              - weight of the old momentum, 0.9 by default
+. -muon_momentum_style style           - how a gradient enters it (ema|sgd), ema by default
+. -muon_nesterov nesterov              - what the LMO sees (none|ema|sgd|undamped), none by default
+. -muon_dampening dampening            - 1 minus the weight of a new gradient in the style sgd, 0 by default
+. -muon_momentum_at at                 - where it is kept (worker|server), by default at the workers for ef21 and sign and at the server for dense
+. -muon_momentum_warmup steps          - steps in which the momentum goes to its value, 0 by default
+- -muon_momentum_warmup_start momentum - and from where, 0.85 by default
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetScheduleConstant()`
+  Notes:
+  A momentum of 0.9 is beta = 0.1 in the EF21-Muon paper; 0 is the deterministic algorithm and needs no memory
+  for a momentum. It cannot be made positive after `MuonSetUp()` where it was 0.
+
+  The Nesterov term ema or undamped needs the style ema, and sgd the style sgd; each needs the momentum at the
+  server. What does not go together is an error of `MuonSetUp()` or of the next `MuonStep()`.
+
+  In step s = 0, 1, ... of a warm-up the momentum is start + min(1, s/steps) (momentum - start). A layer with a
+  momentum of its own keeps it.
+
+.seealso: `Muon`, `MuonMomentumStyle`, `MuonNesterovType`, `MuonMomentumAt`, `MuonSetScheduleFunction()`, `MuonSetParameter()`
 @*/
-PetscErrorCode MuonGetScheduleConstant(Muon muon, PetscReal *fraction)
+PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum, MuonMomentumStyle style, MuonNesterovType nesterov)
 {
   PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, fraction, muon->schedule_constant);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetMomentum - Sets the momentum
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-- momentum - weight of the old momentum, in [0,1)
-
-  Options Database Key:
-. -muon_momentum momentum - the momentum
-
-  Level: intermediate
-
-  Note:
-  The default is 0.9, which is beta = 0.1 in the EF21-Muon paper; 0 is the deterministic algorithm and needs
-  no memory.
-
-.seealso: `Muon`, `MuonGetMomentum()`, `MuonSetMomentumWarmup()`, `MuonSetScheduleFunction()`, `MuonSetMomentumStyle()`, `MuonSetNesterov()`, `MuonLayerSetMomentum()`
-@*/
-PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum %g must be in [0,1)", (double)momentum);
-  PetscCall(MuonCheckMomentumKept_Private(muon, "muon_momentum", momentum));
-  muon->momentum = momentum;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetMomentum - Gets the momentum
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. momentum - weight of the old momentum
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetMomentum()`
-@*/
-PetscErrorCode MuonGetMomentum(Muon muon, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, momentum, muon->momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetMomentumStyle - Sets how a gradient enters the momentum
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- style - `MUON_MOMENTUM_EMA` or `MUON_MOMENTUM_SGD`
-
-  Options Database Key:
-. -muon_momentum_style style - how a gradient enters the momentum (ema|sgd)
-
-  Level: intermediate
-
-  Note:
-  The default is ema. Without weight decay both give the same steps: oracles do not see the length of the
-  momentum.
-
-.seealso: `Muon`, `MuonGetMomentumStyle()`, `MuonMomentumStyle`, `MuonSetMomentum()`, `MuonSetDampening()`
-@*/
-PetscErrorCode MuonSetMomentumStyle(Muon muon, MuonMomentumStyle style)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_momentum_style", MuonMomentumStyles, (int)style));
-  if (muon->setupcalled) PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, style, muon->nesterov));
-  muon->momentum_style = style;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetMomentumStyle - Gets how a gradient enters the momentum
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. style - `MUON_MOMENTUM_EMA` or `MUON_MOMENTUM_SGD`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetMomentumStyle()`
-@*/
-PetscErrorCode MuonGetMomentumStyle(Muon muon, MuonMomentumStyle *style)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, style, muon->momentum_style);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetDampening - Sets by how much a new gradient is damped in the momentum style sgd
-
-  Logically Collective
-
-  Input Parameters:
-+ muon      - the optimizer
-- dampening - 1 minus the weight of the new gradient, in [0,1)
-
-  Options Database Key:
-. -muon_dampening dampening - by how much a new gradient is damped in the momentum style sgd
-
-  Level: intermediate
-
-  Note:
-  The default is 0.
-
-.seealso: `Muon`, `MuonGetDampening()`, `MuonSetMomentumStyle()`, `MuonSetMomentum()`
-@*/
-PetscErrorCode MuonSetDampening(Muon muon, PetscReal dampening)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(dampening >= 0 && dampening < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_dampening %g must be in [0,1)", (double)dampening);
-  muon->dampening = dampening;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetDampening - Gets by how much a new gradient is damped in the momentum style sgd
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. dampening - 1 minus the weight of the new gradient
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetDampening()`
-@*/
-PetscErrorCode MuonGetDampening(Muon muon, PetscReal *dampening)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, dampening, muon->dampening);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetNesterov - Sets what the oracle sees of gradient and momentum
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-- nesterov - `MUON_NESTEROV_NONE`, `MUON_NESTEROV_EMA`, `MUON_NESTEROV_SGD` or `MUON_NESTEROV_UNDAMPED`
-
-  Options Database Key:
-. -muon_nesterov nesterov - what the oracle sees of gradient and momentum (none|ema|sgd|undamped)
-
-  Level: intermediate
-
-  Note:
-  The default is none. `MUONEF21` has no Nesterov term and refuses the others.
-
-.seealso: `Muon`, `MuonGetNesterov()`, `MuonNesterovType`, `MuonSetMomentum()`
-@*/
-PetscErrorCode MuonSetNesterov(Muon muon, MuonNesterovType nesterov)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_nesterov", MuonNesterovTypes, (int)nesterov));
-  if (muon->setupcalled) PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, nesterov));
-  muon->nesterov = nesterov;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetNesterov - Gets what the oracle sees of gradient and momentum
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. nesterov - `MUON_NESTEROV_NONE`, `MUON_NESTEROV_EMA`, `MUON_NESTEROV_SGD` or `MUON_NESTEROV_UNDAMPED`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetNesterov()`
-@*/
-PetscErrorCode MuonGetNesterov(Muon muon, MuonNesterovType *nesterov)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, nesterov, muon->nesterov);
+  PetscCall(MuonAssign_Private(muon, "momentum", (double)momentum));
+  PetscCall(MuonAssign_Private(muon, "momentum_style", (double)(int)style));
+  PetscCall(MuonAssign_Private(muon, "nesterov", (double)(int)nesterov));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -449,147 +349,67 @@ PetscErrorCode MuonGetNesterov(Muon muon, MuonNesterovType *nesterov)
 
   Input Parameters:
 + muon  - the optimizer
-- decay - at least 0; by default X is multiplied by 1 - (learning rate x schedule) x decay before a step
+. decay - the decay, finite and at least 0, or `PETSC_CURRENT`
+- style - how it enters a step, or `MUON_WEIGHT_DECAY_CURRENT`
 
-  Options Database Key:
-. -muon_weight_decay decay - the weight decay
+  Options Database Keys:
++ -muon_weight_decay decay       - the weight decay, 0 by default
+- -muon_weight_decay_style style - how it enters a step (decoupled|coupled|cautious), decoupled by default
 
   Level: intermediate
 
   Note:
-  The default is 0. `MuonSetWeightDecayStyle()` says how it acts.
+  The style holds for all layers, whatever updates them. Where decay is coupled it is added to the gradient
+  where the momentum is kept, after clipping.
 
-.seealso: `Muon`, `MuonGetWeightDecay()`, `MuonSetWeightDecayStyle()`, `MuonSetAdamWWeightDecay()`, `MuonLayerSetWeightDecay()`
+.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonSetAdamW()`, `MuonLayerSetWeightDecay()`
 @*/
-PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay)
+PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecayStyle style)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(decay >= 0 && !PetscIsInfOrNanReal(decay), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_weight_decay %g must be finite and at least 0", (double)decay);
-  muon->weight_decay = decay;
+  PetscCall(MuonAssign_Private(muon, "weight_decay", (double)decay));
+  PetscCall(MuonAssign_Private(muon, "weight_decay_style", (double)(int)style));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonGetWeightDecay - Gets the weight decay
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. decay - the decay
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetWeightDecay()`
-@*/
-PetscErrorCode MuonGetWeightDecay(Muon muon, PetscReal *decay)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, decay, muon->weight_decay);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetWeightDecayStyle - Sets how weight decay enters a step
+  MuonSetAdamW - Sets the numbers of the layers that AdamW or NAdamW updates
 
   Logically Collective
 
   Input Parameters:
-+ muon  - the optimizer
-- style - `MUON_WEIGHT_DECAY_DECOUPLED`, `MUON_WEIGHT_DECAY_COUPLED` or `MUON_WEIGHT_DECAY_CAUTIOUS`
++ muon    - the optimizer
+. rate    - the learning rate, finite and at least 0; `PETSC_DETERMINE` for that of the optimizer, or `PETSC_CURRENT`
+. beta1   - decay of the mean of gradients, in [0,1), or `PETSC_CURRENT`
+. beta2   - decay of the mean of squares, in [0,1), or `PETSC_CURRENT`
+. epsilon - added to the root of the mean of squares, above 0, or `PETSC_CURRENT`
+- decay   - the weight decay, finite and at least 0; `PETSC_DETERMINE` for that of the optimizer, or `PETSC_CURRENT`
 
-  Options Database Key:
-. -muon_weight_decay_style style - how weight decay enters a step (decoupled|coupled|cautious)
-
-  Level: intermediate
-
-  Note:
-  The default is decoupled. The style holds for all layers, whatever moves them. Where decay is coupled it is
-  added to the gradient where the momentum is kept, after clipping.
-
-.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonGetWeightDecayStyle()`, `MuonSetWeightDecay()`
-@*/
-PetscErrorCode MuonSetWeightDecayStyle(Muon muon, MuonWeightDecayStyle style)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_weight_decay_style", MuonWeightDecayStyles, (int)style));
-  muon->weight_decay_style = style;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetWeightDecayStyle - Gets how weight decay enters a step
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. style - the style
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetWeightDecayStyle()`
-@*/
-PetscErrorCode MuonGetWeightDecayStyle(Muon muon, MuonWeightDecayStyle *style)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, style, muon->weight_decay_style);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetShapeFactor - Sets how the shape of a layer enters its radius
-
-  Logically Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- factor - `MUON_SHAPE_FACTOR_NONE`, `MUON_SHAPE_FACTOR_KJ`, `MUON_SHAPE_FACTOR_MOONLIGHT` or `MUON_SHAPE_FACTOR_SCION`
-
-  Options Database Key:
-. -muon_shape_factor factor - how the shape of a layer enters its radius (none|kj|moonlight|scion)
+  Options Database Keys:
++ -muon_adamw_learning_rate rate - the learning rate, 1e-3 by default
+. -muon_adamw_beta1 beta1        - decay of the mean of gradients, 0.9 by default
+. -muon_adamw_beta2 beta2        - decay of the mean of squares, 0.95 by default
+. -muon_adamw_epsilon epsilon    - added to the root of the mean of squares, 1e-10 by default
+- -muon_adamw_weight_decay decay - the weight decay, by default that of the optimizer
 
   Level: intermediate
 
   Note:
-  The default is none.
+  The rate is 1e-3 whatever that of `MuonSetLearningRate()` is\: every entry changes by about the rate in a
+  step, where the rate of Muon is the length of all singular values. The schedule multiplies it;
+  `MuonLayerSetLearningRate()` goes before. `MuonSetUp()` warns where the learning rate was set and no layer
+  has it.
 
-.seealso: `Muon`, `MuonGetShapeFactor()`, `MuonShapeFactor`, `MuonLayerSetShapeFactor()`, `MuonLayerGetRadiusFactor()`
+.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetRuleMatch()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/
-PetscErrorCode MuonSetShapeFactor(Muon muon, MuonShapeFactor factor)
+PetscErrorCode MuonSetAdamW(Muon muon, PetscReal rate, PetscReal beta1, PetscReal beta2, PetscReal epsilon, PetscReal decay)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_shape_factor", MuonShapeFactors, (int)factor));
-  muon->shape_factor = factor;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetShapeFactor - Gets how the shape of a layer enters its radius
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. factor - `MUON_SHAPE_FACTOR_NONE`, `MUON_SHAPE_FACTOR_KJ`, `MUON_SHAPE_FACTOR_MOONLIGHT` or `MUON_SHAPE_FACTOR_SCION`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetShapeFactor()`
-@*/
-PetscErrorCode MuonGetShapeFactor(Muon muon, MuonShapeFactor *factor)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, factor, muon->shape_factor);
+  PetscCall(MuonAssign_Private(muon, "adamw_learning_rate", (double)rate));
+  PetscCall(MuonAssign_Private(muon, "adamw_beta1", (double)beta1));
+  PetscCall(MuonAssign_Private(muon, "adamw_beta2", (double)beta2));
+  PetscCall(MuonAssign_Private(muon, "adamw_epsilon", (double)epsilon));
+  PetscCall(MuonAssign_Private(muon, "adamw_weight_decay", (double)decay));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -603,21 +423,16 @@ PetscErrorCode MuonGetShapeFactor(Muon muon, MuonShapeFactor *factor)
 - steps - number of steps, at least 0
 
   Options Database Key:
-. -muon_max_steps steps - the number of steps that `MuonSolve()` takes and that schedules count on
+. -muon_max_steps steps - the number of steps, 1000 by default
 
-  Level: intermediate
-
-  Note:
-  The default is 1000.
+  Level: beginner
 
 .seealso: `Muon`, `MuonGetMaxSteps()`, `MuonSolve()`, `MuonSetSchedule()`
 @*/
 PetscErrorCode MuonSetMaxSteps(Muon muon, PetscInt steps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(steps >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_max_steps %" PetscInt_FMT " must be at least 0", steps);
-  muon->max_steps = steps;
+  PetscCall(MuonAssign_Private(muon, "max_steps", (double)steps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -640,366 +455,5 @@ PetscErrorCode MuonGetMaxSteps(Muon muon, PetscInt *steps)
 {
   PetscFunctionBegin;
   MuonGet(muon, MUON_CLASSID, steps, muon->max_steps);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetSeed - Sets the seed of the random numbers that compressors draw
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- seed - any number, the same on every rank
-
-  Options Database Key:
-. -muon_seed seed - the seed of the random numbers that compressors draw
-
-  Level: intermediate
-
-  Note:
-  The default is 0. Numbers are functions of seed, layer, step, sender and entry, not of the number of ranks
-  or of the owners.
-
-.seealso: `Muon`, `MuonGetSeed()`, `MuonCompressorSetStream()`
-@*/
-PetscErrorCode MuonSetSeed(Muon muon, PetscInt64 seed)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->seed == seed ? PETSC_TRUE : PETSC_FALSE, "muon_seed"));
-  muon->seed = seed;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetSeed - Gets the seed of the random numbers that compressors draw
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. seed - any number
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetSeed()`
-@*/
-PetscErrorCode MuonGetSeed(Muon muon, PetscInt64 *seed)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, seed, muon->seed);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetStatePrecision - Sets the precision of what an optimizer keeps beside the weights
-
-  Logically Collective
-
-  Input Parameters:
-+ muon      - the optimizer
-- precision - `MUON_STATE_PRECISION_NATIVE` or `MUON_STATE_PRECISION_SINGLE`
-
-  Options Database Key:
-. -muon_state_precision precision - the precision (native|single), native by default
-
-  Level: intermediate
-
-  Note:
-  Single precision halves the memory of momentum and estimates of layers in double precision, and the time of
-  the passes over them. Oracles work on what they are given in that precision; weights stay as they are.
-
-.seealso: `Muon`, `MuonStatePrecision`, `MuonGetStatePrecision()`, `MuonGetMemory()`
-@*/
-PetscErrorCode MuonSetStatePrecision(Muon muon, MuonStatePrecision precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(muon, precision, 2);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_state_precision", MuonStatePrecisions, (int)precision));
-  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->state_precision == precision ? PETSC_TRUE : PETSC_FALSE, "muon_state_precision"));
-  muon->state_precision = precision;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetStatePrecision - Gets the precision of what an optimizer keeps beside the weights
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. precision - the precision
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetStatePrecision()`
-@*/
-PetscErrorCode MuonGetStatePrecision(Muon muon, MuonStatePrecision *precision)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, precision, muon->state_precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetCountEntropy - Sets whether an optimizer computes the entropy of its messages
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- flg  - whether it does
-
-  Options Database Key:
-. -muon_count_entropy - counts it
-
-  Level: intermediate
-
-  Note:
-  It is index 2 of `MuonTraffic`, -1 where it is not counted, as by default: it costs a look at every value
-  that is sent.
-
-.seealso: `Muon`, `MuonGetCountEntropy()`, `MuonGetTraffic()`
-@*/
-PetscErrorCode MuonSetCountEntropy(Muon muon, PetscBool flg)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(muon, flg, 2);
-  if (flg && muon->count_entropy == PETSC_FALSE) muon->traffic.total_up[2] = muon->traffic.total_down[2] = 0;
-  muon->count_entropy = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCountEntropy - Gets whether an optimizer computes the entropy of its messages
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. flg - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCountEntropy()`
-@*/
-PetscErrorCode MuonGetCountEntropy(Muon muon, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, flg, muon->count_entropy);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetNaNPolicy - Sets what a NaN or Inf does
-
-  Logically Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- policy - `MUON_NAN_STOP`, `MUON_NAN_SKIP` or `MUON_NAN_ZERO`
-
-  Options Database Key:
-. -muon_nan policy - what a NaN or Inf does (stop|skip|zero)
-
-  Level: intermediate
-
-  Note:
-  The default is stop.
-
-.seealso: `Muon`, `MuonGetNaNPolicy()`, `MuonNaNPolicy`, `MuonGetNaNCount()`, `MuonGetConvergedReason()`
-@*/
-PetscErrorCode MuonSetNaNPolicy(Muon muon, MuonNaNPolicy policy)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_nan", MuonNaNPolicies, (int)policy));
-  muon->nan = policy;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetNaNPolicy - Gets what a NaN or Inf does
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. policy - `MUON_NAN_STOP`, `MUON_NAN_SKIP` or `MUON_NAN_ZERO`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetNaNPolicy()`
-@*/
-PetscErrorCode MuonGetNaNPolicy(Muon muon, MuonNaNPolicy *policy)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, policy, muon->nan);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetErrorIfNotConverged - Sets whether a diverged step is a PETSc error
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- flg  - `PETSC_TRUE` to raise an error
-
-  Options Database Key:
-. -muon_error_if_not_converged flg - whether a diverged step is a PETSc error
-
-  Level: intermediate
-
-  Note:
-  By default a diverged step is a reason that `MuonGetConvergedReason()` tells.
-
-.seealso: `Muon`, `MuonGetErrorIfNotConverged()`, `MuonConvergedReason`, `MuonGetConvergedReason()`
-@*/
-PetscErrorCode MuonSetErrorIfNotConverged(Muon muon, PetscBool flg)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->error_if_not_converged = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetErrorIfNotConverged - Gets whether a diverged step is a PETSc error
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. flg - `PETSC_TRUE` to raise an error
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetErrorIfNotConverged()`
-@*/
-PetscErrorCode MuonGetErrorIfNotConverged(Muon muon, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, flg, muon->error_if_not_converged);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetMomentumAt - Sets where the momentum is kept
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- at   - `MUON_MOMENTUM_AT_WORKER` or `MUON_MOMENTUM_AT_SERVER`
-
-  Options Database Key:
-. -muon_momentum_at at - where the momentum is kept (worker|server), worker for ef21 and server for dense by default
-
-  Level: intermediate
-
-  Note:
-  `MUONEF21` keeps one momentum a worker, which is part of the algorithm. `MUONDENSE` keeps one where a layer
-  is served by default; at the workers it needs one a worker and no Nesterov term.
-
-.seealso: `Muon`, `MuonGetMomentumAt()`, `MuonMomentumAt`, `MuonSetMomentum()`
-@*/
-PetscErrorCode MuonSetMomentumAt(Muon muon, MuonMomentumAt at)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_momentum_at", MuonMomentumAts, (int)at));
-  PetscCall(MuonCheckBeforeSetUp_Private(muon, muon->momentum_at == (PetscInt)at ? PETSC_TRUE : PETSC_FALSE, "muon_momentum_at"));
-  muon->momentum_at    = (PetscInt)at;
-  muon->momentum_atset = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetMomentumAt - Gets where the momentum is kept
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. at - `MUON_MOMENTUM_AT_WORKER` or `MUON_MOMENTUM_AT_SERVER`; the type's own choice is known after `MuonSetUp()`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetMomentumAt()`, `MuonMomentumAt`
-@*/
-PetscErrorCode MuonGetMomentumAt(Muon muon, MuonMomentumAt *at)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(at, 2);
-  PetscCheck(muon->momentum_at != PETSC_DETERMINE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Where the momentum is kept is known after MuonSetUp()");
-  *at = (MuonMomentumAt)muon->momentum_at;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetMeasureUpdateRMS - Sets whether an optimizer measures the size of its updates
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- flg  - whether it does
-
-  Options Database Key:
-. -muon_measure_update_rms - measures it
-
-  Level: intermediate
-
-  Note:
-  `MuonLayerGetUpdateRMS()` and `MuonLayerView()` tell it. It costs a pass over each layer where it is served,
-  a second run of the rule for `MUONLAYERADAMW` and its kin.
-
-.seealso: `Muon`, `MuonGetMeasureUpdateRMS()`, `MuonLayerGetUpdateRMS()`, `MuonLayerView()`
-@*/
-PetscErrorCode MuonSetMeasureUpdateRMS(Muon muon, PetscBool flg)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->measure_update_rms = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetMeasureUpdateRMS - Gets whether an optimizer measures the size of its updates
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. flg - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetMeasureUpdateRMS()`
-@*/
-PetscErrorCode MuonGetMeasureUpdateRMS(Muon muon, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, flg, muon->measure_update_rms);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -85,13 +85,15 @@ PetscErrorCode MuonFinalizePackage(void)
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
+  const MuonParameterClass parameters = {"muon_", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, NULL, MuonChangingText_Private, MuonChanged_Private};
+
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPackageInitialized = PETSC_TRUE;
   PetscCall(MuonCompressorInitializePackage()); /* whose keys are told of where they are misspelt, whether or not there is a compressor */
   PetscCall(MuonLMOInitializePackage());        /* keys of compressors are read before there is one */
   PetscCall(PetscClassIdRegister("Muon", &MUON_CLASSID));
-  PetscCall(MuonRegisterKeyFamily("muon_"));
+  PetscCall(MuonParametersRegisterClass(MUON_CLASSID, &parameters));
   PetscCall(MuonRegisterAll());
   PetscCall(PetscLogEventRegister("MuonSetUp", MUON_CLASSID, &MUON_SetUpEvent));
   PetscCall(PetscLogEventRegister("MuonStep", MUON_CLASSID, &MUON_Step));
@@ -101,6 +103,9 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank owns layers */
   PetscCall(PetscLogEventRegister("MuonMeasure", MUON_CLASSID, &MUON_Measure));
   PetscCall(PetscLogEventSetCollective(MUON_Measure, PETSC_FALSE)); /* servers measure more */
+  PetscCall(PetscLogEventRegister("MuonAssembly", MUON_CLASSID, &MUON_Assembly));
+  PetscCall(PetscLogEventSetCollective(MUON_Assembly, PETSC_FALSE)); /* as often as a rank owns items */
+  PetscCall(PetscLogEventRegister("MuonAssemblyWait", MUON_CLASSID, &MUON_AssemblyWait));
   PetscCall(MuonPackageRegister_Private("muon", MUON_CLASSID, MuonFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -267,8 +267,8 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
     shard->layer->watched         = PETSC_FALSE;
     PetscCall(MuonCompressorDestroy(&shard->up));
     PetscCall(MuonCompressorDestroy(&shard->down));
-    PetscCall(MuonOpenedDestroy(&shard->up_own));
-    PetscCall(MuonOpenedDestroy(&shard->down_got));
+    PetscCall(MuonValidatedDestroy(&shard->up_own));
+    PetscCall(MuonValidatedDestroy(&shard->down_got));
     PetscCall(MuonArrayDestroy(&shard->M));
     PetscCall(MuonArrayDestroy(&shard->Mnew));
     PetscCall(MuonArrayDestroy(&shard->Tnew));
@@ -399,7 +399,7 @@ static PetscErrorCode MuonSetUpGroup_Private(Muon muon, MuonGroup group)
 /* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
 static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonShard *shard)
 {
-  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
   MuonArray       state, whole, W;
 
@@ -457,20 +457,16 @@ static PetscErrorCode MuonSetUpState_Private(Muon muon, MuonShard *shard)
 @*/
 PetscErrorCode MuonSetUp(Muon muon)
 {
-  PetscBool fixed;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled) {
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
-    PetscCall(MuonAssemblyIsFixed_Private(muon->assembly, &fixed));
-    PetscCheck(fixed, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The assembly was changed after MuonSetUp(), where each group of layers got its own; call MuonReset() before");
     PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
-  if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (PetscInt)muon->momentum_default;
+  if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (int)muon->momentum_default;
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   PetscCall(PetscFree(muon->active));
   PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
@@ -508,8 +504,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   PetscCall(MuonVotesCheck_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
-  PetscCall(MuonAssemblyFix_Private(muon->assembly));
-  muon->setupcalled = PETSC_TRUE;
+  muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));

@@ -22,7 +22,7 @@
   (`MuonLayerGetGradient()`) with the worker's own mean gradient; it must not communicate the gradient, that
   is what the optimizer does. Without a routine `MuonStep()` takes the gradients that it finds.
 
-.seealso: `Muon`, `MuonGetObjectiveAndGradient()`, `MuonLayerGetGradient()`, `MuonStep()`
+.seealso: `Muon`, `MuonLayerGetGradient()`, `MuonStep()`
 @*/
 PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn *objective, void *ctx)
 {
@@ -31,31 +31,6 @@ PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
   PetscCall(MuonDropSums_Private(muon)); /* of the gradients that there were */
   muon->objective    = objective;
   muon->objectivectx = ctx;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonGetObjectiveAndGradient - Gets the routine that computes a worker's loss and its gradients
-
-  Not Collective; No Fortran Support
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameters:
-+ objective - the routine, may be `NULL`
-- ctx       - its context, may be `NULL`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetObjectiveAndGradient()`
-@*/
-PetscErrorCode MuonGetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn **objective, void **ctx)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (objective != NULL) *objective = muon->objective;
-  if (ctx != NULL) *ctx = muon->objectivectx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,8 +87,9 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
       muon->traffic.own += own;
     }
     if (group->assembly == NULL) continue;
-    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes));
+    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own));
     muon->traffic.mpi += bytes;
+    muon->traffic.own += own;
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     muon->traffic.mpi += muon->layer[l]->gathered;

@@ -147,7 +147,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
-  PetscBool      ascii, string, binary, spread = PETSC_FALSE;
+  PetscBool      ascii, string, binary;
   MuonType       type;
   char           schedule[128], dampening[64] = "";
 
@@ -180,9 +180,9 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->momentum_warmup > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "momentum warm-up of %" PetscInt_FMT " steps from %g\n", muon->momentum_warmup, (double)muon->momentum_warmup_start));
   if (muon->clip > 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "norm at most %g of %s of %s\n", (double)muon->clip,
-                                     muon->momentum_at == PETSC_DETERMINE                     ? "the gradient"
-                                     : muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
-                                                                                              : "each worker's gradient",
+                                     muon->momentum_at == PETSC_DETERMINE                ? "the gradient"
+                                     : muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
+                                                                                         : "each worker's gradient",
                                      muon->clip_layers == MUON_CLIP_ALL ? "all layers" : "layers of other rules than lmo"));
   }
   if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
@@ -203,8 +203,6 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   for (PetscInt g = 1; g < muon->ngroups; g++) {
     if (muon->group[g - 1]->votes != NULL) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   }
-  for (PetscInt p = 0; p < muon->ngrids; p++) spread = muon->grid[p]->size > 1 ? PETSC_TRUE : spread;
-  if (spread && muon->assembly != NULL) PetscCall(MuonAssemblyView(muon->assembly, viewer));
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;

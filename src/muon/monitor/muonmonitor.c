@@ -72,7 +72,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
   Note:
   A routine that is set twice with the same context is called once.
 
-.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonMonitorSetInterval()`, `MuonGetTraffic()`
+.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonGetTraffic()`
 @*/
 PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
 {
@@ -193,7 +193,7 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 
 PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
-  return (step % muon->monitorinterval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
+  return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The loss over the steps; one that is no number has no place in a graph */
@@ -388,7 +388,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose
   steps are taken again, go.
 
-.seealso: `Muon`, `MuonMonitorGetCSV()`, `MuonMonitorSet()`, `MuonMonitorDefault()`
+.seealso: `Muon`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/
 PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
 {
@@ -411,76 +411,6 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
   PetscCall(PetscFree(muon->csv));
   PetscCall(PetscStrallocpy(file, &muon->csv));
   PetscCall(MuonMonitorSet(muon, MuonMonitorCSV_Private, csv, MuonMonitorCSVDestroy_Private));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorGetCSV - Gets the name of the file of comma-separated values
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. file - the name, borrowed, `NULL` where there is none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorSetCSV()`
-@*/
-PetscErrorCode MuonMonitorGetCSV(Muon muon, const char *file[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, file, muon->csv);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorSetInterval - Sets of how many steps the monitors of this library speak of one
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-- interval - at least 1
-
-  Options Database Key:
-. -muon_monitor_interval interval - every so many steps, and at the last one, 1 by default
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorGetInterval()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`
-@*/
-PetscErrorCode MuonMonitorSetInterval(Muon muon, PetscInt interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(muon, interval, 2);
-  PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_monitor_interval %" PetscInt_FMT " must be at least 1", interval);
-  muon->monitorinterval = interval;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorGetInterval - Gets of how many steps the monitors of this library speak of one
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. interval - the number
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorSetInterval()`
-@*/
-PetscErrorCode MuonMonitorGetInterval(Muon muon, PetscInt *interval)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, interval, muon->monitorinterval);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -195,7 +195,7 @@ static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, double of
   for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
   noise. The weights are what they were afterwards.
 
-.seealso: `Muon`, `MuonSetTestGradient()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
+.seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
 @*/
 PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
 {
@@ -230,54 +230,5 @@ PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
   if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are wrong in %" PetscInt_FMT " of %" PetscInt_FMT " layers\n", MuonPrefix(muon), wrong, muon->nactive));
   else PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are probably right%s\n", MuonPrefix(muon), rough > 0 ? " where that can be told" : ""));
   if (error != NULL) *error = worst;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetTestGradient - Sets whether the first step calls `MuonTestGradient()`
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- test - whether it does
-
-  Options Database Key:
-. -muon_test_gradient test - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonTestGradient()`, `MuonGetTestGradient()`
-@*/
-PetscErrorCode MuonSetTestGradient(Muon muon, PetscBool test)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(muon, test, 2);
-  /* The set-up compares what the ranks chose, before any of them waits for the others */
-  PetscCheck(muon->setupcalled == PETSC_FALSE || test == muon->test_gradient, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_test_gradient must be set before MuonSetUp(); call MuonTestGradient() after it", MuonPrefix(muon));
-  muon->test_gradient = test;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetTestGradient - Gets whether the first step calls `MuonTestGradient()`
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. test - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetTestGradient()`
-@*/
-PetscErrorCode MuonGetTestGradient(Muon muon, PetscBool *test)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, test, muon->test_gradient);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,7 +47,7 @@ static PetscErrorCode MuonClipAddRanks_Private(Muon muon, double *norm)
 PetscErrorCode MuonClipSetUp_Private(Muon muon)
 {
   PetscFunctionBegin;
-  PetscCheck(muon->clip == 0 || muon->ngrids == 1 || muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+  PetscCheck(muon->clip == 0 || muon->ngrids == 1 || muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_clip %g: layers are of workers of several sizes, which have no gradient in common; expected 0, or -%smuon_momentum_at server", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,7 +58,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
 
   PetscFunctionBegin;
   muon->clipfactor = 1;
-  if (muon->clip == 0 || muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->clip == 0 || muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const MuonShard *shard = &muon->shard[p];
     MuonArray        whole, G, mended;
@@ -99,7 +99,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].summed = PETSC_FALSE;
-  if (muon->clip == 0 || muon->momentum_at != (PetscInt)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->clip == 0 || muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard  *shard = &muon->shard[p];
     MuonArray   state;
@@ -120,114 +120,5 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
   for (PetscMPIInt r = 0; r < muon->size; r++) norm = hypot(norm, all[r]);
   PetscCall(PetscFree(all));
   MuonClipSetFactor_Private(muon, norm);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetClip - Sets the norm beyond which gradients are made shorter
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- norm - the largest Frobenius norm that the gradients of the layers that are clipped have together, 0 for any
-
-  Options Database Key:
-. -muon_clip norm - the largest norm of a gradient
-
-  Level: intermediate
-
-  Notes:
-  The default is 0. A gradient that is longer is multiplied by norm over its own norm, before weight decay and
-  momentum: the mean gradient where the momentum is at the server, which takes one small message more in a
-  step, and else the gradient of each worker by itself. `MuonView()` says which.
-
-  By default the layers that are not moved in a norm ball are clipped. The step of the others has a size of
-  its own, and clipping all together would make momenta of parts that have nothing to do with each other;
-  `MuonSetClipLayers()` asks for it.
-
-  It can be made 0, or another number than 0, before `MuonSetUp()` alone.
-
-.seealso: `Muon`, `MuonGetClip()`, `MuonSetClipLayers()`, `MuonSetMomentumAt()`
-@*/
-PetscErrorCode MuonSetClip(Muon muon, PetscReal norm)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(norm >= 0 && norm < PETSC_INFINITY, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_clip %g must be finite and at least 0", MuonPrefix(muon), (double)norm);
-  PetscCall(MuonCheckBeforeSetUp_Private(muon, (norm > 0) == (muon->clip > 0) ? PETSC_TRUE : PETSC_FALSE, "muon_clip"));
-  muon->clip = norm;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetClip - Gets the norm beyond which gradients are made shorter
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. norm - the norm, 0 where they are not
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetClip()`, `MuonSetClipLayers()`
-@*/
-PetscErrorCode MuonGetClip(Muon muon, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, norm, muon->clip);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetClipLayers - Sets whose gradients are clipped
-
-  Logically Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- layers - `MUON_CLIP_OTHERS` or `MUON_CLIP_ALL`
-
-  Options Database Key:
-. -muon_clip_layers layers - whose gradients are clipped (others|all)
-
-  Level: intermediate
-
-  Note:
-  The default is others. Without `MuonSetClip()` it has no effect.
-
-.seealso: `Muon`, `MuonGetClipLayers()`, `MuonClipLayers`, `MuonSetClip()`
-@*/
-PetscErrorCode MuonSetClipLayers(Muon muon, MuonClipLayers layers)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckEnum_Private(muon, "muon_clip_layers", MuonClipLayersTypes, (int)layers));
-  muon->clip_layers = layers;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetClipLayers - Gets whose gradients are clipped
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. layers - whose
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetClipLayers()`
-@*/
-PetscErrorCode MuonGetClipLayers(Muon muon, MuonClipLayers *layers)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, layers, muon->clip_layers);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -203,7 +203,7 @@ PetscErrorCode MuonSetPreset(Muon muon, const char name[])
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(name, 2);
   PetscCall(MuonPresetFind_Private(muon, name, &preset));
-  PetscCall(MuonCheckBeforeSetUp_Private(muon, PETSC_FALSE, "muon_preset"));
+  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_preset must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
   PetscCall(PetscStrallocpy(name, &copy)); /* which may be what is freed */
   PetscCall(PetscFree(muon->preset));
   PetscCall(MuonSetType(muon, preset->type));

@@ -103,7 +103,7 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
 
 PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
 {
-  PetscBool reads                       = muon->learning_rateset && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw, given;
+  PetscBool reads                       = MuonParametersIsSet((PetscObject)muon, "learning_rate") && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw, given;
   char      what[PETSC_MAX_OPTION_NAME] = "MuonSetLearningRate()";
 
   PetscFunctionBegin;
@@ -182,6 +182,30 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCheckRuleMatchText_Private(Muon muon, const char match[])
+{
+  const char *text = match, *pattern, *end;
+  char        rule[64];
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
+  while (*text != '\0') PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
+{
+  PetscErrorCode (*create)(MuonLayer) = NULL;
+  char names[256];
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerInitializePackage());
+  PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
+  PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
+  PetscCheck(rule[0] == '\0' || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_rule: unknown rule \"%s\", expected one of: %s", MuonPrefix(muon), rule, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonSetRuleMatch - Chooses the rules of layers by their names
 
@@ -205,43 +229,13 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   A pattern that decides nothing is named at `MuonSetUp()`. `MuonView()` prints how many layers and parameters
   each rule moves.
 
-.seealso: `Muon`, `MuonGetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamWLearningRate()`
+.seealso: `Muon`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamW()`
 @*/
 PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
 {
-  const char *text = match, *pattern, *end;
-  char       *copy, rule[64];
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
-  while (text != NULL && *text != '\0') PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
-  PetscCall(PetscStrallocpy(match, &copy)); /* which may be what is freed */
-  PetscCall(PetscFree(muon->rule_match));
-  muon->rule_match = copy;
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetRuleMatch - Gets the patterns by which layers take rules
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. match - the patterns and rules, borrowed; `NULL` where there are none
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetRuleMatch()`
-@*/
-PetscErrorCode MuonGetRuleMatch(Muon muon, const char *match[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, match, muon->rule_match);
+  PetscCall(MuonParametersAssignText((PetscObject)muon, "rule_match", match != NULL ? match : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,362 +257,12 @@ PetscErrorCode MuonGetRuleMatch(Muon muon, const char *match[])
   The layers that are there take the rule at once, the others when they are added. The patterns of
   `MuonSetRuleMatch()` go before, as do `MuonLayerSetRule()` after that and `-muon_layer_NAME_rule`.
 
-.seealso: `Muon`, `MuonGetLayerRule()`, `MuonSetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`
+.seealso: `Muon`, `MuonSetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`
 @*/
 PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
 {
-  PetscErrorCode (*create)(MuonLayer) = NULL;
-  char names[256], *copy;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
-  if (rule != NULL) PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
-  if (rule != NULL && create == NULL) PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
-  PetscCheck(rule == NULL || create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_layer_rule: unknown rule \"%s\", expected one of: %s", MuonPrefix(muon), rule, names);
-  PetscCall(PetscStrallocpy(rule, &copy)); /* which may be what is freed */
-  PetscCall(PetscFree(muon->layer_rule));
-  muon->layer_rule = copy;
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetLayerRule - Gets the rule of all layers
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. rule - the rule, borrowed; `NULL` where none was set
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetLayerRule()`
-@*/
-PetscErrorCode MuonGetLayerRule(Muon muon, MuonLayerRule *rule)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, rule, muon->layer_rule);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCheckRuleNumber_Private(Muon muon, const char key[], PetscReal number)
-{
-  PetscFunctionBegin;
-  PetscCheck(number == PETSC_DETERMINE || (number >= 0 && number < PETSC_INFINITY), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%s%s %g must be finite and at least 0", MuonPrefix(muon), key, (double)number);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetAdamWLearningRate - Sets the learning rate of layers that AdamW or NAdamW moves
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- rate - the rate, finite and at least 0; `PETSC_DETERMINE` for that of the optimizer
-
-  Options Database Key:
-. -muon_adamw_learning_rate rate - the learning rate of layers that AdamW or NAdamW moves
-
-  Level: intermediate
-
-  Note:
-  The default is 1e-3, whatever that of `MuonSetLearningRate()` is: every entry moves by about the rate in a
-  step, where the rate of Muon is the length of all singular values. `MuonSetUp()` warns where
-  `MuonSetLearningRate()` was called and no layer has its rate. The schedule multiplies it, the scales of
-  layers do not; `MuonLayerSetLearningRate()` goes before.
-
-.seealso: `Muon`, `MuonGetAdamWLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetAdamWWeightDecay()`
-@*/
-PetscErrorCode MuonSetAdamWLearningRate(Muon muon, PetscReal rate)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckRuleNumber_Private(muon, "muon_adamw_learning_rate", rate));
-  muon->adamw_learning_rate = rate;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAdamWLearningRate - Gets the learning rate of layers that AdamW or NAdamW moves
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. rate - the rate, `PETSC_DETERMINE` where it is that of the optimizer
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetAdamWLearningRate()`
-@*/
-PetscErrorCode MuonGetAdamWLearningRate(Muon muon, PetscReal *rate)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, rate, muon->adamw_learning_rate);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetAdamWWeightDecay - Sets the weight decay of layers that AdamW or NAdamW moves
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- decay - the decay, finite and at least 0; `PETSC_DETERMINE` for that of the optimizer
-
-  Options Database Key:
-. -muon_adamw_weight_decay decay - the weight decay of layers that AdamW or NAdamW moves
-
-  Level: intermediate
-
-  Note:
-  The default is the decay of `MuonSetWeightDecay()`; `MuonLayerSetWeightDecay()` goes before.
-
-.seealso: `Muon`, `MuonGetAdamWWeightDecay()`, `MuonSetWeightDecay()`, `MuonSetWeightDecayStyle()`, `MuonLayerSetWeightDecay()`, `MuonSetAdamWLearningRate()`
-@*/
-PetscErrorCode MuonSetAdamWWeightDecay(Muon muon, PetscReal decay)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckRuleNumber_Private(muon, "muon_adamw_weight_decay", decay));
-  muon->adamw_weight_decay = decay;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAdamWWeightDecay - Gets the weight decay of layers that AdamW or NAdamW moves
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. decay - the decay, `PETSC_DETERMINE` where it is that of the optimizer
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetAdamWWeightDecay()`
-@*/
-PetscErrorCode MuonGetAdamWWeightDecay(Muon muon, PetscReal *decay)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, decay, muon->adamw_weight_decay);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetAdamWBetas - Sets the decay rates of the moments of layers that AdamW or NAdamW moves
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-. beta1 - decay of the mean of gradients, in [0,1)
-- beta2 - decay of the mean of squares, in [0,1)
-
-  Options Database Keys:
-+ -muon_adamw_beta1 beta1 - decay of the mean of gradients, 0.9 by default
-- -muon_adamw_beta2 beta2 - decay of the mean of squares, 0.95 by default
-
-  Level: intermediate
-
-  Note:
-  The defaults are 0.9 and 0.95; `MuonLayerAdamWSetBetas()` goes before.
-
-.seealso: `Muon`, `MuonGetAdamWBetas()`, `MuonSetAdamWEpsilon()`, `MuonLayerAdamWSetBetas()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
-@*/
-PetscErrorCode MuonSetAdamWBetas(Muon muon, PetscReal beta1, PetscReal beta2)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(beta1 >= 0 && beta1 < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_adamw_beta1 %g must be in [0,1)", MuonPrefix(muon), (double)beta1);
-  PetscCheck(beta2 >= 0 && beta2 < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_adamw_beta2 %g must be in [0,1)", MuonPrefix(muon), (double)beta2);
-  muon->adamw_beta1 = beta1;
-  muon->adamw_beta2 = beta2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAdamWBetas - Gets the decay rates of the moments of layers that AdamW or NAdamW moves
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameters:
-+ beta1 - decay of the mean of gradients; may be `NULL`
-- beta2 - decay of the mean of squares; may be `NULL`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetAdamWBetas()`
-@*/
-PetscErrorCode MuonGetAdamWBetas(Muon muon, PetscReal *beta1, PetscReal *beta2)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (beta1 != NULL) *beta1 = muon->adamw_beta1;
-  if (beta2 != NULL) *beta2 = muon->adamw_beta2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetAdamWEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
-
-  Logically Collective
-
-  Input Parameters:
-+ muon    - the optimizer
-- epsilon - a positive number, finite
-
-  Options Database Key:
-. -muon_adamw_epsilon epsilon - what is added to the root of the mean of squares in AdamW and NAdamW
-
-  Level: intermediate
-
-  Note:
-  The default is 1e-10; `MuonLayerAdamWSetEpsilon()` goes before.
-
-.seealso: `Muon`, `MuonGetAdamWEpsilon()`, `MuonSetAdamWBetas()`, `MuonLayerAdamWSetEpsilon()`
-@*/
-PetscErrorCode MuonSetAdamWEpsilon(Muon muon, PetscReal epsilon)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(epsilon > 0 && epsilon < PETSC_INFINITY, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%smuon_adamw_epsilon %g must be positive and finite", MuonPrefix(muon), (double)epsilon);
-  muon->adamw_epsilon = epsilon;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAdamWEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. epsilon - the number
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetAdamWEpsilon()`
-@*/
-PetscErrorCode MuonGetAdamWEpsilon(Muon muon, PetscReal *epsilon)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, epsilon, muon->adamw_epsilon);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetSGDLearningRate - Sets the learning rate of layers that gradient descent moves
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- rate - the rate, finite and at least 0; `PETSC_DETERMINE` for that of the optimizer
-
-  Options Database Key:
-. -muon_sgd_learning_rate rate - the learning rate of layers that gradient descent moves
-
-  Level: intermediate
-
-  Note:
-  The default is the rate of `MuonSetLearningRate()`. The schedule multiplies it, the scales of
-  layers do not; `MuonLayerSetLearningRate()` goes before.
-
-.seealso: `Muon`, `MuonGetSGDLearningRate()`, `MuonSetLearningRate()`, `MuonLayerSetLearningRate()`, `MuonSetRuleMatch()`, `MuonSetSGDWeightDecay()`
-@*/
-PetscErrorCode MuonSetSGDLearningRate(Muon muon, PetscReal rate)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckRuleNumber_Private(muon, "muon_sgd_learning_rate", rate));
-  muon->sgd_learning_rate = rate;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetSGDLearningRate - Gets the learning rate of layers that gradient descent moves
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. rate - the rate, `PETSC_DETERMINE` where it is that of the optimizer
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetSGDLearningRate()`
-@*/
-PetscErrorCode MuonGetSGDLearningRate(Muon muon, PetscReal *rate)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, rate, muon->sgd_learning_rate);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetSGDWeightDecay - Sets the weight decay of layers that gradient descent moves
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- decay - the decay, finite and at least 0; `PETSC_DETERMINE` for that of the optimizer
-
-  Options Database Key:
-. -muon_sgd_weight_decay decay - the weight decay of layers that gradient descent moves
-
-  Level: intermediate
-
-  Note:
-  The default is the decay of `MuonSetWeightDecay()`; `MuonLayerSetWeightDecay()` goes before.
-
-.seealso: `Muon`, `MuonGetSGDWeightDecay()`, `MuonSetWeightDecay()`, `MuonSetWeightDecayStyle()`, `MuonLayerSetWeightDecay()`, `MuonSetSGDLearningRate()`
-@*/
-PetscErrorCode MuonSetSGDWeightDecay(Muon muon, PetscReal decay)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonCheckRuleNumber_Private(muon, "muon_sgd_weight_decay", decay));
-  muon->sgd_weight_decay = decay;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetSGDWeightDecay - Gets the weight decay of layers that gradient descent moves
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. decay - the decay, `PETSC_DETERMINE` where it is that of the optimizer
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetSGDWeightDecay()`
-@*/
-PetscErrorCode MuonGetSGDWeightDecay(Muon muon, PetscReal *decay)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, decay, muon->sgd_weight_decay);
+  PetscCall(MuonParametersAssignText((PetscObject)muon, "layer_rule", rule != NULL ? rule : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,7 +60,7 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
   case MUON_SCHEDULE_COSINE:
     *factor = (1 + PetscCosReal(PETSC_PI * s / K)) / 2;
     break;
-  case MUON_SCHEDULE_CONSTANT:
+  default:
     break;
   }
   if (muon->schedule_minimum > 0) *factor = muon->schedule_minimum + (1 - muon->schedule_minimum) * *factor;
@@ -77,6 +77,7 @@ PetscErrorCode MuonSchedule_Private(Muon muon)
   PetscReal factor, momentum, decay = muon->weight_decay;
 
   PetscFunctionBegin;
+  PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   muon->scheduled.valid = PETSC_FALSE;
   if (muon->schedulefn == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
@@ -103,161 +104,6 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
              ((PetscObject)layer)->name);
   SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ": the function of MuonSetScheduleFunction() gives the factor %g, the momentum %g and the decay %g, expected finite numbers of at least 0 and a momentum in [0,1)", muon->step,
           (double)muon->scheduled.factor, (double)momentum, (double)muon->scheduled.decay);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetScheduleMinimum - Sets the part of the learning rate that schedules end at
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-- fraction - the part, in [0,1]
-
-  Options Database Key:
-. -muon_schedule_minimum fraction - the part of the learning rate that schedules end at
-
-  Level: intermediate
-
-  Note:
-  The default is 0. A schedule f becomes minimum + (1 - minimum) f before the warm-up; the last step of K has
-  an f that is not 0 yet.
-
-.seealso: `Muon`, `MuonGetScheduleMinimum()`, `MuonSetSchedule()`, `MuonScheduleType`
-@*/
-PetscErrorCode MuonSetScheduleMinimum(Muon muon, PetscReal fraction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(fraction >= 0 && fraction <= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_schedule_minimum %g must be in [0,1]", (double)fraction);
-  muon->schedule_minimum = fraction;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetScheduleMinimum - Gets the part of the learning rate that schedules end at
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. fraction - the part
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetScheduleMinimum()`
-@*/
-PetscErrorCode MuonGetScheduleMinimum(Muon muon, PetscReal *fraction)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, fraction, muon->schedule_minimum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetMomentumWarmup - Sets the number of steps in which the momentum goes from a start to its value
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- steps - number of steps, at least 0
-
-  Options Database Key:
-. -muon_momentum_warmup steps - the number of steps in which the momentum goes from a start to its value
-
-  Level: intermediate
-
-  Note:
-  The default is 0. In step s = 0, 1, ... the momentum is start + min(1, s/steps) (momentum - start), with the
-  start of `MuonSetMomentumWarmupStart()`. A layer with a momentum of its own keeps it.
-
-.seealso: `Muon`, `MuonGetMomentumWarmup()`, `MuonSetMomentumWarmupStart()`, `MuonSetMomentum()`, `MuonSetScheduleFunction()`
-@*/
-PetscErrorCode MuonSetMomentumWarmup(Muon muon, PetscInt steps)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(steps >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum_warmup %" PetscInt_FMT " must be at least 0", steps);
-  if (steps > muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "muon_momentum_warmup_start", muon->momentum_warmup_start));
-  muon->momentum_warmup = steps;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetMomentumWarmup - Gets the number of steps in which the momentum goes from a start to its value
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. steps - number of steps
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetMomentumWarmup()`
-@*/
-PetscErrorCode MuonGetMomentumWarmup(Muon muon, PetscInt *steps)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, steps, muon->momentum_warmup);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetMomentumWarmupStart - Sets the momentum of the first step of its warm-up
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-- momentum - the momentum, in [0,1)
-
-  Options Database Key:
-. -muon_momentum_warmup_start momentum - the momentum of the first step of its warm-up
-
-  Level: intermediate
-
-  Note:
-  The default is 0.85, which modded-nanogpt takes over 300 steps to 0.95. Without `MuonSetMomentumWarmup()` it
-  has no effect.
-
-.seealso: `Muon`, `MuonGetMomentumWarmupStart()`, `MuonSetMomentumWarmup()`
-@*/
-PetscErrorCode MuonSetMomentumWarmupStart(Muon muon, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-muon_momentum_warmup_start %g must be in [0,1)", (double)momentum);
-  if (muon->step < muon->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, "muon_momentum_warmup_start", momentum));
-  muon->momentum_warmup_start = momentum;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetMomentumWarmupStart - Gets the momentum of the first step of its warm-up
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. momentum - the momentum
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetMomentumWarmupStart()`
-@*/
-PetscErrorCode MuonGetMomentumWarmupStart(Muon muon, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, momentum, muon->momentum_warmup_start);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,7 +140,7 @@ PetscErrorCode MuonGetMomentumWarmupStart(Muon muon, PetscReal *momentum)
 
   `MuonGetRate()` gives the rate of the step that is taken, or was taken last, where there is such a routine.
 
-.seealso: `Muon`, `MuonGetScheduleFunction()`, `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMomentum()`, `MuonSetWeightDecay()`
+.seealso: `Muon`, `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMomentum()`, `MuonSetWeightDecay()`
 @*/
 PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void *ctx)
 {
@@ -303,32 +149,6 @@ PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void
   muon->schedulefn      = schedule;
   muon->schedulectx     = ctx;
   muon->scheduled.valid = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonGetScheduleFunction - Gets the routine that has the last word on the learning rate, the momentum and the
-  weight decay of each step
-
-  Not Collective; No Fortran Support
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameters:
-+ schedule - the routine, `NULL` where there is none; may be `NULL`
-- ctx      - its context; may be `NULL`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetScheduleFunction()`
-@*/
-PetscErrorCode MuonGetScheduleFunction(Muon muon, MuonScheduleFn **schedule, void **ctx)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (schedule != NULL) *schedule = muon->schedulefn;
-  if (ctx != NULL) *ctx = muon->schedulectx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,7 +165,7 @@ PetscErrorCode MuonGetScheduleFunction(Muon muon, MuonScheduleFn **schedule, voi
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetSchedule()`, `MuonSetScheduleWarmup()`, `MuonSetScheduleFunction()`, `MuonLayerGetRadiusFactor()`
+.seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetSchedule()`, `MuonSetScheduleFunction()`, `MuonLayerGetRadiusFactor()`
 @*/
 PetscErrorCode MuonGetRate(Muon muon, PetscReal *rate)
 {

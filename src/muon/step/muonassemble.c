@@ -168,12 +168,12 @@ PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus 
 {
   MuonServing              serving = {muon, group, NULL, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteOracle_Private, MuonVoteOutput_Private, &serving};
-  PetscLogDouble           bytes;
+  PetscLogDouble           bytes, own;
 
   PetscFunctionBegin;
   PetscCall(MuonAssemblyRun(group->assembly, &client));
   if (group->shard[0].whole_majority == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes)); /* which knows the last run only */
+  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own)); /* which knows the last run only */
   group->bytes += bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -340,7 +340,6 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
 PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 {
   const PetscInt   *order = NULL; /* of votes, whose items are not layers, that of the shards */
-  MuonAssembly      all;
   MuonAssemblyItem *assembled;
   MuonAssemblyKind  kind;
   PetscLogDouble    flops;
@@ -362,44 +361,9 @@ PetscErrorCode MuonSetUpAssembly_Private(Muon muon, MuonGroup group)
 
     if (shard->owns || group->votes != NULL) PetscCall(MuonAddItems_Private(muon, shard, group->item, assembled, ranges, &group->nitems));
   }
-  PetscCall(MuonGetAssembly(muon, &all));
-  PetscCall(MuonAssemblyCreate(group->grid->inside, &group->assembly));
-  PetscCall(MuonAssemblySetOptionsPrefix(group->assembly, ((PetscObject)muon)->prefix));
-  PetscCall(MuonAssemblySetWorkspace(group->assembly, muon->work));
-  PetscCall(MuonAssemblyCopyChoices_Private(all, group->assembly));
-  PetscCall(MuonAssemblySetItems(group->assembly, group->nitems, assembled));
-  PetscCall(MuonAssemblySetUp(group->assembly));
+  muon->assembly.prefix = ((PetscObject)muon)->prefix;
+  PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, group->nitems, assembled, &group->assembly));
   PetscCall(PetscFree2(assembled, ranges));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. assembly - the assembly, borrowed: what is set here before `MuonSetUp()` holds for all groups of layers
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonAssembly`, `MuonSetAssemblyKind()`, `MuonAssemblySetPrecision()`, `MuonAssemblySetChunk()`, `MuonAssemblySetAssignment()`
-@*/
-PetscErrorCode MuonGetAssembly(Muon muon, MuonAssembly *assembly)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(assembly, 2);
-  if (muon->assembly == NULL) {
-    PetscCall(MuonAssemblyCreate(PetscObjectComm((PetscObject)muon), &muon->assembly));
-    PetscCall(PetscObjectIncrementTabLevel((PetscObject)muon->assembly, (PetscObject)muon, 1));
-    PetscCall(PetscObjectSetOptions((PetscObject)muon->assembly, ((PetscObject)muon)->options));
-    PetscCall(MuonAssemblySetOptionsPrefix(muon->assembly, ((PetscObject)muon)->prefix));
-  }
-  *assembly = muon->assembly;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -409,65 +373,6 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
   PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_assembly must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
   PetscCheck(kind == PETSC_DETERMINE || (kind >= (PetscInt)MUON_ASSEMBLY_ALLGATHER && kind <= (PetscInt)MUON_ASSEMBLY_GRAM), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE,
              "-%smuon_assembly %" PetscInt_FMT ", expected allgather, owner or gram, or PETSC_DETERMINE for the one that costs least", MuonPrefix(muon), kind);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetAssemblyKind - Sets who has the whole of a matrix for its oracle, where its rows are spread over the
-  ranks of a worker
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- kind - a `MuonAssemblyKind` but `MUON_ASSEMBLY_NONE`, or `PETSC_DETERMINE` (the default) for that of allgather and owner which a model of flops and bytes finds cheaper, layer by layer
-
-  Options Database Keys:
-+ -muon_assembly kind            - who (allgather|owner|gram), chosen by a model of its cost by default
-- -muon_layer_NAME_assembly kind - who has the whole of the layer called NAME, the optimizer's by default
-
-  Level: intermediate
-
-  Notes:
-  `MUON_ASSEMBLY_GRAM` is for oracles that work on matrices as they are spread; one that gathers, as those of
-  the norms nuclear and schatten and the polar factor svd, and layers with blocks are errors of `MuonSetUp()`,
-  and so are layers whose step every worker computes for itself (`MUONEXCHANGEREPLICATED`, and the updates
-  spectral and polar of `MUONSIGN`).
-
-  Layers that are all on one rank, rules that move each entry by itself, and votes of `MUONSIGN` without polar
-  factor and norm need no assembly.
-
-.seealso: `Muon`, `MuonAssemblyKind`, `MuonGetAssemblyKind()`, `MuonSetLayerAssemblyKind()`, `MuonGetAssembly()`, `MuonAddLayer()`
-@*/
-PetscErrorCode MuonSetAssemblyKind(Muon muon, PetscInt kind)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(muon, kind, 2);
-  PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
-  muon->assembly_kind = kind;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAssemblyKind - Gets who has the whole of a matrix for its oracle
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. kind - a `MuonAssemblyKind`, or `PETSC_DETERMINE`
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetAssemblyKind()`
-@*/
-PetscErrorCode MuonGetAssemblyKind(Muon muon, PetscInt *kind)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, kind, muon->assembly_kind);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -64,7 +64,7 @@ static double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 */
 static PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecord *record, MuonStatus *status)
 {
-  const PetscBool at_worker = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
   MuonArray       state, G, M, whole, W;
   PetscBool       ours, usable;
@@ -264,7 +264,7 @@ PetscErrorCode MuonSumMessages_Private(MuonShard *shard, PetscInt nworkers, cons
 */
 static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *seen, MuonStatus *status)
 {
-  const PetscBool at_server = muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
   PetscLogDouble  flops;
 
@@ -470,7 +470,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonRecor
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
-    else PetscCall(MuonCompressorOpen(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
+    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
     else received = MUON_STATUS_CORRUPT;
   }
@@ -509,7 +509,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
     W    = MuonShardPart(shard, &shape);
     more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch)) {
+    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
       bytes = 0;
@@ -570,7 +570,7 @@ static PetscErrorCode MuonCommitWeights_Private(Muon muon, MuonShard *shard)
     PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->item, &bytes, &message, &received));
     PetscCall(MuonGetStepInfo(muon, shard->layer, &info));
     PetscCall(MuonLayerDecodeStep(shard->layer, &info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeOpened(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
   if (shard->cut) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
@@ -598,7 +598,7 @@ static PetscErrorCode MuonCommit_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
-  if (shard->M.data != NULL && muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
+  if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
   else if (shard->M.data != NULL && shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
   else if (shard->M.data != NULL) MuonArraySwap(&shard->M, &shard->Tnew);
   if (shard->group->votes != NULL) PetscCall(MuonVotesCommit_Private(muon, shard));

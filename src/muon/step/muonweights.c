@@ -72,7 +72,7 @@ PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T
   weights of its workers. Where a run goes on with others, or with another number of workers, each of these
   gets the weighted mean of what the workers had.
 
-.seealso: `Muon`, `MuonGetWorkerWeight()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`
+.seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`
 @*/
 PetscErrorCode MuonSetWorkerWeight(Muon muon, PetscReal weight)
 {
@@ -80,27 +80,5 @@ PetscErrorCode MuonSetWorkerWeight(Muon muon, PetscReal weight)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(muon->setupcalled == PETSC_FALSE || weight == muon->worker_weight, PETSC_COMM_SELF, PETSC_ERR_ORDER, "MuonSetWorkerWeight() must be called before MuonSetUp(), or after MuonReset()");
   muon->worker_weight = weight;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetWorkerWeight - Gets what this rank's gradients and losses weigh in the means over the workers
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. weight - as it was set
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetWorkerWeight()`
-@*/
-PetscErrorCode MuonGetWorkerWeight(Muon muon, PetscReal *weight)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, weight, muon->worker_weight);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,9 +8,8 @@ typedef struct {
 } MuonCompressor_QSGD;
 
 enum {
-  NNORMS    = MUON_COMPRESSOR_BLOCK_NORM_L2 + 1,
   STRIP     = 65536,  /* entries that are looked at together: few enough for a cache, and whole blocks */
-  FAR_STRIP = 1 << 20 /* likewise, where they are not on the host */
+  DEVICE_STRIP = 1 << 20 /* likewise, where they are not on the host */
 };
 
 static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
@@ -39,7 +38,7 @@ static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArra
   /* A block of four random numbers has 32 bits for its place */
   MuonCompressorCheck(c, MuonArrayEntries(shape) <= (size_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu x %zu, expected at most 2^33 entries for the type %s", MuonArrayRows(shape), MuonArrayColumns(shape), MUONCOMPRESSORQSGD);
   layout->form      = MUON_WIRE_BLOCKS;
-  layout->values    = MuonCompressorCodec_Private(c->values, shape);
+  layout->values    = MuonCompressorCodec_Private(c, shape);
   layout->parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
   layout->count     = (PetscInt64)MuonArrayEntries(shape);
   layout->exact     = PETSC_FALSE;
@@ -91,7 +90,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
     PetscCall(MuonWorkspaceGetIn(c->work, memory, whole * sizeof(*place), &place));
     kernels->SliceArgMax(length, whole, x, length, 0, norms, place);
     done = whole;
-    if (max == PETSC_FALSE) {
+    if (!max) {
       PetscCall(MuonWorkspaceGetPinned(c->work, memory, whole * sizeof(*sums), &sums));
       kernels->SliceSums(length, whole, x, length, 0, 2, sums);
       for (size_t k = 0; k < whole; k++) {
@@ -106,7 +105,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
     const size_t some  = PetscMin(length, entries - first);
     const void  *block = x + first * kernels->size;
 
-    norms[done] = max == PETSC_TRUE ? kernels->Largest(some, block) : kernels->Euclidean(some, block);
+    norms[done] = max ? kernels->Largest(some, block) : kernels->Euclidean(some, block);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,8 +113,8 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
 static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonKernels     *kernels = MuonArrayKernels(T);
-  const size_t           strip   = T->memory == MUON_HOST ? STRIP : FAR_STRIP;
-  const MuonWireValues   codec   = MuonCompressorCodec_Private(c->values, T);
+  const size_t           strip   = T->memory == MUON_HOST ? STRIP : DEVICE_STRIP;
+  const MuonWireValues   codec   = MuonCompressorCodec_Private(c, T);
   const MuonKernelStream stream  = MuonCompressorStream_Private(c);
   const unsigned         bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
   const size_t           d = MuonArrayEntries(T), length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
@@ -148,8 +147,8 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
   }
   PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
   /* All scales are written without rounding once more. A matrix without any has no codes either */
-  if (zero == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_DOUBLE, blocks, scales, 0, payload + MuonWireEntriesBytes((uint64_t)1 << (bits - 1), d)));
+  if (zero) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)blocks, scales, 0, payload + MuonWireEntriesBytes((uint64_t)1 << (bits - 1), d)));
   *count = (PetscInt64)d;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,7 +160,7 @@ static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonA
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetPinned(c->work, shape->memory, (size_t)blocks * sizeof(double), scales));
-  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, shape), MUON_DOUBLE, blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
+  PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, shape), MUON_HOST, MUON_DOUBLE, (size_t)blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,22 +187,22 @@ static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const Muon
   }
   kernels->Dequantize(whole * length, codes, 1.0, x);
   kernels->SliceScale(length, whole, x, length, 0, steps, ones, x, length);
-  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   if (rest > 0) kernels->Dequantize(rest, codes + whole * length, steps[whole], x + whole * length * kernels->size);
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
-  const size_t       strip = Y->memory == MUON_HOST ? STRIP : FAR_STRIP, d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
+  const size_t       strip = Y->memory == MUON_HOST ? STRIP : DEVICE_STRIP, d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
   char              *x;
   double            *steps;
   unsigned char     *codes;
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
+    if (!add) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, PetscMin(strip, d) * kernels->size, &x));
@@ -215,34 +214,9 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
 
     MuonWireCodesDecode((unsigned)c->bits, some, payload, first, codes);
     PetscCall(MuonCompressorDequantize_QSGD(c, kernels, Y, some, codes, steps + first / length, x));
-    kernels->Spread(Y->len, Y->count, first, some, x, add == PETSC_TRUE, scale, Y->data, Y->ld);
+    kernels->Spread(Y->len, Y->count, first, some, x, add ? 1 : 0, scale, Y->data, Y->ld);
   }
-  PetscCall(PetscLogFlops((add == PETSC_TRUE ? 3.0 : 1.0) * (PetscLogDouble)count));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The wire has looked at signs of scales and zeros, and at codes of blocks without a scale. A zero matrix is
-   sent as an empty message, and no scale is too small
-*/
-static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *valid)
-{
-  const MuonWireValues codec = MuonCompressorCodec_Private(c->values, shape);
-  double              *scales;
-
-  PetscFunctionBegin;
-  *valid = PETSC_TRUE;
-  if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorGetScales_QSGD(c, shape, count, payload, &scales));
-  *valid = PETSC_FALSE;
-  for (PetscInt64 k = 0; k < MuonCompressorBlocks_QSGD(c, count); k++) {
-    if (scales[k] == 0.0) continue;
-    *valid = PETSC_TRUE;
-    if (MuonCompressorScale_QSGD(codec, shape->precision, scales[k]) != scales[k]) {
-      *valid = PETSC_FALSE;
-      break;
-    }
-  }
+  PetscCall(PetscLogFlops((add ? 3.0 : 1.0) * (PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,7 +237,7 @@ static PetscErrorCode MuonCompressorValidate_QSGD(MuonCompressor c, const MuonAr
 static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   const MuonCompressor_QSGD *qsgd  = (const MuonCompressor_QSGD *)c->data;
-  const MuonWireValues       codec = MuonCompressorCodec_Private(c->values, shape);
+  const MuonWireValues       codec = MuonCompressorCodec_Private(c, shape);
   const double               B = (double)PetscMin((PetscInt64)qsgd->length, (PetscInt64)MuonArrayEntries(shape)), s = (double)MuonCompressorLevels_QSGD(c);
   const double               e     = codec == MUON_WIRE_VALUES_DOUBLE ? 0.0 : (codec == MUON_WIRE_VALUES_SINGLE ? 1.0 / 8388608.0 : (codec == MUON_WIRE_VALUES_BF16 ? 1.0 / 128.0 : 1.0));
   const double               least = s / (1.0 + e), ratio = B / (least * least);
@@ -277,163 +251,22 @@ static PetscErrorCode MuonCompressorAlpha_QSGD(MuonCompressor c, const MuonArray
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorCopy_QSGD(MuonCompressor from, MuonCompressor to)
+static PetscErrorCode MuonCompressorChanging_QSGD(MuonCompressor c, const MuonParameter *row, double value)
 {
+  const PetscInt length = (PetscInt)value;
+
   PetscFunctionBegin;
-  *(MuonCompressor_QSGD *)to->data = *(MuonCompressor_QSGD *)from->data;
+  if ((row->flags & MUON_PARAMETER_DATA) && row->kind == MUON_PARAMETER_INT) MuonCompressorCheck(c, (length & (length - 1)) == 0, PETSC_ERR_ARG_OUTOFRANGE, "_qsgd_block_length", "%" PetscInt_FMT ", expected a power of two from 16 to 65536", length);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorSetFromOptions_QSGD(MuonCompressor c, MuonOptionItems PetscOptionsObject)
-{
-  const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
-  PetscInt                   length = qsgd->length, norm = (PetscInt)qsgd->norm;
-  PetscBool                  set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Quantization options");
-  PetscCall(PetscOptionsInt("-compressor_qsgd_block_length", "Entries of a block", "MuonCompressorQSGDSetBlockLength", length, &length, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorQSGDSetBlockLength(c, length));
-  PetscCall(PetscOptionsEList("-compressor_qsgd_block_norm", "Norm that scales a block", "MuonCompressorQSGDSetBlockNorm", MuonCompressorBlockNorms, NNORMS, MuonCompressorBlockNorms[norm], &norm, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorQSGDSetBlockNorm(c, (MuonCompressorBlockNorm)norm));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_QSGD(MuonCompressor c, PetscViewer viewer)
-{
-  const MuonCompressor_QSGD *qsgd = (const MuonCompressor_QSGD *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " bits an entry, blocks of %" PetscInt_FMT ", norm: %s, values: %s, seed %" PetscInt64_FMT "; ratio and rank have no meaning for this type\n", c->bits, qsgd->length,
-                                   MuonCompressorBlockNorms[qsgd->norm], MuonCompressorValuesTypes[c->values], c->seed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorChoices_QSGD(MuonCompressor c, size_t length, char text[])
-{
-  const MuonCompressor_QSGD *qsgd = (const MuonCompressor_QSGD *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " qsgd_block_length %" PetscInt_FMT " qsgd_block_norm %d", qsgd->length, (int)qsgd->norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDescribe_QSGD(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %" PetscInt_FMT " bits %s", c->bits, MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorQSGDSetBlockLength - Sets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
-
-   Logically Collective
-
-   Input Parameters:
-+  c      - the compressor
--  length - a power of two from 16 to 65536; 256 is the default
-
-   Options Database Key:
-.  -compressor_qsgd_block_length n - the length
-
-   Level: intermediate
-
-   Note:
-   Entries are numbered in the order of memory, and the last block may be shorter. An object of another type
-   ignores it.
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorQSGDGetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetBits()`
-@*/
-PetscErrorCode MuonCompressorQSGDSetBlockLength(MuonCompressor c, PetscInt length)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(c, length, 2);
-  MuonIgnoreUnlessType(c, MUONCOMPRESSORQSGD);
-  MuonCompressorCheck(c, length >= 16 && length <= 65536 && (length & (length - 1)) == 0, PETSC_ERR_ARG_OUTOFRANGE, "_qsgd_block_length", "%" PetscInt_FMT ", expected a power of two from 16 to 65536", length);
-  ((MuonCompressor_QSGD *)c->data)->length = length;
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorQSGDGetBlockLength - Gets how many entries share a scale in messages of `MUONCOMPRESSORQSGD`
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor, of that type
-
-   Output Parameter:
-.  length - the length
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorQSGDSetBlockLength()`
-@*/
-PetscErrorCode MuonCompressorQSGDGetBlockLength(MuonCompressor c, PetscInt *length)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORQSGD, length, ((MuonCompressor_QSGD *)c->data)->length);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorQSGDSetBlockNorm - Sets the norm of a block that is its scale in messages of
-   `MUONCOMPRESSORQSGD`
-
-   Logically Collective
-
-   Input Parameters:
-+  c    - the compressor
--  norm - one of the values of `MuonCompressorBlockNorm`
-
-   Options Database Key:
-.  -compressor_qsgd_block_norm (max|l2) - the norm
-
-   Level: intermediate
-
-   Note:
-   An object of another type ignores it.
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorBlockNorm`, `MuonCompressorQSGDGetBlockNorm()`, `MuonCompressorQSGDSetBlockLength()`
-@*/
-PetscErrorCode MuonCompressorQSGDSetBlockNorm(MuonCompressor c, MuonCompressorBlockNorm norm)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(c, norm, 2);
-  MuonIgnoreUnlessType(c, MUONCOMPRESSORQSGD);
-  MuonCompressorCheck(c, (int)norm >= 0 && (int)norm < NNORMS, PETSC_ERR_ARG_OUTOFRANGE, "_qsgd_block_norm", "%d, expected a MuonCompressorBlockNorm", (int)norm);
-  ((MuonCompressor_QSGD *)c->data)->norm = norm;
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorQSGDGetBlockNorm - Gets the norm of a block that is its scale in messages of
-   `MUONCOMPRESSORQSGD`
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor, of that type
-
-   Output Parameter:
-.  norm - the norm
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORQSGD`, `MuonCompressorBlockNorm`, `MuonCompressorQSGDSetBlockNorm()`
-@*/
-PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor c, MuonCompressorBlockNorm *norm)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORQSGD, norm, ((MuonCompressor_QSGD *)c->data)->norm);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define AT(member) offsetof(MuonCompressor_QSGD, member)
+static const MuonParameter QSGDParameters[] = {
+  {"qsgd_block_length", MUON_PARAMETER_INT, AT(length), 256, 16, 65536, NULL, MUON_PARAMETER_DATA, "Entries of a block, a power of two"},
+  {"qsgd_block_norm", MUON_PARAMETER_ENUM, AT(norm), MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, MUON_PARAMETER_DATA, "Norm that scales a block"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef AT
 
 /*MC
    MUONCOMPRESSORQSGD - Rounds the entries of blocks to a few levels of a scale, at random and without bias
@@ -479,26 +312,27 @@ PetscErrorCode MuonCompressorQSGDGetBlockNorm(MuonCompressor c, MuonCompressorBl
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetBits()`, `MuonCompressorQSGDSetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
 M*/
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
+static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
 {
   MuonCompressor_QSGD *qsgd;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&qsgd));
-  qsgd->length           = 256;
-  qsgd->norm             = MUON_COMPRESSOR_BLOCK_NORM_MAX;
   c->data                = qsgd;
-  c->ops->setfromoptions = MuonCompressorSetFromOptions_QSGD;
+  c->keys                = "bits values";
+  c->ops->changing       = MuonCompressorChanging_QSGD;
   c->ondevice            = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_QSGD;
   c->ops->encode         = MuonCompressorEncode_QSGD;
   c->ops->decode         = MuonCompressorDecode_QSGD;
-  c->ops->validate       = MuonCompressorValidate_QSGD;
   c->ops->alpha          = MuonCompressorAlpha_QSGD;
-  c->ops->copy           = MuonCompressorCopy_QSGD;
-  c->ops->choices        = MuonCompressorChoices_QSGD;
-  c->ops->view           = MuonCompressorView_QSGD;
-  c->ops->describe       = MuonCompressorDescribe_QSGD;
   c->ops->destroy        = MuonCompressorDestroyData;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_QSGD(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD, QSGDParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,7 @@
 static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  MuonCompressorWholeLayout_Private(shape, MUON_WIRE_SIGNS, MuonCompressorCodec_Private(c->values, shape), layout);
+  MuonCompressorFullLayout_Private(shape, MUON_WIRE_SIGNS, MuonCompressorCodec_Private(c, shape), layout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,7 +34,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
 {
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d       = MuonArrayEntries(T);
-  const MuonWireValues codec   = MuonCompressorCodec_Private(c->values, T);
+  const MuonWireValues codec   = MuonCompressorCodec_Private(c, T);
   unsigned char       *value = payload + MuonWireEntriesBytes(1, d), *bits = payload;
   float                rounded;
   double               sum, mean = 0;
@@ -53,7 +53,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   /* A magnitude that the array can hold */
   rounded = (float)mean;
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, T->precision, 1, T->precision == MUON_SINGLE ? (const void *)&rounded : (const void *)&mean, 0, value));
+  PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, 1, T->precision == MUON_SINGLE ? (const void *)&rounded : (const void *)&mean, 0, value));
   /* What is too small to be written is zero, and a zero matrix has no signs */
   if (MuonWireValuesAreMagnitudes(codec, 0, 1, value) == MUON_WIRE_OK) *count = (PetscInt64)d;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,16 +67,16 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
 
   PetscFunctionBegin;
   if (count == 0) {
-    if (add == PETSC_FALSE) PetscCall(MuonArrayZero(Y));
+    if (!add) PetscCall(MuonArrayZero(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonCompressorValuesDecode_Private(MuonCompressorCodec_Private(c->values, Y), MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
+  PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
   if (Y->memory != MUON_HOST) {
     PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, ((size_t)count + 7) / 8, &bits));
     PetscCall(PetscMemcpy(bits, payload, ((size_t)count + 7) / 8));
   }
-  kernels->SignsAxpby(Y->len, Y->count, bits, add == PETSC_TRUE, add == PETSC_TRUE ? scale * magnitude : magnitude, Y->data, Y->ld);
-  if (add == PETSC_TRUE) PetscCall(PetscLogFlops((PetscLogDouble)count));
+  kernels->SignsAxpby(Y->len, Y->count, bits, add ? 1 : 0, add ? scale * magnitude : magnitude, Y->data, Y->ld);
+  if (add) PetscCall(PetscLogFlops((PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,21 +89,7 @@ static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray
   const PetscInt64 d = (PetscInt64)MuonArrayEntries(shape);
 
   PetscFunctionBegin;
-  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c->values, shape), shape->precision) / (double)d);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_Sign(MuonCompressor c, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "a bit an entry, magnitude: %s; ratio, rank and bits have no meaning for this type\n", MuonCompressorValuesTypes[c->values]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDescribe_Sign(MuonCompressor c, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " %s", MuonCompressorValuesTypes[c->values]));
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c, shape), shape->precision) / (double)d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,15 +120,21 @@ static PetscErrorCode MuonCompressorDescribe_Sign(MuonCompressor c, size_t lengt
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
 M*/
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
+static PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
 {
   PetscFunctionBegin;
+  c->keys          = "values";
   c->ondevice      = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Sign;
   c->ops->encode   = MuonCompressorEncode_Sign;
   c->ops->decode   = MuonCompressorDecode_Sign;
   c->ops->alpha    = MuonCompressorAlpha_Sign;
-  c->ops->view     = MuonCompressorView_Sign;
-  c->ops->describe = MuonCompressorDescribe_Sign;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_Sign(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

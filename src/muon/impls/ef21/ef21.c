@@ -66,7 +66,7 @@ static PetscErrorCode MuonEF21Spares_Private(Muon muon, MuonLayer layer, const c
 static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *shard, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
 {
   const PetscInt *columns;
-  PetscInt        nrows, ncolumns, bits, *rows;
+  PetscInt        nrows, ncolumns, *rows;
   char            shared[PETSC_MAX_OPTION_NAME], layer[PETSC_MAX_OPTION_NAME], own[PETSC_MAX_OPTION_NAME];
   PetscBool       spares = PETSC_FALSE;
 
@@ -88,8 +88,7 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *
   PetscCall(MuonShardGetBlocks(shard, &nrows, &rows, &ncolumns, &columns));
   PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
   PetscCall(PetscFree(rows));
-  PetscCall(MuonCompressorGetPaperIndexBits(c, &bits));
-  if (bits == PETSC_DETERMINE) PetscCall(MuonCompressorSetPaperIndexBits(c, indexbits));
+  if (c->paperbits == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "paper_index_bits", (double)indexbits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +156,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
-  PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
   PetscCall(EF21MeterCreate_Private(&ef21->meter, muon->nshards));
   PetscCall(MuonEF21GetPaperIndexBits_Private(muon, &indexbits));
   for (PetscInt p = 0; p < muon->nshards; p++) {
@@ -198,10 +197,10 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
   /* The first gradient goes whole */
-  PetscCall(MuonCompressorGetValues(shard->up, &values));
+  values = MuonCompressorValuesOf(shard->up);
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &state->first));
   PetscCall(MuonCompressorSetType(state->first, MUONCOMPRESSORIDENTITY));
-  PetscCall(MuonCompressorIdentitySetValues_Private(state->first, values == MUON_COMPRESSOR_VALUES_DOUBLE || values == MUON_COMPRESSOR_VALUES_NATIVE ? values : MUON_COMPRESSOR_VALUES_SINGLE));
+  if (values != MUON_COMPRESSOR_VALUES_DOUBLE && values != MUON_COMPRESSOR_VALUES_NATIVE) PetscCall(MuonParametersAssign((PetscObject)state->first, "values", MUON_COMPRESSOR_VALUES_SINGLE));
   PetscCall(MuonCompressorSetStream(state->first, muon->seed, shard->name, shard->group->grid->worker, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,7 +273,7 @@ static PetscErrorCode MuonCommit_EF21(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EF21MeterUp_Private(muon, shard, PETSC_FALSE, &shard->T, &state->Gj));
-  PetscCall(MuonCompressorDecodeOpened(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->Gj));
+  PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->Gj));
   PetscCall(EF21MeterUp_Private(muon, shard, PETSC_TRUE, &shard->T, &state->Gj));
   if (shard->owns) MuonArraySwap(&state->G, &shard->sum);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -369,7 +369,7 @@ static PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonS
         MuonNoteStatus(muon, shard->layer, *status);
         continue;
       }
-      if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
+      if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch_bytes)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
       run.shard[run.n]  = shard;
       run.number[run.n] = one->number;
       run.T[run.n]      = MuonMatrixOfArray(&part);

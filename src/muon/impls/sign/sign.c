@@ -39,7 +39,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
 
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type sign has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
-  PetscCheck(muon->momentum_at == (PetscInt)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
   PetscCheck(muon->weights == NULL, comm, PETSC_ERR_SUP, "MuonSetWorkerWeight(): the workers of -%smuon_type sign have one vote each, expected equal weights", MuonPrefix(muon));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard  *shard = &muon->shard[p];

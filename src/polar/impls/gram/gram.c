@@ -180,7 +180,7 @@ static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, 
     PetscCall(MuonPolarCopy_Private(real, W, R, bytes));
     real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], R, s, c[1], W);
     if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
-    MuonKernelRealShift(real, s, c[0], W);
+    real->shift(s, c[0], W);
     real->mirror(s, W);
     /* The B that multiplies the panel in the end becomes B W; the first one is W, after R has taken it */
     if (fresh == PETSC_FALSE) {

@@ -1,6 +1,6 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../muonpolarpanel.h"
-#include "../../../kernels/dense/muonpolarsolve.h"
+#include "../../../kernels/dense/muonpolarkernels.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"
@@ -47,7 +47,7 @@ static size_t MuonPolarLD_QDWH(const MuonPolarPanel *p)
 */
 static PetscErrorCode MuonPolarFactor_QDWH(MuonPolarPanel *p, void *A, PetscBool *failed)
 {
-  double broken = MuonKernelRealCholesky(p->real, p->s, A) ? 1.0 : 0.0;
+  double broken = p->real->cholesky(p->s, A) ? 1.0 : 0.0;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarPanelAgree(p, 1, &broken));
@@ -68,7 +68,7 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  MuonKernelRealShift(real, s, 1.0 / w[2], A);
+  real->shift(s, 1.0 / w[2], A);
   PetscCall(MuonPolarFactor_QDWH(p, A, failed));
   if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * strip * real->size, &Z));
@@ -76,10 +76,10 @@ static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double
     const size_t length = PetscMin(strip, p->local - first), rows = p->left ? s : length, columns = p->left ? length : s;
     char        *Y = (char *)p->Y + (p->left ? first * s : first) * real->size;
 
-    MuonKernelRealArrays(real)->Axpby(rows, columns, 1.0, Y, ld, 0.0, Z, rows);
-    MuonKernelRealSolve(real, p->left, 0, s, length, A, Z, rows);
-    MuonKernelRealSolve(real, p->left, 1, s, length, A, Z, rows);
-    MuonKernelRealArrays(real)->Axpby(rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
+    real->arrays->Axpby(rows, columns, 1.0, Y, ld, 0.0, Z, rows);
+    real->solve(p->left, 0, s, length, A, Z, rows);
+    real->solve(p->left, 1, s, length, A, Z, rows);
+    real->arrays->Axpby(rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
   }
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (2.0 * s + 3.0) * s * p->local));
@@ -99,7 +99,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
   const double          c = w[2], unit = real->unit;
   MuonPolarPanel        q     = *p;
-  double                noise = 2.0 * (double)(p->l + s + 2) * unit * MuonKernelRealTrace(real, s, A), error = 1.0;
+  double                noise = 2.0 * (double)(p->l + s + 2) * unit * real->trace(s, A), error = 1.0;
   PetscBool             broken;
   void                 *Q2;
   MuonMark              mark;
@@ -109,27 +109,27 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * p->local * real->size, &q.Y));
   PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * s * real->size, &Q2));
   PetscCall(MuonPolarCopy_Private(real, q.Y, p->Y, s * p->local * real->size));
-  MuonKernelRealSetIdentity(real, s, 1.0 / sqrt(c), Q2);
-  MuonKernelRealShift(real, s, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
+  real->identity(s, 1.0 / sqrt(c), Q2);
+  real->shift(s, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
   *failed = PETSC_TRUE;
   for (int pass = 0; pass < PASSES && *failed == PETSC_TRUE; pass++) {
     if (pass > 0) {
       PetscCall(MuonPolarPanelGram(&q, A));
       real->gram(1, s, s, 1.0, Q2, s, 1.0, A);
-      error = MuonKernelRealDistance(real, s, A, 1.0);
+      error = real->distance(s, A, 1.0);
       PetscCall(MuonPolarPanelAgree(p, 1, &error));
-      if (!(error <= 0.5)) MuonKernelRealShift(real, s, 2.0 * (double)(p->l + 2 * s + 2) * unit * MuonKernelRealTrace(real, s, A), A);
+      if (!(error <= 0.5)) real->shift(s, 2.0 * (double)(p->l + 2 * s + 2) * unit * real->trace(s, A), A);
     }
     PetscCall(MuonPolarFactor_QDWH(p, A, &broken));
     if (broken == PETSC_TRUE) break;
-    MuonKernelRealSolve(real, p->left, 0, s, p->local, A, q.Y, ld);
-    MuonKernelRealSolve(real, 1, 0, s, s, A, Q2, s);
+    real->solve(p->left, 0, s, p->local, A, q.Y, ld);
+    real->solve(1, 0, s, s, A, Q2, s);
     PetscCall(PetscLogFlops((PetscLogDouble)s * s * s * (pass > 0 ? 7.0 : 4.0) / 3.0 + (PetscLogDouble)s * s * p->local));
     if (pass > 0 && error <= 0.5) *failed = PETSC_FALSE;
   }
   if (*failed == PETSC_FALSE) {
-    MuonKernelRealTimes(real, p->left, 1, s, p->local, Q2, q.Y, ld);
-    MuonKernelRealArrays(real)->Axpby(p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
+    real->times(p->left, 1, s, p->local, Q2, q.Y, ld);
+    real->arrays->Axpby(p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
     PetscCall(PetscLogFlops(((double)s + 3.0) * s * p->local));
   }
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
@@ -150,16 +150,16 @@ static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, doub
   PetscFunctionBegin;
   *norm = 0.0;
   if (real->memory == MUON_HOST) {
-    PetscCall(PetscMalloc(MuonKernelRealInverseNormScratch(real, p->s), &work));
-    *norm = MuonKernelRealInverseNorm(real, p->s, A, work);
+    PetscCall(PetscMalloc(MuonDenseInverseNormBytes(p->s), &work));
+    *norm = real->inversenorm(p->s, A, work);
     PetscCall(PetscFree(work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, bytes, &work));
   PetscCall(MuonPolarCopy_Private(real, work, A, bytes));
-  if (!MuonKernelRealCholesky(real, p->s, work) && real->factors->invert(p->s, work) == 0) {
-    MuonKernelRealRowSums(real, p->s, work, sums);
+  if (!real->cholesky(p->s, work) && real->invert(p->s, work) == 0) {
+    real->rowsums(p->s, work, sums);
     for (size_t i = 0; i < p->s; i++) *norm = PetscMax(*norm, sums[i]);
   }
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
@@ -181,12 +181,12 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(s, &sums));
-  MuonKernelRealRowSums(real, s, A, sums);
+  real->rowsums(s, A, sums);
   for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
   real->mirror(s, A);
-  MuonKernelRealArrays(real)->Axpby(s, s, 0.0, A, s, 1.0 / most, A, s);
-  MuonKernelRealArrays(real)->Axpby(p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
-  trace = MuonKernelRealTrace(real, s, A);
+  real->arrays->Axpby(s, s, 0.0, A, s, 1.0 / most, A, s);
+  real->arrays->Axpby(p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
+  trace = real->trace(s, A);
   PetscCall(MuonPolarInverseNorm_QDWH(p, A, sums, &inverse));
   PetscCall(PetscFree(sums));
   PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + 2.0 * s * s));
@@ -244,7 +244,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   w[1]        = 1.0;
   for (int more = 0; more <= MORE && failed == PETSC_FALSE && *converged == PETSC_FALSE; more++) {
     PetscCall(MuonPolarPanelGram(p, A));
-    error = MuonKernelRealDistance(real, p->s, A, 1.0);
+    error = real->distance(p->s, A, 1.0);
     PetscCall(MuonPolarPanelAgree(p, 1, &error));
     if (error <= tolerance) *converged = PETSC_TRUE;
     /*

@@ -1,5 +1,5 @@
 #include "../../muonpolarpanel.h" /*I "petscmuonpolar.h" I*/
-#include "../../../kernels/dense/muonpolarsolve.h"
+#include "../../../kernels/dense/muonpolarkernels.h"
 #include "../../../kernels/dense/muonpolarzolotarev.h"
 
 static PetscBool  MuonCite       = PETSC_FALSE;
@@ -78,15 +78,15 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
    S = shift I + the sum of a_j (R / nu^2 + c_j I)^{-1} for the matrix R stowed in P; *failed where one of
    them is not positive definite
 */
-static PetscErrorCode MuonPolarSum_Zolotarev(const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *z, double nu2, double shift, void *P, void *S, PetscBool *failed)
+static PetscErrorCode MuonPolarSum_Zolotarev(const MuonKernelReal *kernel, size_t s, const MuonKernelZolotarev *z, double nu2, double shift, void *P, void *S, PetscBool *failed)
 {
-  char *W = (char *)P + kernel->real->size;
+  char *W = (char *)P + kernel->size;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
   for (int j = 0; j < z->poles; j++) {
     kernel->fetch(s, P, z->c[j] * nu2);
-    if (kernel->invert(s, W, s + 1)) {
+    if (kernel->inverse(s, W, s + 1)) {
       *failed = PETSC_TRUE;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -101,10 +101,10 @@ static PetscErrorCode MuonPolarSum_Zolotarev(const MuonKernelInverse *kernel, si
    Gram matrix of the first is s^2 R Q1^2 / nu^2, in which R B = I - nu^2 c B spares a product; the second is
    evaluated at that. Two squares, and the slot of the strips where the second one has several poles
 */
-static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **Q, PetscBool *failed)
+static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKernelReal *kernel, size_t s, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **Q, PetscBool *failed)
 {
   const double a = first->a[0], c = first->c[0], square = first->scale * first->scale;
-  const size_t size = kernel->real->size;
+  const size_t size = kernel->size;
   void        *B, *S, *strip;
   MuonMark     mark;
 
@@ -113,10 +113,10 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
   PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &B));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   kernel->combine(s, 1.0, P, s, 0.0, B, s, c * nu2);
-  if (kernel->invert(s, B, s)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kernel->inverse(s, B, s)) PetscFunctionReturn(PETSC_SUCCESS);
   kernel->combine(s, square * (a * a - 2.0 * a * c) * nu2, B, s, square / nu2, P, s, 2.0 * a * square + (second->poles == 1 ? second->c[0] : 0.0));
   kernel->mirror(s, B);
-  kernel->real->gram(1, s, s, -square * a * a * c * nu2 * nu2, B, s, 1.0, P);
+  kernel->gram(1, s, s, -square * a * a * c * nu2 * nu2, B, s, 1.0, P);
   if (second->poles == 1) {
     if (kernel->root(s, P)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
@@ -128,7 +128,7 @@ static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKerne
     kernel->stow(s, P);
     PetscCall(MuonPolarSum_Zolotarev(kernel, s, second, 1.0, 0.0, P, S, failed));
     if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-    kernel->product(s, 1.0, S, a * nu2, B, P);
+    kernel->shifted(s, 1.0, S, a * nu2, B, P);
   }
   PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscCall(PetscLogFlops(3.0 * MuonKernelInverseFlops(s)));
@@ -154,15 +154,15 @@ static size_t MuonPolarFirst_Zolotarev(size_t s, PetscMPIInt size, PetscMPIInt r
   return j;
 }
 
-static void MuonPolarMark_Zolotarev(const MuonKernelInverse *kernel, void *message, size_t entries, PetscBool failed)
+static void MuonPolarMark_Zolotarev(const MuonKernelReal *kernel, void *message, size_t entries, PetscBool failed)
 {
-  if (kernel->real->size == sizeof(float)) ((float *)message)[entries] = failed == PETSC_TRUE ? 1.0F : 0.0F;
+  if (kernel->size == sizeof(float)) ((float *)message)[entries] = failed == PETSC_TRUE ? 1.0F : 0.0F;
   else ((double *)message)[entries] = failed == PETSC_TRUE ? 1.0 : 0.0;
 }
 
-static PetscBool MuonPolarMarked_Zolotarev(const MuonKernelInverse *kernel, const void *message, size_t entries)
+static PetscBool MuonPolarMarked_Zolotarev(const MuonKernelReal *kernel, const void *message, size_t entries)
 {
-  const double mark = kernel->real->size == sizeof(float) ? (double)((const float *)message)[entries] : ((const double *)message)[entries];
+  const double mark = kernel->size == sizeof(float) ? (double)((const float *)message)[entries] : ((const double *)message)[entries];
 
   return mark > 0.0 ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -173,9 +173,9 @@ static PetscBool MuonPolarMarked_Zolotarev(const MuonKernelInverse *kernel, cons
    for any number of poles and ranks. Every message ends with a mark that counts the ranks on which a
    factorization failed, so that all decide alike. P becomes I plus the sum
 */
-static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelInverse *kernel, const MuonKernelZolotarev *z, double nu2, void *P, PetscBool *failed)
+static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelReal *kernel, const MuonKernelZolotarev *z, double nu2, void *P, PetscBool *failed)
 {
-  const size_t       s = panel->s, size = kernel->real->size;
+  const size_t       s = panel->s, size = kernel->size;
   const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   char              *W    = (char *)P + size, *sum, *message;
   size_t            *first, most = 0;
@@ -203,7 +203,7 @@ static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel 
 
     if (mine == PETSC_TRUE) {
       kernel->fetch(s, P, z->c[j] * nu2);
-      if (kernel->invert(s, W, s + 1)) {
+      if (kernel->inverse(s, W, s + 1)) {
         broken = PETSC_TRUE;
         mine   = PETSC_FALSE;
       }
@@ -239,9 +239,9 @@ static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel 
    A sequential matrix takes the shorter way where there is one. On several ranks the poles are dealt, which
    takes less time than the shorter way on each, and less memory: that has two squares
 */
-static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelInverse *kernel, PetscInt poles, double interval, void *P, void **Q, double *scale, PetscBool *failed)
+static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelReal *kernel, PetscInt poles, double interval, void *P, void **Q, double *scale, PetscBool *failed)
 {
-  const size_t        s = panel->s, size = kernel->real->size;
+  const size_t        s = panel->s, size = kernel->size;
   MuonKernelZolotarev z, first;
   double              single, *rows = &single, nu2;
   void               *S;
@@ -282,7 +282,7 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPane
 static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, PetscInt poles, double interval, void **Q, double *scale, PetscBool *failed)
 {
   const MuonKernelReal *real    = panel->real;
-  const MuonKernels    *kernels = MuonKernelRealArrays(real);
+  const MuonKernels    *kernels = real->arrays;
   const size_t          s       = panel->s;
   MuonKernelZolotarev   z;
   double               *rows, bound = 0.0, worst;
@@ -295,17 +295,17 @@ static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPol
   PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, Q));
   PetscCall(MuonPolarPanelGram(panel, R));
   real->mirror(s, R);
-  MuonKernelRealRowSums(real, s, R, rows);
+  real->rowsums(s, R, rows);
   for (size_t i = 0; i < s; i++) bound = PetscMax(bound, rows[i]);
   bound = PetscMin(bound, sqrt(kernels->SumSquares(s, s, R, s)));
   MuonKernelZolotarevSet((int)poles, interval, &z);
   *scale  = (s > 1 ? z.scale : 1.0) / sqrt(bound);
   *failed = PETSC_FALSE;
-  MuonKernelRealSetIdentity(real, s, 1.0, *Q);
+  real->identity(s, 1.0, *Q);
   for (int j = 0; j < z.poles && s > 1 && *failed == PETSC_FALSE; j++) {
     PetscCall(MuonPolarCopy_Private(real, W, R, s * s * real->size));
-    MuonKernelRealShift(real, s, z.c[j] * bound, W);
-    if (MuonKernelRealCholesky(real, s, W) || real->factors->invert(s, W) != 0) *failed = PETSC_TRUE;
+    real->shift(s, z.c[j] * bound, W);
+    if (real->cholesky(s, W) || real->invert(s, W) != 0) *failed = PETSC_TRUE;
     else kernels->Axpby(s, s, z.a[j] * bound, W, s, 1.0, *Q, s);
     PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
   }
@@ -316,10 +316,10 @@ static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPol
 }
 
 /* u = x^2 times the Gram matrix of the panel, by two products, times v, both vectors being on the host */
-static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, const MuonKernelInverse *kernel, double x, const void *v, void *u)
+static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, const MuonKernelReal *kernel, double x, const void *v, void *u)
 {
-  const size_t       s = panel->s, l = panel->local, size = kernel->real->size, ld = panel->left ? s : PetscMax(l, 1);
-  const MuonKernels *kernels = MuonKernelRealArrays(panel->real);
+  const size_t       s = panel->s, l = panel->local, size = kernel->size, ld = panel->left ? s : PetscMax(l, 1);
+  const MuonKernels *kernels = panel->real->arrays;
   char              *w;
   MuonMark           mark;
 
@@ -378,18 +378,18 @@ static PetscLogDouble MuonPolarNormFlops_Zolotarev(size_t s, size_t l)
    The error of the tail is of order u / c_1: in double precision there is nothing to see as a rule, and
    nothing where there is one singular value
 */
-static PetscBool MuonPolarNormWanted_Zolotarev(const MuonKernelInverse *kernel, size_t s, const MuonKernelZolotarev *z)
+static PetscBool MuonPolarNormWanted_Zolotarev(const MuonKernelReal *kernel, size_t s, const MuonKernelZolotarev *z)
 {
-  return s > 1 && kernel->real->unit > MuonLowestShift * z->c[0] ? PETSC_TRUE : PETSC_FALSE;
+  return s > 1 && kernel->unit > MuonLowestShift * z->c[0] ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
    A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix
    cannot tell what its own rounding did. Two of three vectors go into scratch
 */
-static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonKernelInverse *kernel, double x, void *scratch, double *norm)
+static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonKernelReal *kernel, double x, void *scratch, double *norm)
 {
-  const size_t       s = panel->s, size = kernel->real->size;
+  const size_t       s = panel->s, size = kernel->size;
   const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   double             alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
   char              *v = (char *)scratch, *old = v + s * size, *u;
@@ -419,7 +419,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
     PetscCall(MuonPolarPanelAgree(panel, 1, &beta[steps]));
     steps++;
     /* What is left is rounding: the space is invariant */
-    if (!(beta[steps - 1] > 64.0 * kernel->real->unit * fabs(alpha[steps - 1]))) break;
+    if (!(beta[steps - 1] > 64.0 * kernel->unit * fabs(alpha[steps - 1]))) break;
     kernel->axpby(s, 0.0, old, 1.0 / beta[steps - 1], u);
     old = v;
     v   = u;
@@ -435,7 +435,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
 static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
 {
   MuonPolar_Zolotarev     *data = (MuonPolar_Zolotarev *)polar->data;
-  const MuonKernelInverse *kernel;
+  const MuonKernelReal *kernel;
   const MuonKernelReal    *real;
   MuonKernelZolotarev      z, first;
   MuonPolarPanel           panel;
@@ -451,11 +451,11 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &poles, &interval, &precision));
-  kernel = precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelInverseSingle : &MuonKernelInverseDouble;
+  kernel = precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   MuonKernelZolotarevSet((int)poles, interval, &z);
   if (precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscInfo(polar, "Single precision as asked, though the smallest shift is %g, below %g\n", z.c[0], MuonLowestShift));
   for (;;) {
-    real = G->here.memory == MUON_DEVICE ? MuonKernelRealOfDevice(kernel->real->name) : kernel->real;
+    real = G->here.memory == MUON_DEVICE ? MuonKernelRealOfDevice(kernel->name) : kernel;
     if (loaded) PetscCall(MuonWorkspaceRelease(polar->work, &panelled));
     else {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
@@ -479,8 +479,8 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix
       }
       loaded = PETSC_FALSE;
     }
-    if (kernel == &MuonKernelInverseSingle) {
-      kernel = &MuonKernelInverseDouble;
+    if (kernel == &MuonKernelRealSingle) {
+      kernel = &MuonKernelRealDouble;
       loaded = PETSC_FALSE;
       data->indouble++;
       PetscCall(PetscInfo(polar, "A factorization failed in single precision with %" PetscInt_FMT " poles on the interval %g: again in double\n", poles, interval));
@@ -534,7 +534,7 @@ static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, P
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
   MuonKernelZolotarevSet((int)poles, interval, &z);
   *flops = s * (s + 1.0) * l + (s > 1.0 ? MuonPolarCost_Zolotarev(poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
-  if (MuonPolarNormWanted_Zolotarev(precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelInverseSingle : &MuonKernelInverseDouble, (size_t)s, &z) == PETSC_TRUE) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
+  if (MuonPolarNormWanted_Zolotarev(precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble, (size_t)s, &z) == PETSC_TRUE) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

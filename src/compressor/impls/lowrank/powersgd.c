@@ -1,4 +1,4 @@
-#include "../../muoncompressorlowrank.h" /*I "petscmuoncompressor.h" I*/
+#include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include <math.h>
 
 /* Random words drawn at once */
@@ -363,183 +363,6 @@ static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-   MuonCompressorPowerSGDSetSweeps - Sets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by
-   the matrix and its transpose
-
-   Logically Collective
-
-   Input Parameters:
-+  c      - the compressor; the call is ignored where its type is not `MUONCOMPRESSORPOWERSGD`
--  sweeps - how many times, at least 1
-
-   Options Database Key:
-.  -compressor_powersgd_sweeps sweeps - how many times
-
-   Level: intermediate
-
-   Note:
-   The default is 1. Each sweep brings the subspace closer to that of the leading singular vectors, by
-   (sigma_{K+1} / sigma_K)^2, and costs as much as the first.
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDGetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDSetSweeps(MuonCompressor c, PetscInt sweeps)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(c, sweeps, 2);
-  MuonIgnoreUnlessType(c, MUONCOMPRESSORPOWERSGD);
-  MuonCompressorCheck(c, sweeps >= 1, PETSC_ERR_ARG_OUTOFRANGE, "_powersgd_sweeps", "%" PetscInt_FMT ", expected a number of at least 1", sweeps);
-  ((MuonCompressor_PowerSGD *)c->data)->sweeps = sweeps;
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorPowerSGDGetSweeps - Gets how many times a message of `MUONCOMPRESSORPOWERSGD` multiplies by
-   the matrix and its transpose
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor, of type `MUONCOMPRESSORPOWERSGD`
-
-   Output Parameter:
-.  sweeps - how many times
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDSetSweeps()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDGetSweeps(MuonCompressor c, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORPOWERSGD, sweeps, ((MuonCompressor_PowerSGD *)c->data)->sweeps);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorPowerSGDSetOversampling - Sets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD`
-   exceeds what is sent
-
-   Logically Collective
-
-   Input Parameters:
-+  c            - the compressor; the call is ignored where its type is not `MUONCOMPRESSORPOWERSGD`
--  oversampling - how many columns, at least 0
-
-   Options Database Key:
-.  -compressor_powersgd_oversampling p - how many columns
-
-   Level: intermediate
-
-   Note:
-   The default is 0. With p > 0 the subspace has K + p columns, no more than min(m, n), and the best K
-   directions inside it are sent, which takes a small singular value decomposition.
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDGetOversampling()`, `MuonCompressorPowerSGDSetSweeps()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDSetOversampling(MuonCompressor c, PetscInt oversampling)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(c, oversampling, 2);
-  MuonIgnoreUnlessType(c, MUONCOMPRESSORPOWERSGD);
-  MuonCompressorCheck(c, oversampling >= 0, PETSC_ERR_ARG_OUTOFRANGE, "_powersgd_oversampling", "%" PetscInt_FMT ", expected a number of at least 0", oversampling);
-  ((MuonCompressor_PowerSGD *)c->data)->oversampling = oversampling;
-  PetscCall(PetscObjectStateIncrease((PetscObject)c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   MuonCompressorPowerSGDGetOversampling - Gets by how many columns the subspace of `MUONCOMPRESSORPOWERSGD`
-   exceeds what is sent
-
-   Not Collective
-
-   Input Parameter:
-.  c - the compressor, of type `MUONCOMPRESSORPOWERSGD`
-
-   Output Parameter:
-.  oversampling - how many columns
-
-   Level: intermediate
-
-.seealso: `MuonCompressor`, `MUONCOMPRESSORPOWERSGD`, `MuonCompressorPowerSGDSetOversampling()`
-@*/
-PetscErrorCode MuonCompressorPowerSGDGetOversampling(MuonCompressor c, PetscInt *oversampling)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(c, MUONCOMPRESSOR_CLASSID, MUONCOMPRESSORPOWERSGD, oversampling, ((MuonCompressor_PowerSGD *)c->data)->oversampling);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorSetFromOptions_PowerSGD(MuonCompressor c, MuonOptionItems PetscOptionsObject)
-{
-  MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
-  PetscInt                 sweeps = powersgd->sweeps, oversampling = powersgd->oversampling;
-  PetscBool                set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Subspace iteration options");
-  PetscCall(PetscOptionsInt("-compressor_powersgd_sweeps", "Sweeps of a message", "MuonCompressorPowerSGDSetSweeps", sweeps, &sweeps, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorPowerSGDSetSweeps(c, sweeps));
-  PetscCall(PetscOptionsInt("-compressor_powersgd_oversampling", "Columns that are iterated on and not sent", "MuonCompressorPowerSGDSetOversampling", oversampling, &oversampling, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonCompressorPowerSGDSetOversampling(c, oversampling));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorCopy_PowerSGD(MuonCompressor from, MuonCompressor to)
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)from->data;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorPowerSGDSetSweeps(to, powersgd->sweeps));
-  PetscCall(MuonCompressorPowerSGDSetOversampling(to, powersgd->oversampling));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorChoices_PowerSGD(MuonCompressor c, size_t length, char text[])
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, " powersgd_sweeps %" PetscInt_FMT " powersgd_oversampling %" PetscInt_FMT, powersgd->sweeps, powersgd->oversampling));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDescribe_PowerSGD(MuonCompressor c, size_t length, char text[])
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-  char                           more[64];
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorDescribe_Factors(c, length, text));
-  if (powersgd->sweeps > 1) {
-    PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT " sweeps", powersgd->sweeps));
-    PetscCall(PetscStrlcat(text, more, length));
-  }
-  if (powersgd->oversampling > 0) {
-    PetscCall(PetscSNPrintf(more, sizeof(more), " %" PetscInt_FMT " more columns", powersgd->oversampling));
-    PetscCall(PetscStrlcat(text, more, length));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorView_PowerSGD(MuonCompressor c, PetscViewer viewer)
-{
-  const MuonCompressor_PowerSGD *powersgd = (const MuonCompressor_PowerSGD *)c->data;
-  PetscLogDouble                 bytes;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorView_Factors(c, viewer));
-  PetscCall(MuonCompressorGetMemory_Private(c, &bytes));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "sweeps: %" PetscInt_FMT ", oversampling: %" PetscInt_FMT ", state: %.0f bytes\n", powersgd->sweeps, powersgd->oversampling, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonCompressorReset_PowerSGD(MuonCompressor c)
 {
   MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
@@ -561,6 +384,14 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
   PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define AT(member) offsetof(MuonCompressor_PowerSGD, member)
+static const MuonParameter PowerSGDParameters[] = {
+  {"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
+  {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef AT
 
 /*MC
    MUONCOMPRESSORPOWERSGD - Projects onto a subspace that follows the leading singular vectors from message to
@@ -612,28 +443,29 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorPowerSGDSetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`,
           `MuonCompressorCommit()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD`
 M*/
-PETSC_INTERN PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
+static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
 {
   MuonCompressor_PowerSGD *powersgd;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&powersgd));
   c->data                = powersgd;
-  powersgd->sweeps       = 1;
-  c->ops->setfromoptions = MuonCompressorSetFromOptions_PowerSGD;
+  c->keys                = "ratio rank values";
   c->factors             = PETSC_TRUE;
   c->ondevice            = PETSC_TRUE;
   c->ops->layout         = MuonCompressorLayout_Factors;
   c->ops->encode         = MuonCompressorEncode_PowerSGD;
   c->ops->decode         = MuonCompressorDecode_Factors;
-  c->ops->validate       = MuonCompressorValidate_Factors;
   c->ops->commit         = MuonCompressorCommit_PowerSGD;
-  c->ops->copy           = MuonCompressorCopy_PowerSGD;
-  c->ops->choices        = MuonCompressorChoices_PowerSGD;
-  c->ops->describe       = MuonCompressorDescribe_PowerSGD;
   c->ops->visitstate     = MuonCompressorVisitState_PowerSGD;
-  c->ops->view           = MuonCompressorView_PowerSGD;
   c->ops->reset          = MuonCompressorReset_PowerSGD;
   c->ops->destroy        = MuonCompressorDestroy_PowerSGD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_PowerSGD(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD, PowerSGDParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,403 @@
+/*
+   Types whose messages have every entry of a matrix, in the order of memory.
+*/
+#include <petscmuon/private/muoncompressorcodec.h>
+
+enum {
+  STRIP        = 4096, /* entries rounded or decoded at once: they begin on a byte */
+  DEVICE_STRIP = 1 << 20
+};
+
+/*
+   Each look at an array that is not on the host takes a while: then strips are long, and in the workspace.
+   few is room for a short one
+*/
+static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const MuonArray *T, double few[], size_t *strip, void **scratch)
+{
+  PetscFunctionBegin;
+  *strip   = T->memory == MUON_HOST ? STRIP : DEVICE_STRIP;
+  *scratch = few;
+  if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, T->memory, PetscMin(MuonArrayEntries(T), DEVICE_STRIP) * MuonArrayEntryBytes(T), scratch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Entries first ... first + count - 1 of factor (T - R), in the same memory: in scratch, or where they are
+   there. In floating point that is no combination of T and R
+*/
+static const void *Strip(const MuonArray *T, const MuonArray *R, double factor, size_t first, size_t count, void *scratch)
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
+
+  if (R == NULL && factor == 1.0 && (T->ld == T->len || T->count < 2)) return (const char *)T->data + first * kernels->size;
+  kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, first, count, scratch);
+  if (factor != 1.0) kernels->Axpby(count, 1, factor, scratch, count, 0, scratch, count);
+  return scratch;
+}
+
+PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[])
+{
+  const size_t entries = MuonArrayEntries(T);
+  double       few[STRIP];
+  void        *scratch;
+  size_t       strip;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetStrip_Private(c, T, few, &strip, &scratch));
+  if (codec == MUON_WIRE_VALUES_NATURAL && rounding == MUON_COMPRESSOR_ROUND_RANDOM) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  for (size_t first = 0; first < entries && c->status == MUON_STATUS_OK; first += strip) {
+    const size_t some = PetscMin(strip, entries - first);
+    const void  *x    = Strip(T, R, factor, first, some, scratch);
+
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, rounding, T->memory, T->precision, some, x, first, payload + MuonWireValuesBytes(codec, first)));
+  }
+  PetscCall(PetscLogFlops(((R != NULL ? 1.0 : 0.0) + (factor != 1.0 ? 1.0 : 0.0)) * (PetscLogDouble)entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues codec, const MuonArray *T, const MuonArray *R)
+{
+  const size_t entries = MuonArrayEntries(T);
+  double       few[STRIP];
+  void        *scratch;
+  size_t       strip;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetStrip_Private(c, T, few, &strip, &scratch));
+  for (size_t first = 0; first < entries; first += strip) {
+    const size_t some = PetscMin(strip, entries - first);
+
+    if (!MuonArrayKernels(T)->IsBelow(some, 1, Strip(T, R, 1.0, first, some, scratch), some, MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
+  }
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValues codec, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       entries = MuonArrayEntries(Y);
+  double             few[STRIP];
+  void              *x;
+  size_t             strip;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetStrip_Private(c, Y, few, &strip, &x));
+  for (size_t first = 0; first < entries; first += strip) {
+    const size_t some = PetscMin(strip, entries - first);
+
+    PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, some, payload, first, x));
+    kernels->Spread(Y->len, Y->count, first, some, x, add ? 1 : 0, scale, Y->data, Y->ld);
+  }
+  if (add) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void MuonCompressorFullLayout_Private(const MuonArray *shape, MuonWireForm form, MuonWireValues codec, MuonCompressorLayout *layout)
+{
+  layout->form   = form;
+  layout->values = codec;
+  layout->count  = (PetscInt64)MuonArrayEntries(shape);
+  layout->exact  = form == MUON_WIRE_DENSE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* What tells the types of the family apart */
+enum {
+  ASSIGNS = 1, /* T itself is sent */
+  DAMPS   = 2, /* ratio times the matrix */
+  DROPS   = 4  /* the matrix with the probability ratio, else nothing */
+};
+#define BY_VALUES (-1) /* the codec of -compressor_values */
+
+static const struct Dense {
+  const char            *type, *keys;
+  int                    codec;
+  MuonCompressorRounding rounding;
+  unsigned int           flags;
+} DenseTypes[] = {
+  {MUONCOMPRESSORIDENTITY,  "",             BY_VALUES,                MUON_COMPRESSOR_ROUND_RANDOM,  ASSIGNS},
+  {MUONCOMPRESSORNATURAL,   "",             MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM,  0      },
+  {MUONCOMPRESSORNEAREST,   "",             MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, 0      },
+  {MUONCOMPRESSORTRUNCATED, "",             MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN,    0      },
+  {MUONCOMPRESSORBF16,      "",             MUON_WIRE_VALUES_BF16,    MUON_COMPRESSOR_ROUND_NEAREST, 0      },
+  {MUONCOMPRESSORDAMPING,   "ratio values", BY_VALUES,                MUON_COMPRESSOR_ROUND_RANDOM,  DAMPS  },
+  {MUONCOMPRESSORDROPOUT,   "ratio values", BY_VALUES,                MUON_COMPRESSOR_ROUND_RANDOM,  DROPS  }
+};
+
+static MuonWireValues DenseCodec(MuonCompressor c, const MuonArray *A)
+{
+  const int codec = ((const struct Dense *)c->data)->codec;
+
+  return codec == BY_VALUES ? MuonCompressorCodec_Private(c, A) : (MuonWireValues)codec;
+}
+
+static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  MuonCompressorFullLayout_Private(shape, MUON_WIRE_DENSE, DenseCodec(c, shape), layout);
+  if (((const struct Dense *)c->data)->flags & DROPS) {
+    layout->exact  = PETSC_FALSE;
+    layout->chance = c->ratio;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  const struct Dense *dense = (const struct Dense *)c->data;
+  uint32_t            word  = 0;
+
+  PetscFunctionBegin;
+  *count = 0;
+  if (dense->flags & DROPS) PetscCall(MuonCompressorCoin_Private(c, &word));
+  /*
+     The coin, a number below 2^32, is compared exactly: with probability 1 everything is sent. Entries that
+     cannot be written are an error whether they are sent or not
+  */
+  if ((dense->flags & DROPS) && (double)word >= 4294967296.0 * (double)c->ratio) {
+    PetscCall(MuonCompressorDenseFits_Private(c, DenseCodec(c, T), T, R));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *count = (PetscInt64)MuonArrayEntries(T);
+  /* In floating point R + (T - R) is not T: an assignment sends T */
+  PetscCall(MuonCompressorDenseEncode_Private(c, DenseCodec(c, T), dense->rounding, dense->flags & DAMPS ? (double)c->ratio : 1.0, T, dense->flags & ASSIGNS ? NULL : R, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  PetscFunctionBegin;
+  if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, DenseCodec(c, Y), payload, add, scale, Y));
+  else if (!add) PetscCall(MuonArrayZero(Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   nearest, in units of the power below: with u = 2^-24 everything from 3/2 - u on is rounded to 3/2 in
+   binary32, and from there to 2.
+
+   truncated: what is rounded to a power of two in binary32 has that small error alone; everything else is less
+   than twice the power that is left, as a double too.
+
+   damping: what is left out and the rounding of the rest, which is that of r x and that to the codec: at most
+   (1 - r) + u r, and what is drawn from there is not correlated to it
+*/
+static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const struct Dense  *dense = (const struct Dense *)c->data;
+  const MuonWireValues codec = DenseCodec(c, shape);
+  const double         r     = (double)c->ratio;
+  double               u, variance;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCodecErrors_Private(codec, shape->precision, &u, &variance));
+  *alpha = MuonCompressorCodecAlpha_Private(codec, shape->precision);
+  if (dense->rounding == MUON_COMPRESSOR_ROUND_DOWN) *alpha = 3.0 / 4.0;
+  else if (codec == MUON_WIRE_VALUES_NATURAL && dense->rounding == MUON_COMPRESSOR_ROUND_NEAREST) *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr((0.5 + u) / (1.5 - u)));
+  else if (dense->flags & DROPS) *alpha = MuonCompressorRoundDown_Private(r * (double)*alpha);
+  else if (dense->flags & DAMPS) {
+    if (r < 1.0) u += 2.0 * MuonArrayKernels(shape)->unit;
+    *alpha = MuonCompressorRoundDown_Private(1.0 - variance * PetscSqr((1.0 + u) * r) - PetscSqr(1.0 - r + u * r));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORIDENTITY - Sends everything, in the precision of the matrix
+
+   Level: beginner
+
+   Notes:
+   This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends
+   T whatever R is, and the receiver assigns it, so that the copies are equal to the last bit; see
+   `MuonCompressorIsAssignment()`.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorIsAssignment()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+M*/
+
+/*MC
+   MUONCOMPRESSORNATURAL - Rounds every entry to one of the two nearest powers of two, at random and without
+   bias
+
+   Level: beginner
+
+   Notes:
+   An entry is rounded to binary32, then its mantissa is dropped or carried into the exponent with the
+   probability that makes the expectation exact: an unbiased compressor with variance at most 1/8 of the
+   square, contractive with constant 7/8, less 2e-8 where entries are doubles, by the rounding to binary32.
+   Zero stays zero, what is subnormal in binary32 becomes zero, and the largest magnitude is 2^127. An entry
+   takes at most 9 bits, 3.6 of normally distributed ones.
+
+   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set
+   and on the entry's number in the order of memory: different senders and steps draw independently, and any
+   rank can reproduce them.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type. To round what `MUONCOMPRESSORTOPK` or `MUONCOMPRESSORRANKK` keep, use `-compressor_values
+   natural` with them.
+
+   Reference:
+   S. Horvath, C.-Y. Ho, L. Horvath, A. N. Sahu, M. Canini, P. Richtarik, Natural Compression for Distributed
+   Deep Learning, https://arxiv.org/abs/1905.10988
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+M*/
+
+/*MC
+   MUONCOMPRESSORNEAREST - Rounds every entry to the nearest power of two
+
+   Level: intermediate
+
+   Notes:
+   An entry is rounded to binary32, then to the power of two that is nearest, the larger one from the middle,
+   1.5 2^a, on. The error of an entry is at most a third of it, but for the rounding to binary32, which gives
+   the constant of contraction 8/9, less 6e-8 where entries are doubles, in the Frobenius norm and in every
+   norm of the entries that looks at their absolute values alone. It is biased: `MUONCOMPRESSORNATURAL` is
+   not, at a constant of 7/8.
+
+   Zero stays zero and what is subnormal in binary32 becomes zero. The largest magnitude is 2^127: for entries
+   of 1.5 2^127 and more the constant does not hold. An entry takes at most 9 bits, fewer where some powers
+   are frequent.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type.
+
+   Reference:
+   A. Beznosikov, S. Horvath, P. Richtarik, M. Safaryan, On Biased Compression for Distributed Learning,
+   https://arxiv.org/abs/2002.12410
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORTRUNCATED`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORBF16`
+M*/
+
+/*MC
+   MUONCOMPRESSORTRUNCATED - Drops the mantissa of every entry
+
+   Level: intermediate
+
+   Notes:
+   An entry is rounded to binary32, then its mantissa is dropped: what is left is the largest power of two
+   that is not above it. The error of an entry is less than a half of it, which gives the constant of
+   contraction 3/4, in the Frobenius norm and in every norm of the entries that looks at their absolute values
+   alone. No binary32 grows; a double that is rounded up to a power of two in binary32 does, by 2^-24 of it at
+   most.
+
+   Zero stays zero and what is subnormal in binary32 becomes zero. An entry takes at most 9 bits, fewer where
+   some powers are frequent.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type.
+
+   Reference:
+   A. Beznosikov, S. Horvath, P. Richtarik, M. Safaryan, On Biased Compression for Distributed Learning,
+   https://arxiv.org/abs/2002.12410
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORBF16`
+M*/
+
+/*MC
+   MUONCOMPRESSORBF16 - Rounds every entry to bfloat16
+
+   Level: intermediate
+
+   Notes:
+   An entry is rounded to binary32, and from there to the nearest number with 8 binary digits and the
+   exponents of binary32, ties to even: 16 bits, with an error of at most 2^-8 of the entry. The constant of
+   contraction is 1 - 2^-16, in the Frobenius norm and in every norm of the entries that looks at their
+   absolute values alone. It holds for entries that are not subnormal in binary32. An entry whose bfloat16 is
+   not finite makes the message fail with `MUON_STATUS_NANORINF`.
+
+   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
+   this type. Sparse and low-rank types write bfloat16 with `-compressor_values bf16`.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORIDENTITY`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORNATURAL`
+M*/
+
+/*MC
+   MUONCOMPRESSORDAMPING - Sends a multiple of the matrix
+
+   Options Database Keys:
++  -compressor_ratio r                                    - the factor, in (0, 1]
+-  -compressor_values (native|double|single|bf16|natural) - how the entries are written
+
+   Level: intermediate
+
+   Notes:
+   The message is r (T - R), every entry of it in the width that the values have. It saves nothing beyond that
+   width: it is the simplest operator that contracts in every norm, by 1 - (1 - r)^2, and stands in where a
+   theory asks for that, such as the servers' messages under the spectral norm.
+
+   The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with
+   natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u,
+   the rounding of r times an entry included.
+
+   `-compressor_rank` and `-compressor_bits` have no meaning for this type.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORDROPOUT`, `MUONCOMPRESSORIDENTITY`
+M*/
+
+/*MC
+   MUONCOMPRESSORDROPOUT - Sends the whole matrix with some probability, and else nothing
+
+   Options Database Keys:
++  -compressor_ratio p                                    - the probability, in (0, 1]
+-  -compressor_values (native|double|single|bf16|natural) - how the entries are written
+
+   Level: intermediate
+
+   Notes:
+   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is
+   1 - p of the square, in every norm: p, rounded up to the next multiple of 2^-32, is the constant of
+   contraction, exactly, times that of how values are written; `MuonCompressorGetAlpha()` gives p.
+
+   The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has,
+   see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers, senders,
+   directions and steps throw independently, and any rank can know how a coin fell. With probability 1
+   everything is sent.
+
+   An entry that is not finite, or too large for how values are written, makes the message fail, whether or
+   not it is sent.
+
+   The paper's accounting counts p times the matrix, whatever becomes of it. `-compressor_rank` and
+   `-compressor_bits` have no meaning for this type.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORDAMPING`
+M*/
+
+static PetscErrorCode MuonCompressorCreate_Dense(MuonCompressor c)
+{
+  const struct Dense *dense = DenseTypes;
+  PetscBool           same;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(DenseTypes); k++) {
+    PetscCall(PetscStrcmp(DenseTypes[k].type, ((PetscObject)c)->type_name, &same));
+    if (same) dense = &DenseTypes[k];
+  }
+  c->data        = (void *)dense;
+  c->keys        = dense->keys;
+  c->assignment  = dense->flags & ASSIGNS ? PETSC_TRUE : PETSC_FALSE;
+  c->ondevice    = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_Dense;
+  c->ops->encode = MuonCompressorEncode_Dense;
+  c->ops->decode = MuonCompressorDecode_Dense;
+  c->ops->alpha  = MuonCompressorAlpha_Dense;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_Dense(void)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(DenseTypes); k++) PetscCall(MuonCompressorRegister(DenseTypes[k].type, MuonCompressorCreate_Dense, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

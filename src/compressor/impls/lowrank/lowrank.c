@@ -1,0 +1,448 @@
+/*
+   Types whose messages are factors: what they share, and those of truncated singular value decompositions.
+*/
+#include "lowrank.h" /*I "petscmuoncompressor.h" I*/
+#include <petscblaslapack.h>
+#include <float.h>
+#include <math.h>
+
+PetscInt MuonCompressorRank_Private(MuonCompressor c, const MuonArray *shape)
+{
+  const PetscInt max = (PetscInt)PetscMin(shape->len, shape->count);
+
+  return c->rank == PETSC_DETERMINE ? (PetscInt)MuonCompressorKept_Private(c->ratio, max) : PetscMin(c->rank, max);
+}
+
+PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
+{
+  PetscBLASInt size;
+  PetscBool    triples;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->len, shape->count), &size));
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
+  layout->form   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
+  layout->values = MuonCompressorCodec_Private(c, shape);
+  layout->count  = MuonCompressorRank_Private(c, shape);
+  layout->exact  = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscReal MuonCompressorFactorsAlpha_Private(double part, double drawn, double error, double mixed)
+{
+  const PetscReal alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - error * error) - mixed);
+
+  return alpha > 0.0 ? alpha : -1.0;
+}
+
+PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonArray *X)
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
+
+  PetscFunctionBegin;
+  *X = *T;
+  if (R != NULL) {
+    PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, X));
+    kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X->data);
+    PetscCall(PetscLogFlops((PetscLogDouble)MuonArrayEntries(T)));
+  }
+  X->rowmajor = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The leading triples of T - R: at most rank singular values, decreasing; values has found entries for
+   magnitudes, then found columns of P and of Q, in the precision of T. Sets the status where the decomposition
+   fails
+*/
+static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found)
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  const size_t       m = T->len, n = T->count, rank = (size_t)MuonCompressorRank_Private(c, T);
+  PetscScalar       *U, *V, *block;
+  MuonArray          X;
+  MuonMatrix         matrix;
+  double             nearest, variance;
+  size_t             count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  PetscCall(MuonWorkspaceGet(c->work, rank * (1 + n + m) * sizeof(PetscScalar), &block));
+  PetscCall(MuonWorkspaceGet(c->work, rank * sizeof(PetscReal), sigma));
+  V = block + rank;
+  U = V + rank * n;
+  PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
+  PetscCall(MuonSVDSetWorkspace(c->svd, c->work));
+  matrix = MuonMatrixOfArray(&X);
+  /* What is rounded coarsely need not be computed to the last digit */
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, T), T->precision, &nearest, &variance));
+  PetscCall(MuonSVDSetTolerance(c->svd, nearest > 0 ? (PetscReal)(nearest / 8) : PETSC_DETERMINE));
+  PetscCall(MuonSVDCompute(c->svd, &matrix, (PetscInt)rank, *sigma, U, V, found, &c->status));
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  /* The factors stand where they are to be when all triples are found, else they move up */
+  count = (size_t)*found;
+  if (count < rank) {
+    PetscCall(PetscArraymove(block + count, V, count * n));
+    PetscCall(PetscArraymove(block + count + count * n, U, count * m));
+  }
+  *values = block;
+  if (T->precision != MUON_PETSCSCALAR) {
+    /* What is written are numbers that the array can hold */
+    const size_t all = count * (1 + n + m);
+
+    PetscCall(PetscArrayzero(block, count));
+    PetscCall(MuonWorkspaceGet(c->work, PetscMax(all, 1) * MuonArrayEntryBytes(T), values));
+    kernels->AxpbyOther(all, 1, 1.0, block, all, 0.0, *values, all);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues codec, const MuonArray *shape, PetscInt64 count, MuonWireLayout *layout)
+{
+  MuonWireMessage header;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&header, sizeof(header)));
+  header.form   = (uint8_t)form;
+  header.values = (uint8_t)codec;
+  header.count  = (uint64_t)count;
+  (void)MuonWireMessageLayout(&header, shape->count, shape->len, layout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sections of a payload, from and to values that stand behind one another in the memory of the array */
+static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const char *x, unsigned char payload[])
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
+  MuonWireLayout       layout;
+  uint64_t             first = 0;
+
+  PetscFunctionBegin;
+  PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
+  for (unsigned s = 0; s < layout.sections; s++) {
+    const char    *from = x + (size_t)first * MuonArrayEntryBytes(shape);
+    unsigned char *to   = payload + layout.sectionat[s];
+
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, shape->memory, shape->precision, (size_t)layout.section[s], from, first, to));
+    first += layout.section[s];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In scratch of a memory: magnitudes of them, P and Q */
+static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
+  const size_t         size  = MuonArrayEntryBytes(shape);
+  MuonWireLayout       layout;
+  char                *x;
+
+  PetscFunctionBegin;
+  PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, (size_t)layout.values * size, s));
+  x = *s;
+  for (unsigned i = 0; i < layout.sections; i++) {
+    PetscCall(MuonCompressorValuesDecode_Private(c, codec, memory, shape->precision, (size_t)layout.section[i], payload + layout.sectionat[i], 0, x));
+    x += layout.section[i] * size;
+  }
+  *magnitudes = (size_t)layout.magnitudes;
+  *P          = *s + *magnitudes * size;
+  *Q          = *P + (size_t)count * shape->count * size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether no sum of the product can overflow: an entry of it is a sum of count terms, none larger than the
+   product of the largest entries, and the columns of P are multiplied by their magnitudes first. Half of the
+   range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three
+   binary32 numbers is far from the largest binary64
+*/
+static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
+{
+  const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
+  const size_t       np = (size_t)count * shape->count, nq = (size_t)count * shape->len;
+  size_t             magnitudes;
+  char              *s, *P, *Q;
+  double             most, p, q;
+
+  PetscFunctionBegin;
+  *fit = PETSC_TRUE;
+  if (count == 0 || (shape->precision == MUON_DOUBLE && MuonCompressorCodec_Private(c, shape) != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FactorsRead_Private(c, MUON_HOST, form, shape, count, payload, &magnitudes, &s, &P, &Q));
+  most = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
+  p    = kernels->MaxAbs(np, 1, P, np);
+  q    = kernels->MaxAbs(nq, 1, Q, nq);
+  if (!((double)count * PetscMax(q, 1.0) * (most * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) *fit = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[])
+{
+  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
+  const size_t         size  = MuonArrayEntryBytes(shape);
+  PetscInt64           kept  = *count;
+  PetscBool            fit;
+
+  PetscFunctionBegin;
+  if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  PetscCall(FactorsWrite_Private(c, form, shape, *count, (const char *)values, payload));
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  /*
+     A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none
+     either
+  */
+  if (form == MUON_WIRE_TRIPLES) {
+    for (kept = 0; kept < *count; kept++) {
+      double some[8];
+
+      PetscCall(MuonCompressorValuesDecode_Private(c, codec, MUON_HOST, MUON_DOUBLE, (size_t)PetscMin(*count - kept / 8 * 8, 8), payload, (uint64_t)(kept / 8 * 8), some));
+      if (some[kept % 8] == 0.0) break;
+    }
+  }
+  if (kept < *count) {
+    char *x = (char *)values, *P = x + (size_t)*count * size, *Q = P + (size_t)*count * shape->count * size;
+
+    PetscCall(PetscMemmove(x + (size_t)kept * size, P, (size_t)kept * shape->count * size));
+    PetscCall(PetscMemmove(x + (size_t)kept * (1 + shape->count) * size, Q, (size_t)kept * shape->len * size));
+    *count = kept;
+    PetscCall(FactorsWrite_Private(c, form, shape, *count, x, payload));
+  }
+  PetscCall(FactorsFit_Private(c, form, shape, *count, payload, &fit));
+  if (!fit) c->status = MUON_STATUS_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const MuonKernels   *kernels = MuonArrayKernels(Y);
+  MuonCompressorLayout layout;
+  PetscBLASInt         ld;
+  size_t               magnitudes;
+  char                *s, *P, *Q;
+
+  PetscFunctionBegin;
+  if (count == 0) {
+    if (!add) PetscCall(MuonArrayZero(Y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscUseTypeMethod(c, layout, Y, &layout);
+  PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
+  PetscCall(FactorsRead_Private(c, Y->memory, (MuonWireForm)layout.form, Y, count, payload, &magnitudes, &s, &P, &Q));
+  for (size_t k = 0; k < magnitudes; k++) {
+    char        *column = P + k * Y->count * kernels->size;
+    const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];
+
+    kernels->Axpby(Y->count, 1, factor, column, Y->count, 0.0, column, Y->count);
+  }
+  kernels->Multiply(0, 1, Y->len, Y->count, (size_t)count, add ? scale : 1.0, Q, Y->len, P, Y->count, add ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)Y->count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  void              *values;
+  char              *P, *Q;
+  PetscReal         *sigma;
+  PetscInt           found;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found));
+  *count = found;
+  if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Each factor takes the root of the singular value */
+  P = (char *)values + (size_t)found * kernels->size;
+  Q = P + (size_t)found * T->count * kernels->size;
+  for (PetscInt k = 0; k < found; k++) {
+    char        *p = P + (size_t)k * T->count * kernels->size, *q = Q + (size_t)k * T->len * kernels->size;
+    const double root = (double)PetscSqrtReal(sigma[k]);
+
+    kernels->Axpby(T->count, 1, root, p, T->count, 0.0, p, T->count);
+    kernels->Axpby(T->len, 1, root, q, T->len, 0.0, q, T->len);
+  }
+  PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)T->count)));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, P, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   With rounding to nearest, of relative error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of
+   the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail. What is drawn from there, of
+   variance omega, is drawn for both factors independently: the cross terms vanish, and what is left is ((1 +
+   omega)^2 - 1) of the square of what was rounded to nearest
+*/
+static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const double kept = (double)MuonCompressorRank_Private(c, shape);
+  double       u, omega, mixed;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega));
+  mixed  = u * u * sqrt(kept);
+  *alpha = MuonCompressorFactorsAlpha_Private(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscReal p; /* exponent of the norm of the constant, PETSC_INFINITY for the spectral one */
+} MuonCompressor_TopSVD;
+
+static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  void      *values;
+  PetscReal *sigma;
+  PetscInt   found;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found));
+  *count = found;
+  if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < found; k++) {
+    if (T->precision == MUON_SINGLE) ((float *)values)[k] = (float)sigma[k];
+    else ((double *)values)[k] = (double)sigma[k];
+  }
+  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_TRIPLES, T, count, values, payload));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Without rounding the worst spectrum is the flat one: (tail_p / all_p)^2 = (1 - K/r)^(2/p).
+
+   Natural values round U, sigma and V to binary32 and from there independently and without bias: in the
+   Frobenius norm the square of the error grows by ((9/8)^3 - 1) of the square of what was rounded to nearest;
+   nothing is proved in another.
+
+   With rounding to nearest, of relative error u, the error of the product E has ||E||_F <= e ||kept||_F:
+   three roundings of one factor each, two pairs of which sigma is one, and what has roundings of both U and V
+   in it, which alone is not orthogonal to the tail. In another norm, ||E||_p <= ||E||_F and ||kept||_F <=
+   K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for
+   p < 2, and the triangle inequality
+*/
+static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
+  const double           all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
+  double                 u, omega, mixed, e;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega));
+  mixed = u * u * (1.0 + u) * sqrt(kept);
+  e     = 3.0 * u + 2.0 * u * u + mixed;
+  if (topsvd->p == 2.0) *alpha = MuonCompressorFactorsAlpha_Private(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
+  else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
+    /* Only squares of the Frobenius norm add up over blocks */
+    const double left = fraction < 1.0 ? pow(1.0 - fraction, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
+
+    *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr(left + rounding));
+    if (*alpha < 0.0) *alpha = -1.0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorChanging_TopSVD(MuonCompressor c, const MuonParameter *row, double value)
+{
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA) c->othernorm = value != 2.0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define AT(member) offsetof(MuonCompressor_TopSVD, member)
+static const MuonParameter TopSVDParameters[] = {
+  {"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef AT
+
+/*MC
+   MUONCOMPRESSORRANKK - Keeps the leading singular triples
+
+   Options Database Keys:
++  -compressor_rank k                                     - how many triples are kept, min(m, n) where there are no more
+.  -compressor_ratio r                                    - where no rank is set: keeps max(1, floor(r min(m, n))) of them
+.  -compressor_values (native|double|single|bf16|natural) - how the two factors are written
+-  -compressor_svd_type, -compressor_svd_...              - the solver, see `SVDSetFromOptions()`
+
+   Level: beginner
+
+   Notes:
+   The message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the
+   matrix has no more: none at all for a zero matrix. The triples are those of a truncated singular value
+   decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
+
+   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples; natural
+   values, which round both factors independently, make it 47/64 of that. It holds up to the rounding of the
+   values and of the decomposition.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`, `MUONCOMPRESSORTOPK`
+M*/
+
+/*MC
+   MUONCOMPRESSORTOPSVD - Keeps the leading singular triples and sends them as triples
+
+   Options Database Keys:
++  -compressor_rank k                                     - how many triples are kept, min(m, n) where there are no more
+.  -compressor_ratio r                                    - where no rank is set: keeps max(1, floor(r min(m, n))) of them
+.  -compressor_values (native|double|single|bf16|natural) - how singular values and vectors are written
+.  -compressor_topsvd_schatten p                          - the norm that `MuonCompressorGetAlpha()` answers in: 1 nuclear, 2 Frobenius (the default), inf spectral
+-  -compressor_svd_type, -compressor_svd_...              - the solver, see `SVDSetFromOptions()`
+
+   Level: intermediate
+
+   Notes:
+   The triples are those of `MUONCOMPRESSORRANKK`. There the two factors share each singular value, here it
+   stands by itself beside unit vectors, so that a receiver has the spectrum and three things are rounded, not
+   two. The message has fewer triples than asked for where the matrix has no more, none for a zero matrix, and
+   leaves out those whose singular value is below the range of how values are written.
+
+   With K of r = min(m, n) triples kept and no rounding the constant of contraction in the Schatten norm of
+   exponent p is that of a flat spectrum, 1 - (1 - K/r)^(2/p): 1 - (1 - K/r)^2 in the nuclear norm, K/r in the
+   Frobenius norm and 0 in the spectral one, where nothing is left out but 1. Values that are rounded to
+   nearest make it a little smaller, by a bound of the rounding, so that in the spectral norm none is known;
+   none is known for blocks either but in the Frobenius norm. Natural values, which round U, sigma and V
+   independently, make it 295/512 K/r in the Frobenius norm; none is known for them in any other. All hold up
+   to the rounding of the decomposition. `MuonCompressorTopSVDGetContraction()` tells what became of the last
+   matrix.
+
+   By the formula of the paper a message costs 32 K (1 + m + n) bits, 16 for each value in natural compression
+   or bf16.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorTopSVDSetSchatten()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORPOWERSGD`
+M*/
+
+static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
+{
+  MuonCompressor_TopSVD *topsvd;
+  PetscBool              triples;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&topsvd));
+  c->data = topsvd;
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
+  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
+  c->keys        = "ratio rank values";
+  c->factors     = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_Factors;
+  c->ops->encode = triples ? MuonCompressorEncode_TopSVD : MuonCompressorEncode_RankK;
+  c->ops->decode = MuonCompressorDecode_Factors;
+  c->ops->alpha  = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
+  if (triples) c->ops->changing = MuonCompressorChanging_TopSVD;
+  c->ops->destroy = MuonCompressorDestroyData;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_LowRank(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_SVD, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_SVD, TopSVDParameters));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

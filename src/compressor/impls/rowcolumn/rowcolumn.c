@@ -1,0 +1,328 @@
+/*
+   Types that keep full rows or columns.
+*/
+#include <petscmuon/private/muoncompressorcodec.h>
+#include "../../../kernels/codec/muonkernels.h"
+#include <float.h>
+
+enum {
+  TOGETHER = 32, /* strided vectors that are read at once: some cache lines of each contiguous one */
+  CHUNK    = 512 /* values decoded at once; a multiple of 8 */
+};
+
+typedef struct {
+  PetscBool rows; /* are kept, else columns */
+  PetscReal p;    /* exponent of their norm */
+} MuonCompressor_RowColumn;
+
+/*
+   The rows or columns among which some are kept: the contiguous vectors of the array, or strided ones that have
+   an entry in each of these. So many, of such a length, of which some are read together; the entries of vector
+   k have the numbers first k, first k + stride, ...
+*/
+typedef struct {
+  PetscBool strided;
+  size_t    count, length, together, first, stride;
+} Vectors;
+
+static Vectors MuonCompressorGetVectors_Private(MuonCompressor c, const MuonArray *A)
+{
+  Vectors vectors;
+
+  vectors.strided   = ((MuonCompressor_RowColumn *)c->data)->rows != (A->rowmajor ? PETSC_TRUE : PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+  vectors.count    = vectors.strided ? A->len : A->count;
+  vectors.length   = vectors.strided ? A->count : A->len;
+  vectors.together = vectors.strided ? PetscMin(TOGETHER, A->len) : 1;
+  vectors.first    = vectors.strided ? 1 : A->len;
+  vectors.stride   = vectors.strided ? A->len : 1;
+  return vectors;
+}
+
+static PetscErrorCode MuonCompressorLayout_RowColumn(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
+{
+  const Vectors vectors = MuonCompressorGetVectors_Private(c, shape);
+
+  PetscFunctionBegin;
+  layout->form   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
+  layout->values = MuonCompressorCodec_Private(c, shape);
+  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = vectors first ... first + count - 1 of T - R, one after the other */
+static void ReadVectors(const Vectors *vectors, size_t first, size_t count, const MuonArray *T, const MuonArray *R, void *x)
+{
+  const void  *r   = R != NULL ? R->data : NULL;
+  const size_t ldr = R != NULL ? R->ld : 0;
+
+  if (vectors->strided) MuonArrayKernels(T)->ResidualAcross(T->count, T->data, T->ld, r, ldr, first, count, x);
+  else MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, r, ldr, first * T->len, count * T->len, x);
+}
+
+/* PETSC_INFINITY is a finite number */
+static double MuonCompressorExponent_Private(PetscReal p)
+{
+  return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
+}
+
+/* Of vectors first ... first + count - 1; buffer has as many. Sets the status where one is not finite */
+static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Vectors *vectors, size_t first, size_t count, const MuonArray *T, const MuonArray *R, char *buffer, MuonKernelLength lengths[])
+{
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  const double       p       = MuonCompressorExponent_Private(((const MuonCompressor_RowColumn *)c->data)->p);
+
+  PetscFunctionBegin;
+  ReadVectors(vectors, first, count, T, R, buffer);
+  for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k++) {
+    if (kernels->LineLength(vectors->length, buffer + k * vectors->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   In the memory of a device: sums of all vectors at once; one by one those whose sum is out of range, or all
+   for another norm
+*/
+static PetscErrorCode MuonCompressorDeviceLengths_Private(MuonCompressor c, const Vectors *vectors, const MuonArray *X, char *buffer, MuonKernelLength lengths[])
+{
+  const double p = (double)((const MuonCompressor_RowColumn *)c->data)->p;
+  double      *sums;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, vectors->count * sizeof(*sums), &sums));
+  if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->len, X->count, X->data, X->ld, vectors->strided ? 1 : 0, (int)p, sums);
+  else PetscCall(PetscArrayzero(sums, vectors->count));
+  for (size_t k = 0; k < vectors->count && c->status == MUON_STATUS_OK; k++) {
+    if (isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
+    else PetscCall(MuonCompressorLengths_Private(c, vectors, k, 1, X, NULL, buffer, lengths));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of the vectors in the bitmap, which a device packs */
+static PetscErrorCode MuonCompressorDeviceEncode_Private(MuonCompressor c, const Vectors *vectors, MuonWireValues codec, size_t kept, const unsigned char bitmap[], const MuonArray *X, unsigned char to[])
+{
+  const MuonKernels     *kernels = MuonArrayKernels(X);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
+  const size_t           all     = kept * vectors->length;
+  size_t                 at      = 0;
+  char                  *x;
+  uint16_t              *codes, *pinned;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * kernels->size, &x));
+  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * sizeof(*codes), &codes));
+  for (size_t v = 0; v < vectors->count; v++) {
+    if ((bitmap[v / 8] >> v % 8 & 1) == 0) continue;
+    ReadVectors(vectors, v, 1, X, NULL, x + at * kernels->size);
+    if (codec == MUON_WIRE_VALUES_NATURAL && kernels->Natural(vectors->length, x + at * kernels->size, &stream, v * vectors->first, vectors->stride, codes + at) != 0) c->status = MUON_STATUS_NANORINF;
+    at += vectors->length;
+  }
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, all * sizeof(*pinned), &pinned));
+    MuonDeviceGet()->copy(all * sizeof(*pinned), codes, pinned);
+    MuonWireNaturalEncode(all, pinned, to);
+  } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, X->memory, X->precision, all, x, 0, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  const Vectors            vectors   = MuonCompressorGetVectors_Private(c, T);
+  const PetscInt64       kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
+  const MuonWireValues   codec   = MuonCompressorCodec_Private(c, T);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
+  const MuonWireIndices  indices = MuonWireChooseIndices(vectors.count, (uint64_t)kept);
+  const MuonKernels     *kernels = MuonArrayKernels(T);
+  const size_t           bytes   = vectors.length * kernels->size;
+  char                  *x;
+  MuonKernelLength      *lengths;
+  unsigned char         *bitmap;
+  void                  *work;
+  MuonArray              X  = *T;
+  size_t                 at = 0;
+
+  PetscFunctionBegin;
+  *count = kept;
+  PetscCall(MuonWorkspaceGet(c->work, vectors.count * sizeof(MuonKernelLength) + (vectors.count + 7) / 8, &lengths));
+  PetscCall(MuonWorkspaceGet(c->work, PetscMax(vectors.count * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * vectors.length * sizeof(uint16_t) : 0), &work));
+  bitmap = (unsigned char *)(lengths + vectors.count);
+  if (T->memory != MUON_HOST) {
+    if (R != NULL) {
+      PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
+      kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
+    }
+    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, bytes, &x));
+    PetscCall(MuonCompressorDeviceLengths_Private(c, &vectors, &X, x, lengths));
+  } else {
+    PetscCall(MuonWorkspaceGet(c->work, vectors.together * bytes, &x));
+    for (size_t first = 0; first < vectors.count && c->status == MUON_STATUS_OK; first += vectors.together) PetscCall(MuonCompressorLengths_Private(c, &vectors, first, PetscMin(vectors.together, vectors.count - first), T, R, x, lengths));
+  }
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)MuonArrayEntries(T)));
+  MuonKernelSelectLines(vectors.count, lengths, (size_t)kept, bitmap, (size_t *)work);
+  MuonWireIndicesEncode(indices, vectors.count, (uint64_t)kept, bitmap, payload);
+  payload += MuonWireIndicesBytes(indices, vectors.count, (uint64_t)kept);
+  if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  if (T->memory != MUON_HOST) {
+    PetscCall(MuonCompressorDeviceEncode_Private(c, &vectors, codec, (size_t)kept, bitmap, &X, payload));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /* The few vectors that are kept are read once more: no copy of the matrix is needed */
+  for (size_t first = 0; first < vectors.count; first += vectors.together) {
+    const size_t some = PetscMin(vectors.together, vectors.count - first);
+    PetscBool    read = PETSC_FALSE;
+
+    for (size_t k = 0; k < some; k++) {
+      const size_t v = first + k;
+
+      if ((bitmap[v / 8] >> v % 8 & 1) == 0) continue;
+      if (!read) ReadVectors(&vectors, first, some, T, R, x);
+      read = PETSC_TRUE;
+      /* An entry has the random number of its place in the matrix, whatever else is kept */
+      if (codec == MUON_WIRE_VALUES_NATURAL) {
+        if (kernels->Natural(vectors.length, x + k * bytes, &stream, v * vectors.first, vectors.stride, (uint16_t *)work + at) != 0) c->status = MUON_STATUS_NANORINF;
+      } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, vectors.length, x + k * bytes, 0, payload + MuonWireValuesBytes(codec, at)));
+      at += vectors.length;
+    }
+  }
+  if (codec == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(at, (const uint16_t *)work, payload);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const Vectors           vectors   = MuonCompressorGetVectors_Private(c, Y);
+  const size_t          all     = (size_t)count * vectors.length;
+  const MuonWireValues  codec   = MuonCompressorCodec_Private(c, Y);
+  const MuonWireIndices indices = MuonWireChooseIndices(vectors.count, (uint64_t)count);
+  const unsigned char  *values  = payload + MuonWireIndicesBytes(indices, vectors.count, (uint64_t)count);
+  const MuonKernels    *kernels = MuonArrayKernels(Y);
+  const size_t          chunk   = Y->memory == MUON_HOST ? CHUNK : PetscMax(all, 1);
+  double                few[CHUNK];
+  void                 *x = few;
+  MuonWireIndexReader   reader;
+  size_t                v = 0, left = 0; /* entries of it */
+
+  PetscFunctionBegin;
+  if (!add) PetscCall(MuonArrayZero(Y));
+  MuonWireIndexReaderInit(&reader, indices, vectors.count, (uint64_t)count, payload);
+  if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, all * kernels->size, &x));
+  for (size_t k = 0; k < all; k += chunk) {
+    const size_t some = PetscMin(chunk, all - k);
+
+    PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, some, values, k, x));
+    for (size_t i = 0, run; i < some; i += run) {
+      const void *from = (const char *)x + i * kernels->size;
+
+      if (left == 0) {
+        v    = (size_t)MuonWireIndexReaderNext(&reader);
+        left = vectors.length;
+      }
+      run = PetscMin(left, some - i);
+      /* The entries of a strided vector are vectors of one entry */
+      if (vectors.strided) kernels->Spread(1, Y->count, vectors.length - left, run, from, add ? 1 : 0, scale, (char *)Y->data + v * kernels->size, Y->ld);
+      else kernels->Spread(Y->len, Y->count, v * Y->len + vectors.length - left, run, from, add ? 1 : 0, scale, Y->data, Y->ld);
+      left -= run;
+    }
+  }
+  if (add) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   No vector that is left out is longer than a kept one in the p-norm, so that none has a square sum of more
+   than c times that of a kept one, c = length^|1 - 2/p|: ||x||_2 <= a ||x||_p <= a b ||x||_2 with a = max(1,
+   length^(1/2 - 1/p)), b = max(1, length^(1/p - 1/2)), and c is the square of a b. Of N vectors the N - K have
+   then at most (N - K) c / K of what the K have, which is at least K / (K + (N - K) c) of all
+*/
+static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const double p     = (double)((MuonCompressor_RowColumn *)c->data)->p;
+  const Vectors  vectors = MuonCompressorGetVectors_Private(c, shape);
+  const double kept = (double)MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count), ratio = pow((double)vectors.length, fabs(1.0 - 2.0 / p));
+
+  PetscFunctionBegin;
+  *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c, shape), shape->precision) * kept / (kept + ((double)vectors.count - kept) * ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define AT(member) offsetof(MuonCompressor_RowColumn, member)
+static const MuonParameter RowColumnParameters[] = {
+  {"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef AT
+
+/*MC
+   MUONCOMPRESSORCOLUMNTOPK - Keeps the columns of largest norm
+
+   Options Database Keys:
++  -compressor_ratio r                                    - keeps max(1, floor(r n)) columns of an m x n matrix
+.  -compressor_line_norm p                                - by their norms l_p, 1 to `inf`, 2 by default
+-  -compressor_values (native|double|single|bf16|natural) - how the entries of these columns are written
+
+   Level: intermediate
+
+   Notes:
+   Of columns of equal norm the first are kept. Norms are sums in double, in a fixed order, of entries of any
+   size; for p = 1, 2 and `inf` columns whose norms are equal compare as equal as long as these sums are
+   exact, for other p up to rounding.
+
+   With K of n columns the constant of contraction in the Frobenius norm is K/n for p = 2, and K / (K + (n -
+   K) m^|1 - 2/p|) for any p, because the l_2 norm of a column that is left out is at most m^|1/2 - 1/p| times
+   that of any kept one. Natural values make it 7/8 of that, because a square that is kept has an error of 1/8
+   of it at most. With values that are exact it contracts in the norms of `MUONLMOMIXED` that have the same p:
+   ||C(X) - X||^2 <= (1 - alpha) ||X||^2 in l_{p,q} with alpha = 1 - (1 - K/n)^(2/q), which is 0 for q =
+   `inf`.
+
+   The message holds the numbers of the columns, then their entries. By the formula of the paper it costs K
+   (32 m + ceil(log2 n)) bits, and 16 for 32 with natural values and bf16.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetLineNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORROWTOPK`, `MUONCOMPRESSORTOPK`
+M*/
+
+/*MC
+   MUONCOMPRESSORROWTOPK - Keeps the rows of largest norm
+
+   Options Database Keys:
++  -compressor_ratio r                                    - keeps max(1, floor(r m)) rows of an m x n matrix
+.  -compressor_line_norm p                                - by their norms l_p, 1 to `inf`, 2 by default
+-  -compressor_values (native|double|single|bf16|natural) - how the entries of these rows are written
+
+   Level: intermediate
+
+   Note:
+   It is `MUONCOMPRESSORCOLUMNTOPK` of the transposed matrix, with the same constants for m in place of n and
+   n in place of m; the entries of natural values have the random numbers of their places in the matrix
+   itself.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetLineNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORCOLUMNTOPK`, `MUONCOMPRESSORTOPK`
+M*/
+
+static PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
+{
+  MuonCompressor_RowColumn *data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&data));
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORROWTOPK, &data->rows));
+  c->data         = data;
+  c->keys         = "ratio values";
+  c->ondevice     = PETSC_TRUE;
+  c->ops->layout  = MuonCompressorLayout_RowColumn;
+  c->ops->encode  = MuonCompressorEncode_RowColumn;
+  c->ops->decode  = MuonCompressorDecode_RowColumn;
+  c->ops->alpha   = MuonCompressorAlpha_RowColumn;
+  c->ops->destroy = MuonCompressorDestroyData;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_RowColumn(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_RowColumn, RowColumnParameters));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowColumn, RowColumnParameters));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,301 @@
+/*
+   Types that keep some entries of a matrix, each with its position or the seed of all positions.
+*/
+#include <petscmuon/private/muoncompressorcodec.h>
+#include "../../../kernels/codec/muonkernels.h"
+
+enum {
+  SEED  = 8,  /* bytes of a seed */
+  CHUNK = 512 /* values decoded at once; a multiple of 8 */
+};
+/*
+   Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of
+   the processor
+*/
+#define STRIP ((size_t)16384)
+/* The same in the memory of a device */
+#define DEVICE_STRIP ((size_t)1 << 24)
+
+static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
+{
+  PetscBool seeded;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
+  layout->form   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
+  layout->values = MuonCompressorCodec_Private(c, shape);
+  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
+  layout->exact  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
+{
+  const MuonKernelStream stream = MuonCompressorStream_Private(c);
+  float                 *singles;
+  uint16_t              *codes;
+
+  PetscFunctionBegin;
+  if (codec != MUON_WIRE_VALUES_NATURAL) {
+    PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, precision, (size_t)kept, x, 0, to));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /*
+     A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
+  */
+  PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
+  codes = (uint16_t *)(singles + kept);
+  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+  else MuonWireNaturalEncode((uint64_t)kept, codes, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Positions as a bitmap, from which a device writes all entries at once, where it copies from */
+static PetscErrorCode MuonCompressorMark_Private(MuonCompressor c, size_t entries, PetscInt64 kept, MuonWireIndexReader *reader)
+{
+  const size_t   bytes = (entries + 63) / 64 * 8;
+  unsigned char *bitmap;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, bytes, &bitmap));
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP) PetscCall(PetscMemcpy(bitmap, reader->from, (entries + 7) / 8));
+  else {
+    PetscCall(PetscMemzero(bitmap, bytes));
+    for (PetscInt64 k = 0; k < kept; k++) {
+      const size_t at = (size_t)MuonWireIndexReaderNext(reader);
+
+      bitmap[at / 8] |= (unsigned char)(1u << at % 8);
+    }
+  }
+  MuonWireIndexReaderInit(reader, MUON_WIRE_INDICES_BITMAP, entries, (uint64_t)kept, bitmap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues codec, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       entries = MuonArrayEntries(Y), strip = Y->memory == MUON_HOST ? STRIP : DEVICE_STRIP;
+
+  PetscFunctionBegin;
+  if (!add) PetscCall(MuonArrayZero(Y));
+  if (Y->memory != MUON_HOST) PetscCall(MuonCompressorMark_Private(c, entries, kept, reader));
+  if (reader->indices == MUON_WIRE_INDICES_BITMAP) {
+    char  *x;
+    size_t done = 0;
+
+    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    for (size_t first = 0; first < entries; first += strip) {
+      const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
+
+      /* Values are read from one whose number is a multiple of 8 on */
+      PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, skip + count, from, done - skip, x));
+      kernels->Scatter(Y->len, Y->count, reader->from, first, some, x + skip * kernels->size, add ? 1 : 0, scale, Y->data, Y->ld);
+      done += count;
+    }
+  } else {
+    /* Positions as numbers: few entries */
+    for (PetscInt64 k = 0; k < kept; k += CHUNK) {
+      const PetscInt64 some = PetscMin(CHUNK, kept - k);
+      double           x[CHUNK];
+
+      PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, (size_t)some, from, (uint64_t)k, x));
+      for (PetscInt64 i = 0; i < some; i++) kernels->Spread(Y->len, Y->count, (size_t)MuonWireIndexReaderNext(reader), 1, (const char *)x + (size_t)i * kernels->size, add ? 1 : 0, scale, Y->data, Y->ld);
+    }
+  }
+  if (add) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries are compared as they are written: in binary32, from where all codecs but double begin */
+static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  const MuonKernels   *kernels = MuonArrayKernels(T);
+  const size_t         d = MuonArrayEntries(T), ldr = R != NULL ? R->ld : 0;
+  const PetscInt64     kept      = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues codec     = MuonCompressorCodec_Private(c, T);
+  const MuonPrecision  precision = codec == MUON_WIRE_VALUES_DOUBLE ? T->precision : MUON_SINGLE;
+  const size_t         size      = MuonKernelsGet(precision, MUON_HOST)->size;
+  const void          *r         = R != NULL ? R->data : NULL;
+  MuonWireIndices      indices;
+  unsigned char       *bitmap;
+  void                *values, *work;
+  int                  infinite;
+
+  PetscFunctionBegin;
+  *count = kept;
+  PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(d, size), &work));
+  if (precision == T->precision) infinite = kernels->Top(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
+  else infinite = kernels->TopRounded(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
+  if (infinite != 0) {
+    c->status = MUON_STATUS_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  indices = MuonWireChooseIndices(d, (uint64_t)kept);
+  MuonWireIndicesEncode(indices, d, (uint64_t)kept, bitmap, payload);
+  PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload + MuonWireIndicesBytes(indices, d, (uint64_t)kept)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const uint64_t        d       = MuonArrayEntries(Y);
+  const MuonWireIndices indices = MuonWireChooseIndices(d, (uint64_t)count);
+  MuonWireIndexReader   reader;
+
+  PetscFunctionBegin;
+  MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
+  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  const size_t         d         = MuonArrayEntries(T);
+  const PetscInt64     kept      = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
+  const MuonWireValues codec     = MuonCompressorCodec_Private(c, T);
+  MuonPrecision        precision = T->precision;
+  uint32_t             words[4];
+  uint64_t             seed;
+  void                *values;
+  unsigned char       *bitmap;
+
+  PetscFunctionBegin;
+  *count = kept;
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &values));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
+  MuonCompressorWords_Private(c, words);
+  seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
+  for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
+  payload += SEED;
+  MuonKernelSubset(d, (size_t)kept, seed, bitmap);
+  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
+  /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
+  if (MuonArrayKernels(T)->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
+  else {
+    if (T->memory != MUON_HOST) PetscCall(MuonCompressorFetch_Private(c, codec, (size_t)kept, values, &precision, &values));
+    PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any seed is one */
+static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const size_t        d    = MuonArrayEntries(Y);
+  uint64_t            seed = 0;
+  unsigned char      *bitmap;
+  MuonWireIndexReader reader;
+
+  PetscFunctionBegin;
+  for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (d + 63) / 64 * 8, &bitmap));
+  MuonKernelSubset(d, (size_t)count, seed, bitmap);
+  MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
+  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + SEED, add, scale, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   topk: the smallest of the doubles that are one number in binary32 may be the kept ones: with u = 2^-24 its
+   square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others'.
+
+   randk: E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and of the kept K/d what the values lose
+*/
+static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const PetscInt64     d = (PetscInt64)MuonArrayEntries(shape), kept = MuonCompressorKept_Private(c->ratio, d);
+  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
+  const double         bound = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
+  double               fraction = (double)kept / (double)d;
+  PetscBool            seeded;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
+  if (!seeded && shape->precision == MUON_DOUBLE && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) fraction *= 1.0 - 1.0 / 4194304.0;
+  *alpha = MuonCompressorRoundDown_Private(seeded ? bound * (double)kept / (double)d : bound * fraction);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MUONCOMPRESSORTOPK - Keeps the entries of largest absolute value
+
+   Options Database Keys:
++  -compressor_ratio r                                    - keeps max(1, floor(r m n)) entries of an m x n matrix
+-  -compressor_values (native|double|single|bf16|natural) - how the kept entries are written
+
+   Level: beginner
+
+   Notes:
+   Entries are compared as they are sent: rounded to binary32 where the values are single, bf16 or natural,
+   and as they are where they are double. Of entries of equal absolute value those first in the order of
+   memory are kept: the result does not depend on the leading dimension, the machine or the number of ranks.
+   The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with
+   natural values; in the spectral norm the compressor is not contractive.
+
+   The two matrices are read once, rarely twice. The scratch memory holds, of K kept entries, K + max(K/4,
+   4096) values, and a bit for each entry of the matrix: no copy of the matrix is made.
+
+   The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is
+   smallest.
+
+   Reference:
+   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
+   https://arxiv.org/abs/2510.00643
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORNATURAL`
+M*/
+
+/*MC
+   MUONCOMPRESSORRANDK - Keeps entries chosen at random
+
+   Options Database Keys:
++  -compressor_ratio r                                    - keeps max(1, floor(r m n)) entries of an m x n matrix
+-  -compressor_values (native|double|single|bf16|natural) - how the kept entries are written
+
+   Level: intermediate
+
+   Notes:
+   Every set of that many entries is equally likely, up to what the 64 bits of a seed can tell apart. Kept
+   entries are not scaled, so that the compressor is biased and contracts: the constant in the Frobenius norm
+   is the kept fraction K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X)
+   - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
+
+   The message holds the seed and the values, no positions: the receiver draws them again. The seed is a
+   random number of the stream that `MuonCompressorSetStream()` and `MuonCompressorSetStep()` choose: words 0
+   and 1 of Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it
+   stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds,
+   the same object has the same for the same step.
+
+   An entry that is not finite, or too large for how values are written, makes the message fail, whether or
+   not it is kept.
+
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
+M*/
+
+static PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
+{
+  PetscBool seeded;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
+  c->keys        = "ratio values";
+  c->ondevice    = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_Sparse;
+  c->ops->encode = seeded ? MuonCompressorEncode_RandK : MuonCompressorEncode_TopK;
+  c->ops->decode = seeded ? MuonCompressorDecode_RandK : MuonCompressorDecode_TopK;
+  c->ops->alpha  = MuonCompressorAlpha_Sparse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorRegister_Sparse(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_Sparse, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

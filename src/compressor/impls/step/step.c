@@ -1,0 +1,190 @@
+/*
+   Steps of a norm as messages: the minimizer D of an LMO, which has few entries or low rank, and the dual norm
+   as the magnitude that its entries share. The payloads are those of other types where these are not longer:
+   an entry with its position (l1), a triple (nuclear), a column (l21); one entry in each row or column has a
+   kind of its own. Rows and columns of the wire are those of the matrix, whichever way it is stored.
+*/
+#include <petscmuon/private/muoncompressorcodec.h>
+
+enum {
+  CHUNK = 512 /* codes read at once; a multiple of 8 */
+};
+
+static PetscErrorCode MuonCompressorLayout_Step(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
+{
+  PetscFunctionBegin;
+  layout->form    = ((MuonCompressorStep *)c->data)->form;
+  layout->values  = MuonCompressorCodec_Private(c, shape);
+  layout->rows    = (PetscInt64)MuonArrayRows(shape);
+  layout->columns = (PetscInt64)MuonArrayColumns(shape);
+  layout->count   = layout->form == MUON_WIRE_PERROW ? layout->rows : layout->form == MUON_WIRE_PERCOLUMN ? layout->columns : 1;
+  layout->exact   = PETSC_FALSE;
+  if (layout->rows == 0 || layout->columns == 0) layout->count = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sections of a payload of count things */
+static MuonWireLayout Sections(MuonCompressor c, const MuonArray *shape, PetscInt64 count, MuonWireIndices *indices)
+{
+  const MuonWireForm form = (MuonWireForm)((MuonCompressorStep *)c->data)->form;
+  const uint64_t     rows = MuonArrayRows(shape), columns = MuonArrayColumns(shape);
+  MuonWireMessage    header;
+  MuonWireLayout     sections;
+
+  memset(&header, 0, sizeof(header));
+  *indices       = MuonWireFormIndices(form, rows, columns, (uint64_t)count);
+  header.form    = (uint8_t)form;
+  header.indices = (uint8_t)*indices;
+  header.values  = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  header.count   = (uint64_t)count;
+  (void)MuonWireMessageLayout(&header, rows, columns, &sections);
+  return sections;
+}
+
+static void Mark(unsigned char bitmap[], size_t k)
+{
+  bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1u << k % 8);
+}
+
+static double Entry(const MuonArray *A, size_t row, size_t column)
+{
+  const void *at = MuonArrayAt(A, row, column);
+
+  return A->precision == MUON_SINGLE ? (double)*(const float *)at : *(const double *)at;
+}
+
+static void Put(const MuonArray *A, size_t row, size_t column, double value)
+{
+  void *at = MuonArrayAt(A, row, column);
+
+  if (A->precision == MUON_SINGLE) *(float *)at = (float)value;
+  else *(double *)at = value;
+}
+
+/* Positions of what D has into the bitmap, codes of its entries, and values behind the magnitude in x[0] */
+static PetscInt64 ReadStep(MuonWireForm form, const MuonArray *D, unsigned char bitmap[], uint64_t code[], double x[])
+{
+  const size_t m = MuonArrayRows(D), n = MuonArrayColumns(D), ncodes = form == MUON_WIRE_PERROW ? m : form == MUON_WIRE_PERCOLUMN ? n : 0;
+  PetscInt64   count = 0;
+
+  for (size_t k = 0; k < ncodes; k++) code[k] = UINT64_MAX;
+  for (size_t j = 0; j < D->count; j++) {
+    for (size_t i = 0; i < D->len; i++) {
+      const size_t row = D->rowmajor ? j : i, column = D->rowmajor ? i : j;
+      const double value = Entry(D, row, column);
+
+      if (value == 0) continue;
+      if (form == MUON_WIRE_PERROW) code[row] = 2 * (uint64_t)column + (value > 0 ? 1 : 0);
+      else if (form == MUON_WIRE_PERCOLUMN) code[column] = 2 * (uint64_t)row + (value > 0 ? 1 : 0);
+      else if (form == MUON_WIRE_SPARSE) {
+        Mark(bitmap, j * D->len + i);
+        if (value > 0) x[0] = -x[0];
+        return 1;
+      } else {
+        Mark(bitmap, column);
+        for (size_t k = 0; k < m; k++) x[1 + k] = -Entry(D, k, column);
+        return 1;
+      }
+    }
+  }
+  for (size_t k = 0; k < ncodes; k++) {
+    if (code[k] == UINT64_MAX) continue;
+    Mark(bitmap, k);
+    code[count++] = code[k];
+  }
+  return count;
+}
+
+/* T is D on the host, or a shape where there are factors */
+static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+{
+  const MuonCompressorStep *step = (const MuonCompressorStep *)c->data;
+  const size_t              m = MuonArrayRows(T), n = MuonArrayColumns(T), most = PetscMax(m, n), numbered = step->form == MUON_WIRE_SPARSE ? m * n : most;
+  double                   *x;
+  uint64_t                 *code;
+  unsigned char            *bitmap;
+  MuonWireLayout            sections;
+  MuonWireIndices           indices;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(c->work, (1 + m + n) * sizeof(double), &x));
+  PetscCall(MuonWorkspaceGet(c->work, most * sizeof(uint64_t) + numbered / 8 + 8, &code));
+  bitmap = (unsigned char *)(code + most);
+  PetscCall(PetscArrayzero(bitmap, numbered / 8 + 8));
+  x[0] = step->magnitude;
+  if (step->form == MUON_WIRE_TRIPLES) {
+    *count = step->found;
+    if (*count > 0) PetscCall(PetscArraycpy(x + 1, step->u, m));
+    if (*count > 0) PetscCall(PetscArraycpy(x + 1 + m, step->v, n));
+  } else *count = ReadStep((MuonWireForm)step->form, T, bitmap, code, x);
+  sections = Sections(c, T, *count, &indices);
+  if (indices != MUON_WIRE_INDICES_NONE) MuonWireIndicesEncode(indices, sections.numbered, sections.positions, bitmap, payload);
+  MuonWireEntriesEncode(sections.length, sections.entries, code, payload + sections.entriesat);
+  PetscCall(MuonCompressorValuesEncode_Private(c, MuonCompressorCodec_Private(c, T), MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)sections.values, x, 0, payload + sections.valuesat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step is assigned: Y is on the host and becomes D */
+static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+{
+  const MuonWireForm  form = (MuonWireForm)((MuonCompressorStep *)c->data)->form;
+  const size_t        m    = MuonArrayRows(Y);
+  MuonWireLayout      sections;
+  MuonWireIndices     indices;
+  MuonWireIndexReader reader;
+  double             *x;
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayZero(Y));
+  if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  sections = Sections(c, Y, count, &indices);
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)sections.values * sizeof(double), &x));
+  PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, (size_t)sections.values, payload + sections.valuesat, 0, x));
+  MuonWireIndexReaderInit(&reader, indices, sections.numbered, sections.positions, payload);
+  if (form == MUON_WIRE_TRIPLES) {
+    const double *u = x + 1, *v = u + m;
+
+    MuonArrayKernels(Y)->RankOne(Y->len, Y->count, -1.0, Y->rowmajor ? v : u, Y->rowmajor ? u : v, Y->data, Y->ld);
+  } else if (form == MUON_WIRE_SPARSE) {
+    const size_t at = (size_t)MuonWireIndexReaderNext(&reader), i = at % Y->len, j = at / Y->len;
+
+    Put(Y, Y->rowmajor ? j : i, Y->rowmajor ? i : j, x[0] > 0 ? -1 : 1);
+  } else if (form == MUON_WIRE_COLUMNS) {
+    const size_t column = (size_t)MuonWireIndexReaderNext(&reader);
+
+    for (size_t i = 0; i < m; i++) Put(Y, i, column, -x[1 + i]);
+  } else {
+    for (PetscInt64 first = 0; first < count; first += CHUNK) {
+      const PetscInt64 some = PetscMin(count - first, CHUNK);
+      uint64_t         codes[CHUNK];
+
+      MuonWireEntriesDecode(sections.length, (uint64_t)some, payload + sections.entriesat, (uint64_t)first, codes);
+      for (PetscInt64 k = 0; k < some; k++) {
+        const size_t here = indices == MUON_WIRE_INDICES_NONE ? (size_t)(first + k) : (size_t)MuonWireIndexReaderNext(&reader), place = (size_t)(codes[k] / 2);
+
+        Put(Y, form == MUON_WIRE_PERROW ? here : place, form == MUON_WIRE_PERROW ? place : here, codes[k] % 2 == 0 ? -1 : 1);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm comm, int form, MuonCompressor *newc)
+{
+  MuonCompressorStep *step;
+  MuonCompressor      c;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(comm, &c));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)c, "step"));
+  PetscCall(PetscNew(&step));
+  step->form      = form;
+  c->data         = step;
+  c->values       = MUON_COMPRESSOR_VALUES_NATIVE;
+  c->ops->layout  = MuonCompressorLayout_Step;
+  c->ops->encode  = MuonCompressorEncode_Step;
+  c->ops->decode  = MuonCompressorDecode_Step;
+  c->ops->destroy = MuonCompressorDestroyData;
+  *newc           = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,374 @@
+#include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
+
+static PetscErrorCode MuonCompressorGetArray_Private(MuonCompressor c, Mat A, const char what[], PetscBool write, const MuonArray *same, MuonMatrix *matrix)
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
+  MuonCompressorCheck(c, dense, PETSC_ERR_ARG_WRONG, "", "%s is a matrix of type %s, expected %s", what, ((PetscObject)A)->type_name, MATSEQDENSE);
+  PetscCall(MuonMatGetMatrix(A, write, matrix));
+  MuonCompressorCheck(c, same == NULL || (matrix->here.len == same->len && matrix->here.count == same->count), PETSC_ERR_ARG_SIZ, "", "%s is %zu x %zu, expected %zu x %zu", what, matrix->here.len, matrix->here.count, same->len, same->count);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignment)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
+  *assignment = c->assignment;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetMaxBytes - Gets the largest number of bytes that a message of a layer takes
+
+   Not Collective
+
+   Input Parameters:
++  c - the compressor
+.  m - rows of the layer
+-  n - its columns
+
+   Output Parameter:
+.  bytes - the number, the header of the message included
+
+   Level: advanced
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`
+@*/
+PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt n, size_t *bytes)
+{
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(bytes, 4);
+  PetscCall(MuonCompressorGetMaxBytesOf(c, &shape, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorEncode - Writes the message of a compressed matrix
+
+   Not Collective
+
+   Input Parameters:
++  c        - the compressor
+.  T        - what the receiver should come to, a `MATSEQDENSE`
+.  R        - what it has, of the same size, or `NULL` for zero
+-  capacity - the bytes that `buf` has room for, at least what `MuonCompressorGetMaxBytes()` says
+
+   Output Parameters:
++  buf   - the message
+-  bytes - how many bytes it takes, 0 where it could not be written
+
+   Level: advanced
+
+   Notes:
+   The message is C(T - R), but T itself where the type is `MUONCOMPRESSORIDENTITY`.
+
+   It takes effect with the receiver's `MuonCompressorDecodeAdd()` (or `MuonCompressorDecode()` for an
+   assignment), which the sender applies to its own copy too, and with `MuonCompressorCommit()`: encoding
+   changes no state, the same call writes the same bytes again.
+
+   Entries that are not finite are no error: look at `MuonCompressorGetStatus()`.
+
+.seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`, `MuonCompressorCommit()`, `MuonCompressorGetStatus()`
+@*/
+PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes)
+{
+  MuonMatrix t, r;
+  size_t     max;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(T, MAT_CLASSID, 2);
+  if (R != NULL) PetscValidHeaderSpecific(R, MAT_CLASSID, 3);
+  PetscAssertPointer(buf, 5);
+  PetscAssertPointer(bytes, 6);
+  PetscCall(MuonCompressorGetArray_Private(c, T, "T", PETSC_FALSE, NULL, &t));
+  if (R != NULL) PetscCall(MuonCompressorGetArray_Private(c, R, "R", PETSC_FALSE, &t.here, &r));
+  PetscCall(MuonCompressorGetMaxBytesOf(c, &t.here, &max));
+  MuonCompressorCheck(c, capacity >= max, PETSC_ERR_ARG_SIZ, "", "room for %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, max);
+  PetscCall(MuonCompressorEncodeArray(c, &t.here, R != NULL ? &r.here : NULL, capacity, buf, bytes, PETSC_FALSE, NULL, NULL));
+  if (R != NULL) PetscCall(MuonMatRestoreMatrix(R, PETSC_FALSE, &r));
+  PetscCall(MuonMatRestoreMatrix(T, PETSC_FALSE, &t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorValidate - Tells whether bytes are a message that an object like this one could have written
+
+   Not Collective
+
+   Input Parameters:
++  c     - the compressor, of the type and with the choices of the sender's
+.  m     - rows of the layer
+.  n     - its columns
+.  bytes - how many bytes came
+-  buf   - the bytes
+
+   Output Parameter:
+.  valid - whether the layer, the codecs, all sizes, positions and values are in order
+
+   Level: advanced
+
+   Note:
+   No byte is trusted, and no number among them is used before it has been checked. After a true answer the
+   message can be decoded.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorDecodeAdd()`
+@*/
+PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
+{
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(valid, 6);
+  PetscCall(MuonCompressorValidateArray(c, &shape, bytes, buf, PETSC_FALSE, NULL, NULL, valid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  MuonMatrix y;
+  PetscBool  valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetArray_Private(c, Y, "Y", PETSC_TRUE, NULL, &y));
+  PetscCall(MuonCompressorDecodeArray(c, add, (double)scale, bytes, buf, &y.here, &valid));
+  PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
+  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, y.rows, y.columns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorDecode - Overwrites a matrix with what a message holds
+
+   Not Collective
+
+   Input Parameters:
++  c     - the compressor
+.  bytes - how many bytes the message has
+-  buf   - the message, which `MuonCompressorValidate()` accepts
+
+   Output Parameter:
+.  Y - the matrix, a `MATSEQDENSE` of the size of the layer
+
+   Level: advanced
+
+   Note:
+   A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`
+@*/
+PetscErrorCode MuonCompressorDecode(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 4);
+  PetscCall(MuonCompressorDecode_Private(c, PETSC_FALSE, 1.0, bytes, buf, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorDecodeAdd - Adds a multiple of what a message holds to a matrix
+
+   Not Collective
+
+   Input Parameters:
++  c     - the compressor
+.  scale - the factor
+.  bytes - how many bytes the message has
+.  buf   - the message, which `MuonCompressorValidate()` accepts
+-  Y     - the matrix, a `MATSEQDENSE` of the size of the layer
+
+   Output Parameter:
+.  Y - the matrix, plus scale times the message
+
+   Level: advanced
+
+   Notes:
+   The entries that a sparse message leaves out are not touched, and a low-rank message is added by one
+   product of its factors.
+
+   A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`
+@*/
+PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor c, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 5);
+  PetscCall(MuonCompressorDecode_Private(c, PETSC_TRUE, scale, bytes, buf, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorApply - Compresses a matrix: what a receiver of its message would hold
+
+   Not Collective
+
+   Input Parameters:
++  c - the compressor
+-  X - the matrix, a `MATSEQDENSE`
+
+   Output Parameter:
+.  CX - the compressed matrix, of the same size; it may be `X`
+
+   Level: intermediate
+
+   Note:
+   It is `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. Where the status is
+   not `MUON_STATUS_OK`, `CX` is left as it was.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorGetAlpha()`, `MuonCompressorGetStatus()`
+@*/
+PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
+{
+  MuonWorkspace  work;
+  MuonMatrix     x, cx;
+  MuonValidated  own;
+  MuonMark       mark;
+  unsigned char *buf;
+  size_t         max, bytes;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
+  PetscValidHeaderSpecific(CX, MAT_CLASSID, 3);
+  PetscCall(MuonCompressorGetArray_Private(c, X, "X", PETSC_FALSE, NULL, &x));
+  PetscCall(MuonCompressorGetArray_Private(c, CX, "CX", PETSC_TRUE, &x.here, &cx));
+  PetscCall(MuonCompressorGetMaxBytesOf(c, &x.here, &max));
+  PetscCall(MuonCompressorGetWorkspace(c, &work));
+  PetscCall(MuonWorkspaceMark(work, &mark));
+  PetscCall(MuonWorkspaceGet(work, max, &buf));
+  PetscCall(PetscMemzero(&own, sizeof(own)));
+  PetscCall(MuonCompressorEncodeArray(c, &x.here, NULL, max, buf, &bytes, PETSC_FALSE, NULL, &own));
+  if (c->status == MUON_STATUS_OK) PetscCall(MuonCompressorDecodeValidated(c, &own, PETSC_FALSE, 1.0, &cx.here));
+  PetscCall(MuonValidatedDestroy(&own));
+  PetscCall(MuonWorkspaceRelease(work, &mark));
+  PetscCall(MuonMatRestoreMatrix(CX, PETSC_TRUE, &cx));
+  PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MuonCompressorGetCost - Gets what a message costs, in three currencies
+
+   Not Collective
+
+   Input Parameters:
++  c     - the compressor
+.  m     - rows of the layer
+.  n     - its columns
+.  bytes - how many bytes the message has
+-  buf   - the message
+
+   Output Parameter:
+.  cost - bits by the formula of the EF21-Muon paper, bits that are sent, and the entropy of the message
+
+   Level: advanced
+
+   Notes:
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
+   Top-K or of a random entry what `-compressor_paper_index_bits` says, or the fewest bits that number the entries; of a message with fewer things
+   than the most only those that are there count. Numbers of rows and columns, and the places and signs of
+   steps (`MuonLMOEncode()`), count the bits that number them, and one.
+
+   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
+   logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one
+   bit a sign for natural values of entries that are kept one by one, the entropy of sign and exponent for
+   those of whole matrices, rows and columns and for each factor of a low-rank message; the entropy of
+   quantized entries; and the full width of all other values, magnitudes in particular. A row or a column with
+   one entry has as many possible places as it has entries, and two signs.
+
+   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the
+   group besides.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorGetMaxBytes()`
+@*/
+PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonCompressorCost *cost)
+{
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
+  PetscBool       valid;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(cost, 6);
+  PetscCall(MuonCompressorValidateArray(c, &shape, bytes, buf, PETSC_TRUE, cost, NULL, &valid));
+  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorCommit - Makes the last message part of the compressor's state
+
+   Not Collective
+
+   Input Parameter:
+.  c - the compressor
+
+   Level: advanced
+
+   Note:
+   A sender calls it once its message is certain to be used. `MUONCOMPRESSORPOWERSGD` has a state to change.
+
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`
+@*/
+PetscErrorCode MuonCompressorCommit(MuonCompressor c)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  for (c->block = 0; c->block < MuonBlocksCount_Private(&c->blocks); c->block++) PetscTryTypeMethod(c, commit);
+  c->block = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   MuonCompressorGetAlpha - Gets the constant of contraction of a compressor
+
+   Not Collective
+
+   Input Parameters:
++  c - the compressor
+.  m - rows of the layer
+-  n - its columns
+
+   Output Parameter:
+.  alpha - such that E ||C(X) - X||^2 <= (1 - alpha) ||X||^2 for every X in the Frobenius norm, or that of `-compressor_topsvd_schatten`, or -1 where none is known
+
+   Level: advanced
+
+   Note:
+   It holds for entries, and for a magnitude that is sent for all, in the normal range of how values are
+   written, and up to the rounding of `PetscScalar`. Of blocks (`MuonCompressorSetBlocks()`) it is the
+   smallest, of a matrix without entries 1.
+
+.seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
+@*/
+PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *alpha)
+{
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
+  PetscInt        count;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
+  PetscAssertPointer(alpha, 4);
+  PetscCall(MuonCompressorCountBlocks_Private(c, &shape, &count));
+  *alpha = 1.0;
+  for (PetscInt b = 0; b < count && m > 0 && n > 0; b++) {
+    MuonBlock block;
+    MuonArray array;
+    PetscReal one = -1.0;
+
+    PetscCall(MuonCompressorBeginBlock_Private(c, count, b, &shape, &block));
+    array = MuonCompressorBlock_Private(&shape, &block);
+    PetscTryTypeMethod(c, alpha, &array, &one);
+    *alpha = b == 0 ? one : PetscMin(*alpha, one);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
