@@ -98,12 +98,15 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
 /* What chooses a type, or is no parameter of an object that has rows */
 static PetscBool HasGetter(const char key[])
 {
-  const char *const others[] = {"_type", "_preset", "_rule", "compressor"};
+  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21", "-muon_checkpoint", "-muon_restart"};
 
   for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
     const size_t length = strlen(key), end = strlen(others[k]);
 
     if (length >= end && strcmp(key + length - end, others[k]) == 0 && strcmp(key, "-muon_layer_rule") != 0) return PETSC_FALSE;
+  }
+  for (size_t k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
+    if (strncmp(key, classes[k], strlen(classes[k])) == 0) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }

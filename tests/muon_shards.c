@@ -290,6 +290,7 @@ static PetscErrorCode CheckReady(MPI_Comm inside, PetscMPIInt worker, PetscInt f
       PetscCheck(code == PETSC_ERR_USER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d, expected that of the routine", (int)code);
       run.worker -= 100;
       run.fails = PETSC_FALSE;
+      mpicount_reset(); /* what the step that failed sent is its own */
       run.ready = k == 1 ? PETSC_TRUE : PETSC_FALSE;
     }
     if (k == 3) {

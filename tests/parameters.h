@@ -40,7 +40,7 @@ static inline PetscErrorCode GetNumber(PetscObject object, const char key[], con
 
 static inline PetscErrorCode GetReal(PetscObject object, const char key[], PetscReal *value)
 {
-  double number;
+  double number = 0;
 
   PetscFunctionBegin;
   PetscCall(GetNumber(object, key, NULL, &number));
@@ -50,7 +50,7 @@ static inline PetscErrorCode GetReal(PetscObject object, const char key[], Petsc
 
 static inline PetscErrorCode GetInt(PetscObject object, const char key[], PetscInt *value)
 {
-  double number;
+  double number = 0;
 
   PetscFunctionBegin;
   PetscCall(GetNumber(object, key, NULL, &number));
@@ -60,7 +60,7 @@ static inline PetscErrorCode GetInt(PetscObject object, const char key[], PetscI
 
 static inline PetscErrorCode GetEnum(PetscObject object, const char key[], const char *const names[], int *value)
 {
-  double number;
+  double number = 0;
 
   PetscFunctionBegin;
   PetscCall(GetNumber(object, key, names, &number));

@@ -442,8 +442,12 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
     } else PetscCall(PetscOptionsReal(key, row->help, "", (PetscReal)value, &real, &flg));
     value = (double)real;
     break;
+  case MUON_PARAMETER_INT64: /* which PetscOptionsInt() may not read */
+    PetscCall(MuonNumberWrite(value, sizeof(text), text));
+    PetscCall(PetscOptionsString(key, row->help, "", text, text, sizeof(text), &flg));
+    if (flg) PetscCall(MuonParametersSetText_Private(object, row->key, text));
+    PetscFunctionReturn(PETSC_SUCCESS);
   case MUON_PARAMETER_INT:
-  case MUON_PARAMETER_INT64:
     PetscCall(PetscOptionsInt(key, row->help, "", (PetscInt)value, &count, &flg));
     value = (double)count;
     break;
@@ -486,6 +490,7 @@ PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[
 {
   const MuonParameter *row = MuonParametersFind(object, key, NULL);
   char                 name[512];
+  const double         most   = row != NULL && row->kind == MUON_PARAMETER_INT ? (double)PETSC_MAX_INT : 9007199254740992.0; /* of a double */
   double               number = 0;
   PetscBool            ok     = PETSC_TRUE;
 
@@ -509,7 +514,7 @@ PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[
     PetscCheck(same, PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %s is no %s", name, value, row->names[count]);
     number = which - 1;
   } else PetscCall(MuonNumberRead(value, &number, &ok));
-  if (row->kind != MUON_PARAMETER_REAL && number != PetscFloorReal((PetscReal)number)) ok = PETSC_FALSE;
+  if (row->kind != MUON_PARAMETER_REAL && !(number >= -most && number <= most && number == (double)(PetscInt64)number)) ok = PETSC_FALSE;
   PetscCheck(ok, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s %s is no number of its kind", name, value);
   PetscCall(MuonParameterSet_Private(object, row, number));
   PetscFunctionReturn(PETSC_SUCCESS);

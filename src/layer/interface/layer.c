@@ -456,7 +456,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscCall(MatDestroy(&(*layer)->W));
   PetscCall(VecDestroy(&(*layer)->w));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*layer));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*layer));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "muoninterface.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuonkeys.h>
 #include <ctype.h>

@@ -1,20 +1,17 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
 /*
    The parameters of an optimizer. Those that are fixed at MuonSetUp() are what state was allocated for, and who
    has it; the others act at the next step.
 */
-#define ROW(kind, field, value, least, most, names, flags, help) ROW_OF(#field, kind, field, value, least, most, names, flags, help)
-#define ROW_OF(key, kind, field, value, least, most, names, flags, help) \
-  { \
-    key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help \
-  }
-#define REAL(field, value, least, most, flags, help) ROW(REAL, field, value, least, most, NULL, flags, help)
-#define INT(field, value, least, flags, help)        ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
-#define BOOL(field, value, flags, help)              ROW(BOOL, field, value, 0, 1, NULL, flags, help)
-#define ENUM(field, names, flags, help)              ROW(ENUM, field, 0, 0, 0, names, flags, help)
-#define TEXT(field, flags, help)                     ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
+#define ROW(kind, field, value, least, most, names, flags, help)           ROW_OF(#field, kind, field, value, least, most, names, flags, help)
+#define ROW_OF(key, kind, field, value, least, most, names, flags, help)   {key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help}
+#define REAL(field, value, least, most, flags, help)                       ROW(REAL, field, value, least, most, NULL, flags, help)
+#define INT(field, value, least, flags, help)                              ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
+#define BOOL(field, value, flags, help)                                    ROW(BOOL, field, value, 0, 1, NULL, flags, help)
+#define ENUM(field, names, flags, help)                                    ROW(ENUM, field, 0, 0, 0, names, flags, help)
+#define TEXT(field, flags, help)                                           ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
 
 const MuonParameter MuonParameters_Private[] = {
   REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
@@ -33,8 +30,8 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
   REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
-  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
   TEXT(layer_rule, 0, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|sgd|frozen)"),
+  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
   REAL(adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_beta1, MUON_ADAMW_BETA1, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
@@ -43,8 +40,7 @@ const MuonParameter MuonParameters_Private[] = {
   REAL(sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
   REAL(sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
   ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
-  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO,
-         "Who has the whole of a matrix that is spread over ranks (allgather|owner|gram), the cheapest where not set"),
+  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks (allgather|owner|gram), the cheapest where not set"),
   ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
@@ -71,12 +67,13 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link of -muon_view_cost with its unit, 25us where not set"),
+  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, with its unit, 25us where not set"),
   TEXT(cost_beta, MUON_PARAMETER_LOCAL, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
   TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
-  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers that -muon_view_cost speaks of, 0 for those that there are"),
-  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries that -muon_view_cost speaks of, 0 for those of the layers"),
-  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
+  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
+};
 
 PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle style, MuonNesterovType nesterov)
 {
@@ -102,8 +99,8 @@ PetscErrorCode MuonChanging_Private(PetscObject object, const MuonParameter *row
   if (IS(row, momentum)) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
   if (IS(row, momentum_warmup) && value > (double)muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "momentum_warmup_start", muon->momentum_warmup_start));
   if (IS(row, momentum_warmup_start) && muon->step < muon->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
-  PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER, "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()",
-             MuonPrefix(muon), value);
+  PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER,
+             "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon), value);
   if (IS(row, count_entropy) && value != 0 && muon->count_entropy == PETSC_FALSE) muon->traffic.total_up[2] = muon->traffic.total_down[2] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonschedule.h" /*I "petscmuon.h" I*/
 #include <ctype.h>
 
 /*
@@ -264,5 +264,29 @@ PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonParametersAssignText((PetscObject)muon, "layer_rule", rule != NULL ? rule : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSetStepInfo_Private(Muon muon)
+{
+  PetscReal schedule;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetScheduleFactor_Private(muon, &schedule));
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonLayer          layer = muon->shard[p].layer;
+    MuonLayerStepInfo *info  = &muon->shard[p].info;
+    PetscReal          rate, decay, factor;
+
+    PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
+    PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+    info->step     = muon->step;
+    info->rate     = (double)(rate * schedule);
+    info->decay    = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
+    info->radius   = info->rate * (double)factor;
+    info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
+    info->measure  = muon->measure_update_rms;
+    info->dual = info->squares = 0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

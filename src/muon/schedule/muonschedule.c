@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonschedule.h" /*I "petscmuon.h" I*/
 
 /*
    What changes with the step: the learning rate, the momentum, the decay. A function of the user's has the
