@@ -55,8 +55,9 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
       muon->traffic.own += own;
     }
     if (group->assembly == NULL) continue;
-    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes));
+    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own));
     muon->traffic.mpi += bytes;
+    muon->traffic.own += own;
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     muon->traffic.mpi += muon->layer[l]->gathered;
