@@ -98,16 +98,14 @@ PETSC_INTERN PetscErrorCode MuonCheckpointChoices_Private(Muon, char **);
 PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);
 
 /*
-   After a step that was counted, where one is due or asked for; at the end, where the last step wrote none;
-   the one that a run begins with, once, where fresh says that nothing was done before. A load where absent is
-   not NULL says there that there is none, which else is an error
+   Makes and locks the folder; after a step that was counted, where one is due or asked for; at the end, where
+   the last step wrote none
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
 PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);
 /* Whether this rank asks for a checkpoint, in the agreement of a step */
 PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */
