@@ -48,12 +48,12 @@ PETSC_INTERN PetscErrorCode MuonCopyName_Private(const char name[], char **to);
 /* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
 PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
 
-#define MUON_CHECKPOINT_WEIGHTS  "weights"
-#define MUON_CHECKPOINT_WEIGHT   "worker.weight"
-#define MUON_CHECKPOINT_NUMBERS  "numbers"
-#define MUON_CHECKPOINT_CHOICES  "choices"
-#define MUON_CHECKPOINT_SETTINGS "settings"
-#define MUON_CHECKPOINT_PROGRAM  "program." /* and the name that the program gave */
+#define MUON_CHECKPOINT_WEIGHTS     "weights"
+#define MUON_CHECKPOINT_WEIGHT      "worker.weight"
+#define MUON_CHECKPOINT_NUMBERS     "numbers"
+#define MUON_CHECKPOINT_DESCRIPTION "choices"
+#define MUON_CHECKPOINT_OPTIONS     "settings"
+#define MUON_CHECKPOINT_PROGRAM     "program." /* and the name that the program gave */
 
 /* Of the optimizer itself. Those behind the fourth are this rank's own */
 enum {
@@ -94,7 +94,7 @@ PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace 
    them
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
-PETSC_INTERN PetscErrorCode MuonCheckpointChoices_Private(Muon, char **);
+PETSC_INTERN PetscErrorCode MuonCheckpointDescribe_Private(Muon, char **);
 PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);
 
 /*

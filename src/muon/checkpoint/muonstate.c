@@ -364,7 +364,7 @@ PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, 
 }
 
 /* Behind what a text has; without a text only the length is counted */
-static void MuonChoicesAdd_Private(char *text, size_t capacity, size_t *length, const char format[], ...)
+static void MuonDescriptionAdd_Private(char *text, size_t capacity, size_t *length, const char format[], ...)
 {
   va_list arguments;
 
@@ -373,11 +373,11 @@ static void MuonChoicesAdd_Private(char *text, size_t capacity, size_t *length, 
   va_end(arguments);
 }
 
-static PetscErrorCode MuonChoicesWrite_Private(Muon muon, char *text, size_t capacity, size_t *length)
+static PetscErrorCode MuonDescriptionWrite_Private(Muon muon, char *text, size_t capacity, size_t *length)
 {
   PetscFunctionBegin;
   *length = 0;
-  MuonChoicesAdd_Private(text, capacity, length, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
+  MuonDescriptionAdd_Private(text, capacity, length, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer     layer = muon->layer[l];
     MuonShard    *shard = NULL;
@@ -385,24 +385,24 @@ static PetscErrorCode MuonChoicesWrite_Private(Muon muon, char *text, size_t cap
 
     for (PetscInt p = 0; p < muon->nshards && shard == NULL; p++) shard = muon->shard[p].layer == layer ? &muon->shard[p] : NULL;
     PetscCall(MuonLayerGetRule(layer, &rule));
-    MuonChoicesAdd_Private(text, capacity, length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
-    if (shard != NULL && layer->keepsmomentum == PETSC_FALSE) MuonChoicesAdd_Private(text, capacity, length, ", no momentum");
-    if (shard != NULL) MuonChoicesAdd_Private(text, capacity, length, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
-    MuonChoicesAdd_Private(text, capacity, length, "\n");
+    MuonDescriptionAdd_Private(text, capacity, length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
+    if (shard != NULL && layer->keepsmomentum == PETSC_FALSE) MuonDescriptionAdd_Private(text, capacity, length, ", no momentum");
+    if (shard != NULL) MuonDescriptionAdd_Private(text, capacity, length, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
+    MuonDescriptionAdd_Private(text, capacity, length, "\n");
   }
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) MuonChoicesAdd_Private(text, capacity, length, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) MuonDescriptionAdd_Private(text, capacity, length, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What decides which state there is, a line each: a checkpoint fits where these are the same */
-PetscErrorCode MuonCheckpointChoices_Private(Muon muon, char **choices)
+PetscErrorCode MuonCheckpointDescribe_Private(Muon muon, char **description)
 {
   size_t length;
 
   PetscFunctionBegin;
-  PetscCall(MuonChoicesWrite_Private(muon, NULL, 0, &length));
-  PetscCall(PetscMalloc1(length + 1, choices));
-  PetscCall(MuonChoicesWrite_Private(muon, *choices, length + 1, &length));
+  PetscCall(MuonDescriptionWrite_Private(muon, NULL, 0, &length));
+  PetscCall(PetscMalloc1(length + 1, description));
+  PetscCall(MuonDescriptionWrite_Private(muon, *description, length + 1, &length));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
