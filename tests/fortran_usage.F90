@@ -45,7 +45,8 @@ program fortran_usage
 
   ! Numbers and logicals
   call MuonSetParameter(muon, 'muon_seed', '5000000000', ierr); call check(ierr == 0, 'MuonSetParameter')
-  call MuonGetParameter(muon, 'muon_seed', text, ierr); call check(ierr == 0 .and. text == '5000000000', 'MuonGetParameter')
+  call MuonGetParameter(muon, 'muon_seed', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == '5000000000', 'MuonGetParameter')
   call MuonSetMaxSteps(muon, 17_muon_int, ierr); call check(ierr == 0, 'MuonSetMaxSteps')
   call MuonGetMaxSteps(muon, n, ierr); call check(ierr == 0 .and. n == 17, 'MuonGetMaxSteps')
   call MuonSetLearningRate(muon, 0.5_muon_real, ierr); call check(ierr == 0, 'MuonSetLearningRate')
@@ -54,9 +55,12 @@ program fortran_usage
   call MuonSetSchedule(muon, MUON_SCHEDULE_COSINE, 3_muon_int, MUON_CURRENT_REAL, 0.25_muon_real, ierr)
   call check(ierr == 0, 'MuonSetSchedule')
   call MuonSetSchedule(muon, MUON_SCHEDULE_CURRENT, MUON_CURRENT, MUON_CURRENT_REAL, MUON_CURRENT_REAL, ierr)
-  call MuonGetParameter(muon, 'muon_schedule', text, ierr); call check(ierr == 0 .and. text == 'cosine', 'MuonGetParameter')
-  call MuonGetParameter(muon, 'muon_schedule_warmup', text, ierr); call check(ierr == 0 .and. text == '3', 'MuonGetParameter')
-  call MuonGetParameter(muon, 'muon_schedule_minimum', text, ierr); call check(ierr == 0 .and. text == '0.25', 'MuonGetParameter')
+  call MuonGetParameter(muon, 'muon_schedule', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == 'cosine', 'MuonGetParameter')
+  call MuonGetParameter(muon, 'muon_schedule_warmup', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == '3', 'MuonGetParameter')
+  call MuonGetParameter(muon, 'muon_schedule_minimum', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == '0.25', 'MuonGetParameter')
 
   ! A layer in single precision, whatever PetscReal is
   call MuonLayerArrayInitialize(array, ierr); call check(ierr == 0, 'MuonLayerArrayInitialize')

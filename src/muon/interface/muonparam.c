@@ -63,11 +63,11 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link of -muon_view_cost with its unit, 25us where not set"),
+  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, with its unit, 25us where not set"),
   TEXT(cost_beta, MUON_PARAMETER_LOCAL, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
   TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
-  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers that -muon_view_cost speaks of, 0 for those that there are"),
-  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries that -muon_view_cost speaks of, 0 for those of the layers"),
+  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
+  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
 };
 

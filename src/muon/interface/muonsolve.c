@@ -166,8 +166,9 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
 @*/
 PetscErrorCode MuonStep(Muon muon)
 {
-  PetscInt step;
-  char     where[256];
+  PetscErrorCode ierr;
+  PetscInt       step;
+  char           where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -186,8 +187,9 @@ PetscErrorCode MuonStep(Muon muon)
   muon->mismatch    = NULL;
   muon->failed.rank = -1;
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
-  PetscCall(MuonTakeStep_Private(muon));
-  PetscCall(MuonCountSentBytes_Private(muon));
+  ierr = MuonTakeStep_Private(muon);
+  PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
+  PetscCall(ierr);
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.total_up[k] += muon->traffic.up[k];
     muon->traffic.total_down[k] += muon->traffic.down[k];

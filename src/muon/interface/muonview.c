@@ -149,7 +149,6 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscLogDouble mine[3], most[3], entries = 0;
   PetscBool      ascii, string, binary, spread = PETSC_FALSE;
   MuonType       type;
-  char           schedule[128], dampening[64] = "";
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -168,26 +167,11 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
-  PetscCall(PetscStrncpy(schedule, MuonScheduleTypes[muon->schedule], sizeof(schedule)));
-  if (muon->schedule == MUON_SCHEDULE_TRAPEZOID) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", flat for %g of the steps", (double)muon->schedule_constant));
-  if (muon->schedule != MUON_SCHEDULE_CONSTANT) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", down to %g of the rate", (double)muon->schedule_minimum));
-  if (muon->schedule_warmup > 0) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", warm-up of %" PetscInt_FMT " steps", muon->schedule_warmup));
-  if (muon->momentum_style == MUON_MOMENTUM_SGD) PetscCall(PetscSNPrintf(dampening, sizeof(dampening), " with dampening %g", (double)muon->dampening));
   if (muon->preset != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s\n", muon->preset));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s%s\n", (double)muon->learning_rate, schedule, muon->schedulefn != NULL ? ", then a function of the user's" : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g in the style %s%s, nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], dampening, MuonNesterovTypes[muon->nesterov],
-                                   muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
-  if (muon->momentum_warmup > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "momentum warm-up of %" PetscInt_FMT " steps from %g\n", muon->momentum_warmup, (double)muon->momentum_warmup_start));
-  if (muon->clip > 0) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "norm at most %g of %s of %s\n", (double)muon->clip,
-                                     muon->momentum_at == PETSC_DETERMINE                     ? "the gradient"
-                                     : muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
-                                                                                              : "each worker's gradient",
-                                     muon->clip_layers == MUON_CLIP_ALL ? "all layers" : "layers of other rules than lmo"));
-  }
-  if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", at NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
-                                   MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum, muon->momentum_at < 0 ? "type's own place" : MuonMomentumAts[muon->momentum_at],
+                                   muon->schedulefn != NULL ? ", then a function of the user's" : ""));
+  PetscCall(MuonParametersView((PetscObject)muon, viewer));
+  if (muon->nancount > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "NaN or Inf %" PetscInt64_FMT " times so far\n", muon->nancount));
   if (muon->weights != NULL) {
     double least = muon->weights[0], most = least;
 
@@ -197,7 +181,6 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "ranks weigh %g to %g, 1 in the mean\n", least, most));
   }
-  if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {

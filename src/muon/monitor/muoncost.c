@@ -193,7 +193,8 @@ static MuonCost MuonCostOfRow(const MuonCostRow *row, int workers, double entrie
 static PetscErrorCode MuonCostViewTable_Private(PetscViewer viewer, const char title[], const MuonCostLink *link, int n, const MuonCostRow row[])
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n  %-12s %-9s %8s %14s %14s %12s %12s\n", title, "exchange", "mode", "rounds", "bytes on link", "bytes of room", "seconds", "whole trees"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", title));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %-12s %-9s %8s %14s %14s %12s %12s\n", "exchange", "mode", "rounds", "bytes on link", "bytes of room", "seconds", "whole trees"));
   for (int k = 0; k < n; k++) {
     const MuonCost *cost = &row[k].cost;
 
