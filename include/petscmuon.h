@@ -454,8 +454,6 @@ PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
 PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonGetLayerStateName(Muon, MuonLayer, PetscInt, size_t, char[], PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
 PETSC_EXTERN PetscErrorCode MuonSetParameter(Muon, const char[], const char[]);
