@@ -12,10 +12,9 @@ program fortran_usage
   type(MuonLayerArray) :: array, back
   type(MuonTraffic) :: traffic
   real(c_float), target :: w(4, 6), g(4, 6)
-  real(muon_real) :: beta1, beta2
+  real(muon_real) :: rate
   real(c_double) :: flops
-  integer(c_int) :: ierr, style
-  integer(c_int64_t) :: seed
+  integer(c_int) :: ierr
   integer(muon_int) :: m, n, rows, columns, cuts(2)
   type(c_ptr) :: p, q
   integer(muon_int), pointer :: cut(:)
@@ -45,17 +44,23 @@ program fortran_usage
   call MuonGetOptionsPrefix(muon, text, ierr); call check(ierr == 0 .and. text == ' ', 'MuonGetOptionsPrefix')
 
   ! Numbers and logicals
-  call MuonSetSeed(muon, 5000000000_c_int64_t, ierr); call check(ierr == 0, 'MuonSetSeed')
-  call MuonGetSeed(muon, seed, ierr); call check(ierr == 0 .and. seed == 5000000000_c_int64_t, 'MuonGetSeed')
-  call MuonSetAdamWBetas(muon, 0.5_muon_real, 0.75_muon_real, ierr); call check(ierr == 0, 'MuonSetAdamWBetas')
-  call MuonGetAdamWBetas(muon, beta1, beta2, ierr); call check(ierr == 0, 'MuonGetAdamWBetas')
-  call check(abs(beta1 - 0.5_muon_real) + abs(beta2 - 0.75_muon_real) <= 0, 'MuonGetAdamWBetas')
-  do k = 0, 2
-    call MuonSetCountEntropy(muon, modulo(k, 2) == 0, ierr); call check(ierr == 0, 'MuonSetCountEntropy')
-    call MuonGetCountEntropy(muon, flag, ierr); call check(ierr == 0 .and. (flag .eqv. modulo(k, 2) == 0), 'MuonGetCountEntropy')
-  end do
-  call MuonSetSchedule(muon, MUON_SCHEDULE_COSINE, ierr); call check(ierr == 0, 'MuonSetSchedule')
-  call MuonGetSchedule(muon, style, ierr); call check(ierr == 0 .and. style == MUON_SCHEDULE_COSINE, 'MuonGetSchedule')
+  call MuonSetParameter(muon, 'muon_seed', '5000000000', ierr); call check(ierr == 0, 'MuonSetParameter')
+  call MuonGetParameter(muon, 'muon_seed', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == '5000000000', 'MuonGetParameter')
+  call MuonSetMaxSteps(muon, 17_muon_int, ierr); call check(ierr == 0, 'MuonSetMaxSteps')
+  call MuonGetMaxSteps(muon, n, ierr); call check(ierr == 0 .and. n == 17, 'MuonGetMaxSteps')
+  call MuonSetLearningRate(muon, 0.5_muon_real, ierr); call check(ierr == 0, 'MuonSetLearningRate')
+  call MuonGetLearningRate(muon, rate, ierr); call check(ierr == 0, 'MuonGetLearningRate')
+  call check(abs(rate - 0.5_muon_real) <= 0, 'MuonGetLearningRate')
+  call MuonSetSchedule(muon, MUON_SCHEDULE_COSINE, 3_muon_int, MUON_CURRENT_REAL, 0.25_muon_real, ierr)
+  call check(ierr == 0, 'MuonSetSchedule')
+  call MuonSetSchedule(muon, MUON_SCHEDULE_CURRENT, MUON_CURRENT, MUON_CURRENT_REAL, MUON_CURRENT_REAL, ierr)
+  call MuonGetParameter(muon, 'muon_schedule', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == 'cosine', 'MuonGetParameter')
+  call MuonGetParameter(muon, 'muon_schedule_warmup', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == '3', 'MuonGetParameter')
+  call MuonGetParameter(muon, 'muon_schedule_minimum', text, 64_c_size_t, ierr)
+  call check(ierr == 0 .and. text == '0.25', 'MuonGetParameter')
 
   ! A layer in single precision, whatever PetscReal is
   call MuonLayerArrayInitialize(array, ierr); call check(ierr == 0, 'MuonLayerArrayInitialize')

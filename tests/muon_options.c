@@ -2,6 +2,7 @@ static char help[] = "Options of an optimizer: every key does what MuonSetParame
 
 #include "muon_common.h"
 #include "parameters.h"
+#include "layer_parameter.h"
 
 typedef struct {
   const char *type, *others, *key, *value; /* others are set in both runs that are compared */
@@ -98,12 +99,15 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
 /* What chooses a type, or is no parameter of an object that has rows */
 static PetscBool HasGetter(const char key[])
 {
-  const char *const others[] = {"_type", "_preset", "_rule", "compressor"};
+  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21", "-muon_checkpoint", "-muon_restart"};
 
   for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
     const size_t length = strlen(key), end = strlen(others[k]);
 
     if (length >= end && strcmp(key + length - end, others[k]) == 0 && strcmp(key, "-muon_layer_rule") != 0) return PETSC_FALSE;
+  }
+  for (size_t k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
+    if (strncmp(key, classes[k], strlen(classes[k])) == 0) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
@@ -337,8 +341,8 @@ static PetscErrorCode CheckPrefixes(void)
     MuonCompressor c;
 
     PetscCall(MuonGetLearningRate(p[k].muon, &rate));
-    PetscCall(MuonLayerGetScale(p[k].layer[0], &scale[0]));
-    PetscCall(MuonLayerGetScale(p[k].layer[1], &scale[1]));
+    PetscCall(LayerGet(p[k].layer[0], "scale", &scale[0]));
+    PetscCall(LayerGet(p[k].layer[1], "scale", &scale[1]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: learning rate %g, scales %g %g\n", prefixes[k], (double)rate, (double)scale[0], (double)scale[1]));
     PetscCall(MuonEF21GetLayerCompressors(p[k].muon, p[k].layer[1], &c, NULL));
     if (p[k].rank == 0) {

@@ -166,8 +166,8 @@ int main(int argc, char **argv)
   Muon               muon;
   Run                run;
   MuonType           type;
-  MuonStatePrecision state;
-  PetscReal          rate, momentum, decay;
+  MuonStatePrecision state = MUON_STATE_PRECISION_NATIVE;
+  PetscReal          rate, momentum = 0, decay = 0;
   PetscMPIInt        size;
   PetscBool          ef21;
 

@@ -161,7 +161,7 @@ contains
     call MuonCompressorSetType(compressor, MUONCOMPRESSORTOPK, ierr); call check(ierr)
     call MuonCompressorSetRatio(compressor, 0.1_muon_real, ierr); call check(ierr)
     call MuonSetLearningRate(opt, 0.05_muon_real, ierr); call check(ierr)
-    call MuonSetAdamWLearningRate(opt, 0.01_muon_real, ierr); call check(ierr)
+    call MuonSetParameter(opt, 'muon_adamw_learning_rate', '0.01', ierr); call check(ierr)
     call MuonSetSchedule(opt, MUON_SCHEDULE_LINEAR, ierr); call check(ierr)
     call MuonSetMaxSteps(opt, int(steps, muon_int), ierr); call check(ierr)
     call MuonSetFromOptions(opt, ierr); call check(ierr)

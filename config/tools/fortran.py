@@ -51,6 +51,8 @@ TYPES = """\
   integer, parameter, public :: muon_address = c_intptr_t
   integer(muon_address), parameter, public :: MUON_NULL = -2
   integer(muon_int), parameter, public :: MUON_DECIDE = -1
+  integer(muon_int), parameter, public :: MUON_CURRENT = -2 ! leaves a value
+  real(muon_real), parameter, public :: MUON_CURRENT_REAL = -2
   ! Types of the entries of a MuonLayerArray: PETSC_DOUBLE and PETSC_FLOAT
   integer(c_int), parameter, public :: MUON_DOUBLE = 1, MUON_FLOAT = 5
 

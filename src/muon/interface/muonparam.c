@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
 /*
@@ -30,8 +30,8 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(weight_decay_style, MuonWeightDecayStyles, 0, "How weight decay enters a step"),
   REAL(clip, 0, 0, MUON_UNBOUNDED, 0, "Largest norm of a gradient, 0 for any; beyond it the gradient is shortened"),
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
-  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
   TEXT(layer_rule, 0, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|sgd|frozen)"),
+  TEXT(rule_match, 0, "Rules of layers by their names, pattern:rule with commas between them"),
   REAL(adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of AdamW and NAdamW, -1: that of the optimizer"),
   REAL(adamw_beta1, MUON_ADAMW_BETA1, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
@@ -63,11 +63,11 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link of -muon_view_cost with its unit, 25us where not set"),
+  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, with its unit, 25us where not set"),
   TEXT(cost_beta, MUON_PARAMETER_LOCAL, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
   TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
-  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers that -muon_view_cost speaks of, 0 for those that there are"),
-  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries that -muon_view_cost speaks of, 0 for those of the layers"),
+  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
+  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
 };
 

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
     if (shard->layer != layer || shard->ranges == NULL) continue;
     PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
     PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
-                            shard->cut                  ? "rows of state"
+                            shard->sharded                  ? "rows of state"
                             : MuonLayerIsEntries(layer) ? "entries"
                                                         : "rows",
                             shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
@@ -43,8 +43,8 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
     const MuonShard *shard = &muon->shard[p];
 
     if (shard->layer != layer) continue;
-    if (shard->group->votes != NULL) PetscCall(PetscStrncpy(text, "votes", length));
-    if (shard->group->votes != NULL) continue;
+    if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
+    if (shard->group->ops->votes) continue;
     PetscCall(MuonCompressorDescribe_Private(shard->up, sizeof(up), up));
     PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
     if (shard->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(shard->down, sizeof(down), down));
@@ -70,18 +70,18 @@ PetscErrorCode MuonInfoSetUp_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup   group = muon->group[g];
     MuonExchangeType  type;
-    const char *const mode = group->votes != NULL ? "votes" : MuonExchangeModes[group->mode];
+    const char *const mode = group->ops->votes ? "votes" : MuonExchangeModes[group->mode];
 
     PetscCall(MuonExchangeGetType(group->exchange, &type));
     PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->grid->nworkers, group->grid->size, group->nshards,
-                        group->direct ? ", nothing goes down" : ""));
+                        group->no_downlink && group->ops->votes == PETSC_FALSE ? ", nothing goes down" : ""));
     for (PetscInt k = 0; k < group->nshards; k++) {
       MuonLayer layer     = group->shard[k].layer;
       char      owner[32] = "", rows[96] = "", messages[256] = "";
 
       PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
       PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-      if (group->votes == NULL) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
+      if (group->ops->votes == PETSC_FALSE) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
       PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
                           owner, rows, messages[0] ? ", " : "", messages));
     }
@@ -149,7 +149,6 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscLogDouble mine[3], most[3], entries = 0;
   PetscBool      ascii, string, binary, spread = PETSC_FALSE;
   MuonType       type;
-  char           schedule[128], dampening[64] = "";
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -168,26 +167,11 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
-  PetscCall(PetscStrncpy(schedule, MuonScheduleTypes[muon->schedule], sizeof(schedule)));
-  if (muon->schedule == MUON_SCHEDULE_TRAPEZOID) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", flat for %g of the steps", (double)muon->schedule_constant));
-  if (muon->schedule != MUON_SCHEDULE_CONSTANT) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", down to %g of the rate", (double)muon->schedule_minimum));
-  if (muon->schedule_warmup > 0) PetscCall(PetscSNPrintf(schedule + strlen(schedule), sizeof(schedule) - strlen(schedule), ", warm-up of %" PetscInt_FMT " steps", muon->schedule_warmup));
-  if (muon->momentum_style == MUON_MOMENTUM_SGD) PetscCall(PetscSNPrintf(dampening, sizeof(dampening), " with dampening %g", (double)muon->dampening));
   if (muon->preset != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s\n", muon->preset));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, schedule %s%s\n", (double)muon->learning_rate, schedule, muon->schedulefn != NULL ? ", then a function of the user's" : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "momentum %g in the style %s%s, nesterov %s, at the %s\n", (double)muon->momentum, MuonMomentumStyles[muon->momentum_style], dampening, MuonNesterovTypes[muon->nesterov],
-                                   muon->momentum_at == PETSC_DETERMINE ? "type's own place" : MuonMomentumAts[muon->momentum_at]));
-  if (muon->momentum_warmup > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "momentum warm-up of %" PetscInt_FMT " steps from %g\n", muon->momentum_warmup, (double)muon->momentum_warmup_start));
-  if (muon->clip > 0) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "norm at most %g of %s of %s\n", (double)muon->clip,
-                                     muon->momentum_at == PETSC_DETERMINE                     ? "the gradient"
-                                     : muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? "the mean gradient"
-                                                                                              : "each worker's gradient",
-                                     muon->clip_layers == MUON_CLIP_ALL ? "all layers" : "layers of other rules than lmo"));
-  }
-  if (muon->state_precision != MUON_STATE_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "state precision %s\n", MuonStatePrecisions[muon->state_precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "shape factor %s, weight decay %g %s, seed %" PetscInt64_FMT ", at NaN or Inf %s (%" PetscInt64_FMT " so far)\n", MuonShapeFactors[muon->shape_factor], (double)muon->weight_decay,
-                                   MuonWeightDecayStyles[muon->weight_decay_style], muon->seed, MuonNaNPolicies[muon->nan], muon->nancount));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum, muon->momentum_at < 0 ? "type's own place" : MuonMomentumAts[muon->momentum_at],
+                                   muon->schedulefn != NULL ? ", then a function of the user's" : ""));
+  PetscCall(MuonParametersView((PetscObject)muon, viewer));
+  if (muon->nancount > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "NaN or Inf %" PetscInt64_FMT " times so far\n", muon->nancount));
   if (muon->weights != NULL) {
     double least = muon->weights[0], most = least;
 
@@ -197,11 +181,10 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "ranks weigh %g to %g, 1 in the mean\n", least, most));
   }
-  if (muon->check_weights == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, "weights are not checked\n"));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {
-    if (muon->group[g - 1]->votes != NULL) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
+    if (muon->group[g - 1]->ops->votes) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   }
   for (PetscInt p = 0; p < muon->ngrids; p++) spread = muon->grid[p]->size > 1 ? PETSC_TRUE : spread;
   if (spread && muon->assembly != NULL) PetscCall(MuonAssemblyView(muon->assembly, viewer));
