@@ -204,6 +204,20 @@ static PetscErrorCode CheckLevels(const MuonArray *X, const MuonArray *Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Beside the defaults of a type */
+static const struct {
+  int         variant;
+  const char *type, *key, *value;
+} options[] = {
+  {1, "qsgd",       "compressor_qsgd_block_norm",       "l2"},
+  {1, "columntopk", "compressor_line_norm",             "1" },
+  {1, "rowtopk",    "compressor_line_norm",             "1" },
+  {1, "powersgd",   "compressor_powersgd_oversampling", "2" },
+  {2, "columntopk", "compressor_line_norm",             "3" },
+  {2, "rowtopk",    "compressor_line_norm",             "3" },
+  {2, "powersgd",   "compressor_powersgd_sweeps",       "2" },
+};
+
 static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int kind, MuonPrecision precision, PetscInt m, PetscInt n)
 {
   const int            rowmajor = precision == MUON_SINGLE;
@@ -220,14 +234,10 @@ static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int k
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s %s, ratio %g, kind %d, variant %d, %d bytes", choice->type, MuonCompressorValuesTypes[choice->values], (double)choice->ratio, kind, variant, precision == MUON_SINGLE ? 4 : 8));
   for (int k = 0; k < 2; k++) {
     PetscCall(TestCreate(choice, &c[k]));
-    if (variant == 1) {
-      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_qsgd_block_norm", "l2"));
-      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_line_norm", "1.0"));
-      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_powersgd_oversampling", "2"));
-    } else if (variant == 2) {
-      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_line_norm", "3.0"));
-      PetscCall(MuonObjectSetParameter((PetscObject)c[k], "compressor_powersgd_sweeps", "2"));
-    } else if (variant == BLOCKS) PetscCall(MuonCompressorSetBlocks(c[k], 2, NULL, 3, NULL));
+    for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
+      if (variant == options[o].variant && strcmp(choice->type, options[o].type) == 0) PetscCall(MuonObjectSetParameter((PetscObject)c[k], options[o].key, options[o].value));
+    }
+    if (variant == BLOCKS) PetscCall(MuonCompressorSetBlocks(c[k], 2, NULL, 3, NULL));
   }
   PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, precision == MUON_DOUBLE ? 3 : 0, &T));
   PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, precision == MUON_DOUBLE ? 5 : 0, &R));

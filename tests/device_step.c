@@ -2,6 +2,7 @@ static char help[] = "Steps of layers in the memory of a device beside those of 
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
+#include <petscmuon/private/muonimpl.h>
 
 enum {
   NLAYERS = 3,

@@ -273,6 +273,7 @@ static void REAL_NAME(CheckScaled)(size_t m, size_t n, size_t gap, uint64_t *sta
   for (int bad = 0; bad < 2 && m * n > 0; bad++) {
     At(X, m * n / 2) = (REAL)(bad == 0 ? NAN : INFINITY);
     Check(KERNELS->IsOrdinary(m, n, X.x, X.ld) == 0, "what is not finite is ordinary");
+    Check(KERNELS->Norm(m, n, X.x, X.ld, &exponent) == HUGE_VAL, "what is not finite has a norm");
   }
   free(X.x);
   free(Y.x);

@@ -47,7 +47,7 @@ RANK = {
 }
 LEVELS = ("beginner", "intermediate", "advanced", "developer")
 # Options of PETSc that our packages read as its own do
-PETSC_KEYS = ("-log_exclude",)
+PETSC_KEYS = ("-log_exclude", "-use_gpu_aware_mpi")
 
 # Keys that several types read themselves, because the others have no such choice
 SHARED_KEYS = ()

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "../muon/interface/muoninterface.h"
 #include <petscmuontao.h> /*I "petscmuontao.h" I*/
 #include <petsc/private/taoimpl.h>
 #include <errno.h>

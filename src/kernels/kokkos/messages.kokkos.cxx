@@ -1,5 +1,5 @@
 /*
-   What makes and reads messages: twins of scatter.c, select.c, natural.c, quantize.c, signs.c, lines.c and
+   What makes and reads messages: the device implementations of scatter.c, select.c, natural.c, quantize.c, signs.c, lines.c and
    factors.c, with the host's bits for the same input but where lines.c takes scaled sums and powers, and in
    products and factors, which are the vendor's.
 */
@@ -602,39 +602,29 @@ template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, c
 template <class REAL> void SignsAxpby(size_t m, size_t n, const unsigned char *bits, int add, double a, void *Y, size_t ldy)
 {
   const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8);
+  const unsigned char              *b     = sb.get();
+  const REAL                        minus = -(REAL)a;
 
-  Flatten(&m, &n, ldy, ldy, ldy);
-  const Lines<REAL>    sy("SignsAxpby", Reads | Writes, Y, m, n, ldy);
-  const unsigned char *b = sb.get();
-  REAL                *y = sy.get(), minus = -(REAL)a;
-
-  Each(
-    "SignsAxpby", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      REAL      &to = y[At(m, ldy, e)];
-      const REAL s  = Signed(b, (size_t)e, minus);
-
-      to = add ? to + s : s;
+  Pass<false, REAL, REAL>(
+    "SignsAxpby", m, n, {NULL, 0}, {NULL, 0}, Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e) -> bool {
+      y = add ? y + Signed(b, e, minus) : Signed(b, e, minus);
+      return false;
     });
 }
 
 template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double keep, const void *X, size_t ldx, double by, void *Y, size_t ldy)
 {
   const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8), se(Reads, ties, (m * n + 7) / 8);
+  const unsigned char              *b = sb.get(), *t = se.get();
+  const REAL                        minus = -(REAL)by, a = (REAL)keep;
+  const bool                        whole = a == 1;
 
-  Flatten(&m, &n, ldx, ldy, ldy);
-  const Lines<const REAL> sx("SignsMove", Reads, X, m, n, ldx);
-  const Lines<REAL>       sy("SignsMove", Writes, Y, m, n, ldy);
-  const unsigned char    *b = sb.get(), *t = se.get();
-  const REAL             *x = sx.get(), minus = -(REAL)by, a = (REAL)keep;
-  REAL                   *y     = sy.get();
-  const bool              whole = a == 1;
-
-  Each(
-    "SignsMove", m * n, KOKKOS_LAMBDA(const int64_t e) {
+  Pass<false, REAL, REAL>(
+    "SignsMove", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
       const bool tied = t != NULL && (t[e / 8] >> (e % 8) & 1u) != 0;
-      const REAL s = tied ? (REAL)0 : Signed(b, (size_t)e, minus), at = x[At(m, ldx, e)];
 
-      y[At(m, ldy, e)] = (whole ? at : a * at) + s;
+      y = (whole ? x : a * x) + (tied ? (REAL)0 : Signed(b, e, minus));
+      return false;
     });
 }
 

@@ -11,6 +11,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 extern "C" const MuonDevice *MuonDeviceKokkos(void);
 
@@ -146,6 +147,43 @@ template <class F> bool Any(const char *kernel, size_t count, const F &f)
   Tell(kernel);
   if (count > 0) Kokkos::parallel_reduce(kernel, Range(Instance(), 0, (int64_t)count), AnyOf<F>{f}, Kokkos::Max<int>(any));
   return any > 0;
+}
+
+template <class F> void Run(std::false_type, const char *kernel, size_t count, const F &f, bool &)
+{
+  Each(kernel, count, f);
+}
+template <class F> void Run(std::true_type, const char *kernel, size_t count, const F &f, bool &any)
+{
+  any = Any(kernel, count, f);
+}
+
+/* An array that a pass reads, or none */
+struct In {
+  const void *data;
+  size_t      ld;
+};
+
+/*
+   f(x, z, y, e) for every entry y of an m x n array, x and z being those of two others, 0 where there is
+   none, and e its number in the order of memory. Says whether f is true of any where that is asked, which
+   makes the host wait
+*/
+template <bool ask, class REAL, class X, class F> bool Pass(const char *kernel, size_t m, size_t n, const In &X0, const In &Z0, int use, void *Y0, size_t ldy, const F &f)
+{
+  Flatten(&m, &n, X0.data != NULL ? X0.ld : ldy, Z0.data != NULL ? Z0.ld : ldy, ldy);
+  const Lines<const X>    sx(kernel, Reads, X0.data, m, n, X0.ld);
+  const Lines<const REAL> sz(kernel, Reads, Z0.data, m, n, Z0.ld);
+  const Lines<REAL>       sy(kernel, use, Y0, m, n, ldy);
+  const size_t            ldx = X0.ld, ldz = Z0.ld;
+  const X                *x   = sx.get();
+  const REAL             *z   = sz.get();
+  REAL                   *y   = sy.get();
+  bool                    any = false;
+
+  Run(
+    std::integral_constant<bool, ask>(), kernel, m * n, KOKKOS_LAMBDA(const size_t e) -> bool { return f(x != NULL ? x[At(m, ldx, e)] : (X)0, z != NULL ? z[At(m, ldz, e)] : (REAL)0, y[At(m, ldy, e)], e); }, any);
+  return any;
 }
 
 /*

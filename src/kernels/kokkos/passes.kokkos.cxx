@@ -1,5 +1,5 @@
 /*
-   Linear combinations, norms, what is finite; norms of slices. Twins of passes.c and muonlmokernels.c:
+   Linear combinations, norms, what is finite; norms of slices: the device implementations of passes.c and muonlmokernels.c.
    entries, and the sums that those files form in blocks, have the host's bits. Norm, IsOrdinary, Dot and the
    scaled lengths of lines sum in another order than the host.
 */
@@ -14,59 +14,38 @@ KOKKOS_INLINE_FUNCTION double Power(double t, double p)
   return p == 2.0 ? t * t : (p == 1.0 ? t : pow(t, p));
 }
 
+/* No negative zero */
+template <class REAL> KOKKOS_INLINE_FUNCTION REAL SignTimes(REAL x, double f)
+{
+  return (REAL)fabs(f) * (REAL)((f < 0 ? -1 : 1) * ((x > 0) - (x < 0)));
+}
+
 template <class REAL> using Other = typename std::conditional<sizeof(REAL) == sizeof(float), double, float>::type;
 
 /* Y = a X + b Y in the precision REAL of its entries, through double where X has another */
-template <class REAL, class X> void Combine(const char *kernel, size_t m, size_t n, double a, const void *X0, size_t ldx, double b, void *Y0, size_t ldy)
+template <class REAL, class X> void Combine(const char *kernel, size_t m, size_t n, double a, const void *X0, size_t ldx, double b, void *Y, size_t ldy)
 {
-  Flatten(&m, &n, ldx, ldy, ldy);
-  const Lines<const X> sx(kernel, Reads, X0, m, n, ldx);
-  const Lines<REAL>    sy(kernel, b == 0 ? Writes : Reads | Writes, Y0, m, n, ldy);
-  const X             *x = sx.get();
-  REAL                *y = sy.get();
+  const REAL ra = (REAL)a, rb = (REAL)b;
+  const bool none = b == 0, copy = a == 1 && none, add = b == 1;
 
-  if (sizeof(REAL) != sizeof(X)) {
-    Each(
-      kernel, m * n, KOKKOS_LAMBDA(const int64_t e) {
-        REAL &to = y[At(m, ldy, e)];
-
-        to = b == 0 ? (REAL)(a * (double)x[At(m, ldx, e)]) : (REAL)(a * (double)x[At(m, ldx, e)] + b * (double)to);
-      });
-  } else {
-    const REAL ra = (REAL)a, rb = (REAL)b;
-    const bool copy = a == 1 && b == 0, none = b == 0, add = b == 1;
-
-    Each(
-      kernel, m * n, KOKKOS_LAMBDA(const int64_t e) {
-        const REAL from = (REAL)x[At(m, ldx, e)];
-        REAL      &to   = y[At(m, ldy, e)];
-
-        to = copy ? from : none ? ra * from : add ? to + ra * from : ra * from + rb * to;
-      });
-  }
+  Pass<false, REAL, X>(
+    kernel, m, n, {X0, ldx}, {NULL, 0}, none ? Writes : Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const X x, const REAL, REAL &y, const size_t) -> bool {
+      if (sizeof(REAL) != sizeof(X)) y = none ? (REAL)(a * (double)x) : (REAL)(a * (double)x + b * (double)y);
+      else y = copy ? (REAL)x : none ? ra * (REAL)x : add ? y + ra * (REAL)x : ra * (REAL)x + rb * y;
+      return false;
+    });
 }
 
 template <class REAL, class X> int Mix(const char *kernel, size_t m, size_t n, double previous, const void *M, size_t ldm, double fresh, const void *G, size_t ldg, void *Z, size_t ldz)
 {
   const bool none = previous == 0;
+  const REAL a = (REAL)previous, b = (REAL)fresh;
 
-  Flatten(&m, &n, none ? ldg : ldm, ldg, ldz);
-  const Lines<const REAL> sm(kernel, Reads, none ? NULL : M, m, n, ldm);
-  const Lines<const X>    sg(kernel, Reads, G, m, n, ldg);
-  const Lines<REAL>       sz(kernel, Writes, Z, m, n, ldz);
-  const REAL             *old = sm.get(), a = (REAL)previous, b = (REAL)fresh;
-  const X                *g = sg.get();
-  REAL                   *z = sz.get();
-
-  return !Any(
-    kernel, m * n, KOKKOS_LAMBDA(const size_t e) {
-      const X gradient = g[At(m, ldg, e)];
-      REAL    sum;
-
-      if (sizeof(REAL) != sizeof(X)) sum = (REAL)(none ? fresh * (double)gradient : previous * (double)old[At(m, ldm, e)] + fresh * (double)gradient);
-      else sum = none ? b * (REAL)gradient : a * old[At(m, ldm, e)] + b * (REAL)gradient;
-      z[At(m, ldz, e)] = sum;
-      return !IsFinite(sum);
+  return !Pass<true, REAL, X>(
+    kernel, m, n, {G, ldg}, {none ? NULL : M, ldm}, Writes, Z, ldz, KOKKOS_LAMBDA(const X g, const REAL old, REAL &z, const size_t) -> bool {
+      if (sizeof(REAL) != sizeof(X)) z = (REAL)(none ? fresh * (double)g : previous * (double)old + fresh * (double)g);
+      else z = none ? b * (REAL)g : a * old + b * (REAL)g;
+      return !IsFinite(z);
     });
 }
 
@@ -174,18 +153,12 @@ template <class REAL> int Cautious(size_t m, size_t n, double keep, const void *
 {
   const REAL a = (REAL)keep, b = (REAL)by;
 
-  Flatten(&m, &n, ldx, ldd, ldz);
-  const Lines<const REAL> sx("Cautious", Reads, X, m, n, ldx), sd("Cautious", Reads, D, m, n, ldd);
-  const Lines<REAL>       sz("Cautious", Writes, Z, m, n, ldz);
-  const REAL             *x = sx.get(), *d = sd.get();
-  REAL                   *z = sz.get();
+  return !Pass<true, REAL, REAL>(
+    "Cautious", m, n, {X, ldx}, {D, ldd}, Writes, Z, ldz, KOKKOS_LAMBDA(const REAL x, const REAL d, REAL &z, const size_t) -> bool {
+      const REAL move = b * d;
 
-  return !Any(
-    "Cautious", m * n, KOKKOS_LAMBDA(const size_t e) {
-      const REAL at = x[At(m, ldx, e)], move = b * d[At(m, ldd, e)], away = (move > 0 && at > 0) || (move < 0 && at < 0) ? at : a * at, sum = away + move;
-
-      z[At(m, ldz, e)] = sum;
-      return !IsFinite(sum);
+      z = ((move > 0 && x > 0) || (move < 0 && x < 0) ? x : a * x) + move;
+      return !IsFinite(z);
     });
 }
 
@@ -238,33 +211,24 @@ template <class REAL> double Norm(size_t m, size_t n, const void *X, size_t ldx,
 
 template <class REAL> void Divide(size_t m, size_t n, const void *X, size_t ldx, double norm, int exponent, void *Y, size_t ldy)
 {
-  Flatten(&m, &n, ldx, ldy, ldy);
-  const Lines<const REAL> sx("Divide", Reads, X, m, n, ldx);
-  const Lines<REAL>       sy("Divide", Writes, Y, m, n, ldy);
-  const REAL             *x = sx.get();
-  REAL                   *y = sy.get();
-  double                  f[2];
+  double f[2];
 
   PowerOfTwo(exponent, f);
   const double f0 = f[0], f1 = f[1];
-  Each(
-    "Divide", m * n, KOKKOS_LAMBDA(const int64_t e) { y[At(m, ldy, e)] = (REAL)(x[At(m, ldx, e)] * f0 * f1 / norm); });
+
+  Pass<false, REAL, REAL>(
+    "Divide", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t) -> bool {
+      y = (REAL)(x * f0 * f1 / norm);
+      return false;
+    });
 }
 
 template <class REAL> void Sign(size_t m, size_t n, double s, const void *X, size_t ldx, void *Y, size_t ldy)
 {
-  Flatten(&m, &n, ldx, ldy, ldy);
-  const Lines<const REAL> sx("Sign", Reads, X, m, n, ldx);
-  const Lines<REAL>       sy("Sign", Writes, Y, m, n, ldy);
-  const REAL             *x = sx.get(), size = (REAL)fabs(s);
-  REAL                   *y    = sy.get();
-  const int               sign = s < 0 ? -1 : 1;
-
-  Each(
-    "Sign", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      const REAL a = x[At(m, ldx, e)];
-
-      y[At(m, ldy, e)] = size * (REAL)(sign * ((a > 0) - (a < 0)));
+  Pass<false, REAL, REAL>(
+    "Sign", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t) -> bool {
+      y = SignTimes(x, s);
+      return false;
     });
 }
 
@@ -385,89 +349,69 @@ template <class REAL> void SliceArgMax(size_t m, size_t n, const void *X, size_t
 
 template <class REAL> void SliceScale(size_t m, size_t n, const void *X, size_t ldx, int across, const double *f0, const double *f1, void *Y, size_t ldy)
 {
-  const Lines<const REAL>    sx("SliceScale", Reads, X, m, n, ldx);
-  const Lines<REAL>          sy("SliceScale", Writes, Y, m, n, ldy);
   const Slices<const double> s0(Reads, f0, across ? m : n), s1(Reads, f1, across ? m : n);
-  const REAL                *x = sx.get();
   const double              *a = s0.get(), *b = s1.get();
-  REAL                      *y = sy.get();
 
-  Each(
-    "SliceScale", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / m, i = (size_t)e - j * m, k = across ? i : j;
+  Pass<false, REAL, REAL>(
+    "SliceScale", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+      const size_t k = across ? e % m : e / m;
 
-      y[j * ldy + i] = b[k] == 0 ? (REAL)0 : (REAL)(x[j * ldx + i] * a[k] * b[k]);
+      y = b[k] == 0 ? (REAL)0 : (REAL)(x * a[k] * b[k]);
+      return false;
     });
 }
 
 template <class REAL> void SliceSign(size_t m, size_t n, const void *X, size_t ldx, int across, const double *f, void *Y, size_t ldy)
 {
-  const Lines<const REAL>    sx("SliceSign", Reads, X, m, n, ldx);
-  const Lines<REAL>          sy("SliceSign", Writes, Y, m, n, ldy);
   const Slices<const double> sf(Reads, f, across ? m : n);
-  const REAL                *x      = sx.get();
   const double              *factor = sf.get();
-  REAL                      *y      = sy.get();
 
-  Each(
-    "SliceSign", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / m, i = (size_t)e - j * m;
-      const REAL   a = x[j * ldx + i];
-      const double b = factor[across ? i : j];
-
-      y[j * ldy + i] = (REAL)fabs(b) * (REAL)((b < 0 ? -1 : 1) * ((a > 0) - (a < 0)));
+  Pass<false, REAL, REAL>(
+    "SliceSign", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+      y = SignTimes(x, factor[across ? e % m : e / m]);
+      return false;
     });
 }
 
 template <class REAL> void SlicePower(size_t m, size_t n, const void *X, size_t ldx, int across, double power, const double *most, const double *f, void *Y, size_t ldy)
 {
-  const Lines<const REAL>    sx("SlicePower", Reads, X, m, n, ldx);
-  const Lines<REAL>          sy("SlicePower", Writes, Y, m, n, ldy);
   const Slices<const double> sm(Reads, most, across ? m : n), sf(Reads, f, across ? m : n);
-  const REAL                *x   = sx.get();
   const double              *top = sm.get(), *factor = sf.get();
-  REAL                      *y = sy.get();
 
-  Each(
-    "SlicePower", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / m, i = (size_t)e - j * m, k = across ? i : j;
-      const REAL   a = x[j * ldx + i];
+  Pass<false, REAL, REAL>(
+    "SlicePower", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+      const size_t k = across ? e % m : e / m;
 
-      y[j * ldy + i] = a == 0 ? (REAL)0 : (REAL)((a > 0 ? factor[k] : -factor[k]) * Power(fabs((double)a) / top[k], power));
+      y = x == 0 ? (REAL)0 : (REAL)((x > 0 ? factor[k] : -factor[k]) * Power(fabs((double)x) / top[k], power));
+      return false;
     });
 }
 
 template <class REAL> void SlicePick(size_t m, size_t n, const void *X, size_t ldx, int across, const int64_t *place, const double *f, void *Y, size_t ldy)
 {
-  const Lines<const REAL>     sx("SlicePick", Reads, X, m, n, ldx);
-  const Lines<REAL>           sy("SlicePick", Writes, Y, m, n, ldy);
   const Slices<const int64_t> sp(Reads, place, across ? m : n);
   const Slices<const double>  sf(Reads, f, across ? m : n);
-  const REAL                 *x      = sx.get();
   const int64_t              *where  = sp.get();
   const double               *factor = sf.get();
-  REAL                       *y      = sy.get();
 
-  Each(
-    "SlicePick", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / m, i = (size_t)e - j * m, k = across ? i : j, q = across ? j : i;
+  Pass<false, REAL, REAL>(
+    "SlicePick", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+      const size_t j = e / m, i = e - j * m, k = across ? i : j, q = across ? j : i;
 
-      y[j * ldy + i] = where[k] != (int64_t)q ? (REAL)0 : (REAL)(x[j * ldx + i] > 0 ? factor[k] : -factor[k]);
+      y = where[k] != (int64_t)q ? (REAL)0 : (REAL)(x > 0 ? factor[k] : -factor[k]);
+      return false;
     });
 }
 
 template <class REAL> void RankOne(size_t m, size_t n, double a, const double *u, const double *v, void *Y, size_t ldy)
 {
-  const Lines<REAL>          sy("RankOne", Writes, Y, m, n, ldy);
   const Slices<const double> su(Reads, u, m), sv(Reads, v, n);
   const double              *along = su.get(), *across = sv.get();
-  REAL                      *y = sy.get();
 
-  Each(
-    "RankOne", m * n, KOKKOS_LAMBDA(const int64_t e) {
-      const size_t j = (size_t)e / m, i = (size_t)e - j * m;
-
-      y[j * ldy + i] = (REAL)(a * across[j] * along[i]);
+  Pass<false, REAL, REAL>(
+    "RankOne", m, n, {NULL, 0}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e) -> bool {
+      y = (REAL)(a * across[e / m] * along[e % m]);
+      return false;
     });
 }
 

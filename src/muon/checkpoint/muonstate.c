@@ -8,8 +8,8 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   visitor->holder = MUON_STATE_WORKER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Tnew));
-  PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->mean));
-  PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->packed));
+  PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->full.mean));
+  PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
   PetscCall(MuonCompressorVisitState(shard->up, visitor));
   visitor->holder = MUON_STATE_SERVER;
@@ -82,8 +82,9 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
     packets += some;
     if (muon->group[g]->assembly != NULL) PetscCall(MuonAssemblyGetMemory(muon->group[g]->assembly, &some));
     if (muon->group[g]->assembly != NULL) packets += some;
-    if (muon->group[g]->votes != NULL) PetscCall(MuonVotesGetMemory_Private(muon->group[g]->votes, &some));
-    if (muon->group[g]->votes != NULL) packets += some;
+    if (muon->group[g]->ops->getmemory == NULL) continue;
+    PetscCall((*muon->group[g]->ops->getmemory)(muon->group[g], &some));
+    packets += some;
   }
   if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
   for (PetscInt p = 0; p < muon->nshards; p++) packets += (PetscLogDouble)(muon->shard[p].up_own.capacity + muon->shard[p].down_got.capacity);

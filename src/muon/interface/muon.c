@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 
 static const char *const MuonConvergedReasons_Shifted[] = {"DIVERGED_WEIGHTS", "DIVERGED_LMO", "DIVERGED_CORRUPT", "DIVERGED_NANORINF", "CONVERGED_ITERATING", "CONVERGED_MAX_STEPS", "MuonConvergedReason", "MUON_", NULL};
 const char *const       *MuonConvergedReasons           = MuonConvergedReasons_Shifted + 4;
@@ -12,11 +12,6 @@ const char *const        MuonRestartStates[]            = {"all", "weights", "Mu
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
-
-const char *MuonPrefix(Muon muon)
-{
-  return ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : "";
-}
 
 /*@
   MuonCreate - Makes an optimizer
@@ -51,7 +46,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)muon));
+  PetscCall(MuonObjectRegister_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -421,7 +416,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step           = 0;
   muon->nancount       = 0;
   muon->reason         = MUON_CONVERGED_ITERATING;
-  muon->drifted        = NULL;
+  muon->mismatch       = NULL;
   muon->failed.rank    = -1;
   muon->setupcalled    = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
@@ -470,7 +465,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*muon));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

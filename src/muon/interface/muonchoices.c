@@ -1,4 +1,4 @@
-#include "../checkpoint/muoncheckpoint.h"
+#include "muoninterface.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include <string.h>
@@ -13,12 +13,14 @@ PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
   PetscReal rate, decay;
 
   PetscFunctionBegin;
-  if (layer->momentumset == PETSC_FALSE) layer->momentum = MuonGetMomentumNow_Private(muon);
   PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
-  layer->learning_rate = rate;
-  layer->weight_decay  = decay;
-  PetscCall(MuonLayerAdamWInherit_Private(layer, muon->adamw_beta1, muon->adamw_beta2, muon->adamw_epsilon));
-  if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
+  PetscCall(MuonLayerInherit_Private(layer, "learning_rate", rate));
+  PetscCall(MuonLayerInherit_Private(layer, "weight_decay", decay));
+  PetscCall(MuonLayerInherit_Private(layer, "momentum", MuonGetMomentumNow_Private(muon)));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta1", muon->adamw_beta1));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta2", muon->adamw_beta2));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_epsilon", muon->adamw_epsilon));
+  if (MuonLayerIsSet(layer, "shape_factor") == PETSC_FALSE) layer->shape_factor = muon->shape_factor;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +169,7 @@ static PetscErrorCode MuonLayerNumbers_Private(MuonLayer layer, MuonChoices *cho
   PetscCall(MuonChoicesAdd_Private(choices, "learning_rate", (double)layer->learning_rate, NULL));
   PetscCall(MuonChoicesAdd_Private(choices, "momentum", (double)layer->momentum, NULL));
   PetscCall(MuonChoicesAdd_Private(choices, "weight_decay", (double)layer->weight_decay, NULL));
-  PetscCall(MuonChoicesAdd_Private(choices, "shape_factor", (double)layer->shapefactor, MuonShapeFactors));
+  PetscCall(MuonChoicesAdd_Private(choices, "shape_factor", (double)layer->shape_factor, MuonShapeFactors));
   PetscCall(MuonChoicesAdd_Private(choices, "whole_gradient", (double)layer->wholegradient, PetscBools));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -279,28 +281,6 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
 }
 
 /*
-   The weights of layers whose rows are spread over ranks are those of the first rank of the same position in
-   its worker
-*/
-static PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
-{
-  unsigned int *rows;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(muon->nlayers, &rows));
-  for (PetscInt p = 0; p < muon->ngrids; p++) {
-    if (muon->grid[p]->size == 1) continue;
-    for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
-    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
-    for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
-    }
-  }
-  PetscCall(PetscFree(rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks
    raise the same error that names the layer. Each layer has seven numbers, the optimizer's own choices are
    one more; rank 0's are compared with.
@@ -360,28 +340,5 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     if (least % WHATS == OPTIONS) PetscCall(MuonCompareChoices_Private(muon, layer, sizeof(here), here));
     SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s between the ranks (%s), expected the same on each", ((PetscObject)layer)->name, what[least % WHATS], here);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonFindDrifted_Private(Muon muon, PetscInt slice, MuonLayer *layer)
-{
-  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
-  unsigned int *mine, *first;
-  PetscInt      differs = 0, least;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc2(muon->nlayers, &mine, muon->nlayers, &first));
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLayerHashWeights(muon->layer[l], slice, &mine[l]));
-  }
-  PetscCall(PetscArraycpy(first, mine, muon->nlayers));
-  PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, comm));
-  PetscCall(MuonCompareRows_Private(muon, 1, 0, mine, first));
-  while (differs < muon->nlayers && mine[differs] == first[differs]) differs++;
-  PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
-  PetscCall(PetscFree2(mine, first));
-  muon->group[0]->bytes += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
-  for (PetscInt p = 0; p < muon->ngrids; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->grid[p]->size > 1 && muon->grid[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
-  *layer = least < muon->nlayers ? muon->layer[least] : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

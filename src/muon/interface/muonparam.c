@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
 /*

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "muoninterface.h"
 
 PetscClassId      MUON_CLASSID;
 PetscFunctionList MuonList = NULL;

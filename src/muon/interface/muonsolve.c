@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 
 /*@C
   MuonSetObjectiveAndGradient - Sets the routine that computes a worker's loss and its gradients
@@ -35,38 +35,6 @@ PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
 }
 
 /*
-   State was allocated for the types that compressors had at set-up; an oracle may have been given another
-   norm
-*/
-PetscErrorCode MuonCheckShards_Private(Muon muon)
-{
-  char reason[512];
-
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *shard = &muon->shard[p];
-    const char      *name  = ((PetscObject)shard->layer)->name;
-
-    for (int down = 0; down < 2; down++) {
-      PetscBool   same;
-      const char *now = ((PetscObject)(down ? shard->down : shard->up))->type_name, *before = down ? shard->down_type : shard->up_type;
-
-      PetscCall(PetscStrcmp(now, before, &same));
-      PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
-                 before, now);
-    }
-    if (shard->downlink != MUON_DOWNLINK_STEP) continue;
-    PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
-    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
-               name);
-    PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size, MuonPrefix(muon),
-               name);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    Of all that was sent since the last step ended: between workers, inside them, the agreement, and what the
    caller gathered of weights
 */
@@ -94,6 +62,76 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     muon->traffic.mpi += muon->layer[l]->gathered;
     muon->layer[l]->gathered = 0;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The loss and gradients of this worker. A rank whose routine fails has no gradients, and goes on: the others
+   learn of it with the status of the step
+*/
+static PetscErrorCode MuonComputeGradient_Private(Muon muon, MuonRecord *record, PetscErrorCode *ierr)
+{
+  PetscReal loss = 0;
+
+  PetscFunctionBegin;
+  *ierr = PETSC_SUCCESS;
+  if (muon->objective == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonDropSums_Private(muon)); /* of a routine that failed */
+  muon->computing = PETSC_TRUE;
+  PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
+  *ierr = (*muon->objective)(muon, &loss, muon->objectivectx);
+  if (*ierr != PETSC_SUCCESS && muon->size == 1) PetscCall(*ierr);
+  PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));
+  record->loss   = *ierr == PETSC_SUCCESS ? (double)loss : 0;
+  record->status = *ierr == PETSC_SUCCESS ? (double)MUON_STATUS_OK : -(double)*ierr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The round of a rank whose routine failed, which looks at no gradient */
+static PetscErrorCode MuonJoinRound_Private(Muon muon, MuonRecord *record)
+{
+  PetscBool *none, ok, differs;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(muon->nactive, &none));
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    none[l]                     = muon->active[l]->nogradient;
+    muon->active[l]->nogradient = PETSC_TRUE;
+  }
+  PetscCall(MuonRound_Private(muon, record, &ok, &differs));
+  for (PetscInt l = 0; l < muon->nactive; l++) muon->active[l]->nogradient = none[l];
+  PetscCall(PetscFree(none));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A round, and what the ranks then find of each other's options */
+static PetscErrorCode MuonTakeStep_Private(Muon muon)
+{
+  MuonRecord     record;
+  PetscErrorCode ierr;
+  unsigned int   choices;
+  PetscBool      ok, differs;
+  char           what[512];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&record, sizeof(record)));
+  PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
+  PetscCall(MuonSetStepInfo_Private(muon));
+  PetscCall(MuonHashChoices_Private(muon, &choices));
+  record.choices = (double)choices;
+  PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(MuonJoinRound_Private(muon, &record));
+    PetscCall(ierr);
+  }
+  PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
+  if (differs) {
+    PetscCall(MuonFindChoice_Private(muon, sizeof(what), what));
+    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+            "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
+  }
+  PetscCall(MuonCheckSchedule_Private(muon));
+  PetscCall(MuonCommit_Private(muon, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,9 +166,9 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 @*/
 PetscErrorCode MuonStep(Muon muon)
 {
-  PetscInt  step;
-  PetscReal loss = 0;
-  char      where[256];
+  PetscErrorCode ierr;
+  PetscInt       step;
+  char           where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -146,18 +184,12 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason      = MUON_CONVERGED_ITERATING;
-  muon->drifted     = NULL;
+  muon->mismatch    = NULL;
   muon->failed.rank = -1;
-  if (muon->objective != NULL) {
-    PetscCall(MuonDropSums_Private(muon)); /* of a routine that failed */
-    muon->computing = PETSC_TRUE;
-    PetscCall(PetscLogEventBegin(MUON_Gradient, muon, 0, 0, 0));
-    PetscCall((*muon->objective)(muon, &loss, muon->objectivectx));
-    PetscCall(PetscLogEventEnd(MUON_Gradient, muon, 0, 0, 0));
-  }
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
-  PetscCall(MuonRound_Private(muon, loss));
-  PetscCall(MuonCountSentBytes_Private(muon));
+  ierr = MuonTakeStep_Private(muon);
+  PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
+  PetscCall(ierr);
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.total_up[k] += muon->traffic.up[k];
     muon->traffic.total_down[k] += muon->traffic.down[k];
@@ -387,5 +419,43 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
 {
   PetscFunctionBegin;
   MuonGet(muon, MUON_CLASSID, traffic, muon->traffic);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
+
+  Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Level: intermediate
+
+  Notes:
+  Servers that keep weights of their own take over the new ones, which must be the same on every rank;
+  momentum and estimates stay.
+
+  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
+  the ranks, and it holds for what is not noticed too.
+
+.seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+@*/
+PetscErrorCode MuonWeightsChanged(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckRanksAgree_Private(muon));
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+    MuonArray  whole, W;
+
+    if (shard->X.data == NULL) continue;
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+    W = MuonShardPart(shard, &whole);
+    MuonArrayAxpby(1, &W, 0, &shard->X);
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

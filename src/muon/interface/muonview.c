@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
     if (shard->layer != layer || shard->ranges == NULL) continue;
     PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
     PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
-                            shard->cut                  ? "rows of state"
+                            shard->sharded                  ? "rows of state"
                             : MuonLayerIsEntries(layer) ? "entries"
                                                         : "rows",
                             shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
@@ -43,8 +43,8 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
     const MuonShard *shard = &muon->shard[p];
 
     if (shard->layer != layer) continue;
-    if (shard->group->votes != NULL) PetscCall(PetscStrncpy(text, "votes", length));
-    if (shard->group->votes != NULL) continue;
+    if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
+    if (shard->group->ops->votes) continue;
     PetscCall(MuonCompressorDescribe_Private(shard->up, sizeof(up), up));
     PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
     if (shard->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(shard->down, sizeof(down), down));
@@ -70,18 +70,18 @@ PetscErrorCode MuonInfoSetUp_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup   group = muon->group[g];
     MuonExchangeType  type;
-    const char *const mode = group->votes != NULL ? "votes" : MuonExchangeModes[group->mode];
+    const char *const mode = group->ops->votes ? "votes" : MuonExchangeModes[group->mode];
 
     PetscCall(MuonExchangeGetType(group->exchange, &type));
     PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->grid->nworkers, group->grid->size, group->nshards,
-                        group->direct ? ", nothing goes down" : ""));
+                        group->no_downlink && group->ops->votes == PETSC_FALSE ? ", nothing goes down" : ""));
     for (PetscInt k = 0; k < group->nshards; k++) {
       MuonLayer layer     = group->shard[k].layer;
       char      owner[32] = "", rows[96] = "", messages[256] = "";
 
       PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
       PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-      if (group->votes == NULL) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
+      if (group->ops->votes == PETSC_FALSE) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
       PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
                           owner, rows, messages[0] ? ", " : "", messages));
     }
@@ -184,7 +184,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {
-    if (muon->group[g - 1]->votes != NULL) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
+    if (muon->group[g - 1]->ops->votes) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   }
   for (PetscInt p = 0; p < muon->ngrids; p++) spread = muon->grid[p]->size > 1 ? PETSC_TRUE : spread;
   if (spread && muon->assembly != NULL) PetscCall(MuonAssemblyView(muon->assembly, viewer));

@@ -125,7 +125,7 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonEx
 
     PetscCall(MuonCostOfShard_Private(muon, &group->shard[k], sums, bytes, &summable));
     if (sums && summable == PETSC_FALSE) *legal = PETSC_FALSE;
-    for (int way = 0; way < 2; way++) (*share)[2 * other->owner[group->shard[k].item] + way] += bytes[way];
+    for (int way = 0; way < 2; way++) (*share)[2 * other->owner[group->shard[k].id] + way] += bytes[way];
     x->up += bytes[0];
     x->down += bytes[1];
   }
@@ -330,8 +330,8 @@ static PetscErrorCode MuonCostViewAssembly_Private(Muon muon, MuonGroup group, M
 
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
     PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    if (shard->mean.data != NULL) sums += scale * rows * columns * (double)MuonArrayEntryBytes(&shape);
-    if (shard->cut) weights += scale * rows * columns * (double)MuonArrayEntryBytes(&shape);
+    if (shard->full.mean.data != NULL) sums += scale * rows * columns * (double)MuonArrayEntryBytes(&shape);
+    if (shard->sharded) weights += scale * rows * columns * (double)MuonArrayEntryBytes(&shape);
     PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
     if (kind == MUON_ASSEMBLY_NONE) continue;
     for (int a = 0; a < MUON_COST_ASSEMBLIES; a++) counts[a] += kind == kinds[a] ? 1 : 0;
@@ -340,7 +340,7 @@ static PetscErrorCode MuonCostViewAssembly_Private(Muon muon, MuonGroup group, M
   }
   gathered = precision == MUON_ASSEMBLY_PRECISION_BF16 ? 2 : precision == MUON_ASSEMBLY_PRECISION_SINGLE ? PetscMin(entry, 4.0) : entry;
   for (int a = 0; a < MUON_COST_ASSEMBLIES; a++) {
-    row[a].name   = group->shard[0].cut ? MUONEXCHANGEROWS : "assembly";
+    row[a].name   = group->shard[0].sharded ? MUONEXCHANGEROWS : "assembly";
     row[a].mode   = MuonAssemblyKinds[kinds[a]];
     row[a].chosen = n > 0 && counts[a] == n ? PETSC_TRUE : PETSC_FALSE;
     row[a].cost   = MuonCostOfAssembly((MuonCostAssembly)a, size, n, layer, entry, gathered);

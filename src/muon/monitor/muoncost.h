@@ -9,7 +9,7 @@
 */
 #pragma once
 
-#include <petscmuon/private/muonimpl.h>
+#include "muonmonitor.h"
 
 /* Seconds a message, seconds a byte on the link, seconds a byte of messages that are summed or voted on */
 typedef struct {

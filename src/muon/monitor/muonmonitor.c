@@ -1,7 +1,7 @@
 #if !defined(_DEFAULT_SOURCE)
   #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
 #endif
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
 #include <petscdraw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall((*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]));
+  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,7 +183,7 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 {
   PetscFunctionBegin;
   if (muon->validation == NULL || muon->reason < 0 || ((step + 1) % muon->validationinterval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*muon->validation)(muon, &muon->value, muon->validationctx));
+  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetValidation()", (*muon->validation)(muon, &muon->value, muon->validationctx)));
   if (muon->weights != NULL) muon->value *= (PetscReal)muon->weights[muon->rank];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &muon->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
   muon->value /= (PetscReal)muon->size;
@@ -289,7 +289,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
   for (PetscInt p = 0; p < muon->nshards && dual == PETSC_FALSE; p++) {
-    if (muon->shard[p].group->votes == NULL) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
+    if (muon->shard[p].group->ops->votes == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e", step, (double)loss, (double)muon->rate));
   if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
 #include <float.h>
 #include <math.h>
 
@@ -16,7 +16,7 @@ static PetscErrorCode MuonTestLoss_Private(Muon muon, PetscReal *loss)
 {
   PetscFunctionBegin;
   *loss = 0;
-  PetscCall((*muon->objective)(muon, loss, muon->objectivectx)); /* sums begin in a step alone */
+  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetObjectiveAndGradient()", (*muon->objective)(muon, loss, muon->objectivectx))); /* sums begin in a step alone */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "muonplan.h"
 #include <petscmuon/private/muonwire.h>
 
 /*
@@ -10,19 +10,19 @@
 */
 
 /*
-   What every rank tells of a layer: its name, ranks of its worker, their hash, the first of them, and the
+   What every rank says of a layer: its name, ranks of its worker, their hash, the first of them, and the
    position of this one among them
 */
 enum {
-  TOLD_NAME, /* and what holds the weights */
-  TOLD_RANKS,
-  TOLD_HASH,
-  TOLD_FIRST,
-  TOLD_POSITION,
-  TOLD
+  WORKER_NAME, /* and what holds the weights */
+  WORKER_RANKS,
+  WORKER_HASH,
+  WORKER_FIRST,
+  WORKER_POSITION,
+  WORKER_COUNT
 };
 
-static PetscErrorCode MuonTellWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt told[], PetscMPIInt members[])
+static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt record[], PetscMPIInt members[])
 {
   MPI_Group         all, own;
   PetscMPIInt      *ranks;
@@ -40,14 +40,14 @@ static PetscErrorCode MuonTellWorker_Private(Muon muon, MuonLayer layer, PetscMP
     PetscCallMPI(MPI_Group_free(&all));
     PetscCall(PetscFree(ranks));
   }
-  told[TOLD_NAME]     = (PetscMPIInt)(layer->hash >> 1) ^ (PetscMPIInt)layer->storage; /* fits an int */
-  told[TOLD_RANKS]    = layer->ranks;
-  told[TOLD_HASH]     = (PetscMPIInt)(MuonWireCRC32C(0, (const unsigned char *)members, (size_t)size * sizeof(*members)) >> 1);
-  told[TOLD_FIRST]    = muon->size;
-  told[TOLD_POSITION] = 0;
+  record[WORKER_NAME]     = (PetscMPIInt)(layer->hash >> 1) ^ (PetscMPIInt)layer->storage; /* fits an int */
+  record[WORKER_RANKS]    = layer->ranks;
+  record[WORKER_HASH]     = (PetscMPIInt)(MuonWireCRC32C(0, (const unsigned char *)members, (size_t)size * sizeof(*members)) >> 1);
+  record[WORKER_FIRST]    = muon->size;
+  record[WORKER_POSITION] = 0;
   for (PetscMPIInt r = 0; r < size; r++) {
-    if (members[r] == muon->rank) told[TOLD_POSITION] = r;
-    if (members[r] != MPI_UNDEFINED && members[r] < told[TOLD_FIRST]) told[TOLD_FIRST] = members[r];
+    if (members[r] == muon->rank) record[WORKER_POSITION] = r;
+    if (members[r] != MPI_UNDEFINED && members[r] < record[WORKER_FIRST]) record[WORKER_FIRST] = members[r];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,20 +58,20 @@ static PetscErrorCode MuonTellWorker_Private(Muon muon, MuonLayer layer, PetscMP
 */
 static PetscBool MuonIsWorker_Private(Muon muon, PetscInt l, const PetscMPIInt all[], const PetscMPIInt members[])
 {
-  const size_t       of_rank = TOLD * (size_t)muon->nlayers;
-  const PetscMPIInt *mine    = all + of_rank * (size_t)muon->rank + TOLD * l;
+  const size_t       of_rank = WORKER_COUNT * (size_t)muon->nlayers;
+  const PetscMPIInt *mine    = all + of_rank * (size_t)muon->rank + WORKER_COUNT * l;
 
-  if (mine[TOLD_RANKS] > muon->size) return PETSC_FALSE;
+  if (mine[WORKER_RANKS] > muon->size) return PETSC_FALSE;
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    if (all[of_rank * (size_t)r + (size_t)(TOLD * l + TOLD_RANKS)] != mine[TOLD_RANKS]) return PETSC_FALSE;
+    if (all[of_rank * (size_t)r + (size_t)(WORKER_COUNT * l + WORKER_RANKS)] != mine[WORKER_RANKS]) return PETSC_FALSE;
   }
-  for (PetscMPIInt r = 0; r < mine[TOLD_RANKS]; r++) {
-    if (members[r] == MPI_UNDEFINED || all[of_rank * (size_t)members[r] + (size_t)(TOLD * l + TOLD_HASH)] != mine[TOLD_HASH]) return PETSC_FALSE;
+  for (PetscMPIInt r = 0; r < mine[WORKER_RANKS]; r++) {
+    if (members[r] == MPI_UNDEFINED || all[of_rank * (size_t)members[r] + (size_t)(WORKER_COUNT * l + WORKER_HASH)] != mine[WORKER_HASH]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
 
-/* all: what rank r told is at all + r of_rank */
+/* all: the record of rank r is at all + r of_rank */
 static PetscErrorCode MuonWorkerGridCreate_Private(Muon muon, size_t of_rank, const PetscMPIInt all[], MuonWorkerGrid *grid)
 {
   MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
@@ -82,17 +82,17 @@ static PetscErrorCode MuonWorkerGridCreate_Private(Muon muon, size_t of_rank, co
   PetscCall(PetscNew(&p));
   PetscCall(PetscMalloc2(muon->size, &p->worker_of, muon->size, &p->position_of));
   PetscCall(PetscMalloc1(muon->size, &number));
-  p->size  = all[TOLD_RANKS];
+  p->size  = all[WORKER_RANKS];
   p->share = 1;
   /* Workers are numbered by the first of their ranks */
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    if (all[of_rank * (size_t)r + TOLD_FIRST] == r) number[r] = p->nworkers++;
+    if (all[of_rank * (size_t)r + WORKER_FIRST] == r) number[r] = p->nworkers++;
   }
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    const PetscMPIInt *told = all + of_rank * (size_t)r;
+    const PetscMPIInt *record = all + of_rank * (size_t)r;
 
-    p->worker_of[r]   = number[told[TOLD_FIRST]];
-    p->position_of[r] = told[TOLD_POSITION];
+    p->worker_of[r]   = number[record[WORKER_FIRST]];
+    p->position_of[r] = record[WORKER_POSITION];
   }
   PetscCall(PetscFree(number));
   p->worker   = p->worker_of[muon->rank];
@@ -132,10 +132,10 @@ PetscErrorCode MuonResetWorkerGrids_Private(Muon muon)
 static PetscBool MuonSameWorkers_Private(Muon muon, PetscInt l, PetscInt k, const PetscMPIInt all[])
 {
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    const PetscMPIInt *told = all + (size_t)TOLD * (size_t)muon->nlayers * (size_t)r;
+    const PetscMPIInt *record = all + (size_t)WORKER_COUNT * (size_t)muon->nlayers * (size_t)r;
 
-    for (PetscInt i = TOLD_RANKS; i < TOLD; i++) {
-      if (told[TOLD * l + i] != told[TOLD * k + i]) return PETSC_FALSE;
+    for (PetscInt i = WORKER_RANKS; i < WORKER_COUNT; i++) {
+      if (record[WORKER_COUNT * l + i] != record[WORKER_COUNT * k + i]) return PETSC_FALSE;
     }
   }
   return PETSC_TRUE;
@@ -169,22 +169,22 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
 static PetscErrorCode MuonFindWorkers_Private(Muon muon)
 {
   MPI_Comm     comm = PetscObjectComm((PetscObject)muon);
-  const size_t n    = TOLD * (size_t)muon->nlayers;
-  PetscMPIInt *told, *all, *members, count;
+  const size_t n    = WORKER_COUNT * (size_t)muon->nlayers;
+  PetscMPIInt *record, *all, *members, count;
   PetscInt     bad[2] = {muon->nlayers, muon->nlayers}, first[2]; /* a layer of another name, of ranks that are no worker */
 
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)n, &count));
-  PetscCall(PetscMalloc3(n, &told, n * (size_t)muon->size, &all, muon->size, &members));
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonTellWorker_Private(muon, muon->layer[l], told + TOLD * l, members));
-  PetscCallMPI(MPI_Allgather(told, count, MPI_INT, all, count, MPI_INT, comm));
+  PetscCall(PetscMalloc3(n, &record, n * (size_t)muon->size, &all, muon->size, &members));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonDescribeWorker_Private(muon, muon->layer[l], record + WORKER_COUNT * l, members));
+  PetscCallMPI(MPI_Allgather(record, count, MPI_INT, all, count, MPI_INT, comm));
   for (PetscInt l = muon->nlayers - 1; l >= 0; l--) {
-    PetscCall(MuonTellWorker_Private(muon, muon->layer[l], told + TOLD * l, members));
-    if (told[TOLD * l + TOLD_NAME] != all[TOLD * l + TOLD_NAME]) bad[0] = l;
+    PetscCall(MuonDescribeWorker_Private(muon, muon->layer[l], record + WORKER_COUNT * l, members));
+    if (record[WORKER_COUNT * l + WORKER_NAME] != all[WORKER_COUNT * l + WORKER_NAME]) bad[0] = l;
     if (MuonIsWorker_Private(muon, l, all, members) == PETSC_FALSE) bad[1] = l;
   }
   PetscCallMPI(MPI_Allreduce(bad, first, 2, MPIU_INT, MPI_MIN, comm));
-  if (first[0] < muon->nlayers || first[1] < muon->nlayers) PetscCall(PetscFree3(told, all, members));
+  if (first[0] < muon->nlayers || first[1] < muon->nlayers) PetscCall(PetscFree3(record, all, members));
   PetscCheck(first[0] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its name, or what holds its weights, differs between the ranks, expected the same on each", ((PetscObject)muon->layer[first[0]])->name);
   PetscCheck(first[1] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the communicators of its matrices (here of %d ranks) do not cut the optimizer's %d ranks into workers of the same size that do not overlap",
              ((PetscObject)muon->layer[first[1]])->name, muon->layer[first[1]]->ranks, muon->size);
@@ -193,29 +193,29 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon)
 
     while (k < l && MuonSameWorkers_Private(muon, l, k, all) == PETSC_FALSE) k++;
     muon->grid_of[l] = k < l ? muon->grid_of[k] : muon->ngrids;
-    if (k == l) PetscCall(MuonWorkerGridCreate_Private(muon, n, all + TOLD * l, &muon->grid[muon->ngrids++]));
+    if (k == l) PetscCall(MuonWorkerGridCreate_Private(muon, n, all + WORKER_COUNT * l, &muon->grid[muon->ngrids++]));
   }
-  PetscCall(PetscFree3(told, all, members));
+  PetscCall(PetscFree3(record, all, members));
   PetscCall(MuonCheckRows_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    Of layers that are whole on every rank, which is a worker, or keeps rows of the state of the one worker
-   that all ranks are: nothing has to be told
+   that all ranks are: nothing has to be exchanged
 */
 static PetscErrorCode MuonMakeWorkerGrid_Private(Muon muon, PetscBool rows)
 {
   PetscMPIInt *all;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(TOLD * (size_t)muon->size, &all));
+  PetscCall(PetscCalloc1(WORKER_COUNT * (size_t)muon->size, &all));
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    all[TOLD * r + TOLD_RANKS]    = rows ? muon->size : 1;
-    all[TOLD * r + TOLD_FIRST]    = rows ? 0 : r;
-    all[TOLD * r + TOLD_POSITION] = rows ? r : 0;
+    all[WORKER_COUNT * r + WORKER_RANKS]    = rows ? muon->size : 1;
+    all[WORKER_COUNT * r + WORKER_FIRST]    = rows ? 0 : r;
+    all[WORKER_COUNT * r + WORKER_POSITION] = rows ? r : 0;
   }
-  PetscCall(MuonWorkerGridCreate_Private(muon, TOLD, all, &muon->grid[muon->ngrids++]));
+  PetscCall(MuonWorkerGridCreate_Private(muon, WORKER_COUNT, all, &muon->grid[muon->ngrids++]));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,172 +237,5 @@ PetscErrorCode MuonFindWorkerGrids_Private(Muon muon, PetscBool rows)
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->grid));
   if (most[0] > 1) PetscCall(MuonFindWorkers_Private(muon));
   else PetscCall(MuonMakeWorkerGrid_Private(muon, rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has
-   none adds zeros. Sums are on the host
-*/
-static PetscErrorCode MuonShardSum_Private(MuonShard *shard, const MuonArray *packed)
-{
-  MuonArray whole;
-  PetscBool ours;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
-  if (whole.data == NULL) {
-    PetscCall(MuonArrayZero(packed));
-    whole = *packed;
-  }
-  PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &shard->staged[0]));
-  PetscCall(MuonArrayOnHost(&shard->mean, PETSC_FALSE, &shard->staged[1]));
-  PetscCall(MuonRowsSumStart(shard->group->grid->inside, shard->ranges, shard->group->grid->share, &shard->staged[0], packed, &shard->staged[1], &shard->group->bytes, &shard->summing));
-  if (whole.memory == MUON_HOST) shard->staged[0].data = NULL;
-  if (shard->mean.memory == MUON_HOST) shard->staged[1].data = NULL;
-  if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonShardSumWait_Private(MuonShard *shard)
-{
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Wait(&shard->summing, MPI_STATUS_IGNORE));
-  if (shard->staged[1].data != NULL) PetscCall(MuonArrayOffHost(&shard->mean, PETSC_TRUE, &shard->staged[1]));
-  PetscCall(MuonArrayDestroy(&shard->staged[0]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Begins the sum of a layer's gradient before its step, where that sum is not waited for at once */
-static PetscErrorCode MuonShardBeginSum_Private(MuonShard *shard)
-{
-  MuonArray whole;
-
-  PetscFunctionBegin;
-  if (shard->mean.data == NULL) {
-    PetscCall(MuonWorkerBeginSum_Private(shard->muon, shard));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (shard->packed.data == NULL) {
-    PetscCall(MuonLayerGetWholeShape(shard->layer, &whole));
-    whole.memory = MUON_HOST;
-    PetscCall(MuonArrayCreate(&whole, whole.precision, &shard->packed));
-  }
-  PetscCall(MuonShardSum_Private(shard, &shard->packed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The shard of an active layer whose sum can begin before the step, or NULL */
-static MuonShard *MuonGetSummed_Private(Muon muon, PetscInt l)
-{
-  return (MuonShard *)muon->active[l]->readyctx;
-}
-
-/*
-   Ranks may call MuonLayerGradientReady() in different orders, and some not for all layers. MPI matches sums
-   by the order in which they begin, so they begin in one order on all ranks, that of a backward pass: the sum
-   of a layer waits until those of all layers behind it have begun
-*/
-PetscErrorCode MuonShardReady_Private(void *ctx)
-{
-  MuonShard *shard = (MuonShard *)ctx;
-  Muon       muon  = shard->muon;
-
-  PetscFunctionBegin;
-  if (muon->objective != NULL && muon->computing == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* the routine is going to write another gradient */
-  if (shard->ready) muon->readytwice = shard->layer; /* an error on all ranks, at the end of the step */
-  shard->ready = PETSC_TRUE;
-  for (; muon->nsums > 0; muon->nsums--) {
-    MuonShard *next = MuonGetSummed_Private(muon, muon->nsums - 1);
-
-    if (next != NULL && next->ready == PETSC_FALSE) break;
-    if (next != NULL) PetscCall(MuonShardBeginSum_Private(next));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Waits for the mean of whole gradients; a sum that did not begin before needs no memory of its own */
-static PetscErrorCode MuonShardAverage_Private(MuonShard *shard)
-{
-  Muon      muon = shard->muon;
-  MuonArray shape, packed;
-  MuonMark  mark;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
-  PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  if (shard->summing == MPI_REQUEST_NULL) {
-    PetscCall(MuonLayerGetWholeShape(shard->layer, &shape));
-    shape.memory = MUON_HOST;
-    PetscCall(MuonWorkspaceGetArray(muon->work, &shape, shape.precision, &packed));
-    PetscCall(MuonShardSum_Private(shard, &packed));
-  }
-  PetscCall(MuonShardSumWait_Private(shard));
-  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
-  MuonArrayAxpby(1 / (double)shard->group->grid->size, &shard->mean, 0, &shard->mean);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void MuonForgetReady_Private(Muon muon)
-{
-  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].ready = PETSC_FALSE;
-  muon->nsums      = muon->nactive;
-  muon->computing  = PETSC_FALSE;
-  muon->readytwice = NULL;
-}
-
-PetscErrorCode MuonBeginSums_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
-    MuonShard *shard = MuonGetSummed_Private(muon, l);
-
-    if (shard == NULL) continue;
-    if (shard->mean.data != NULL) PetscCall(MuonShardAverage_Private(shard));
-    else if (l < muon->nsums) PetscCall(MuonShardBeginSum_Private(shard));
-  }
-  MuonForgetReady_Private(muon);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonDropSums_Private(Muon muon)
-{
-  PetscInt  mine = muon->nactive - muon->nsums, most;
-  PetscBool some = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = MuonGetSummed_Private(muon, l) != NULL ? PETSC_TRUE : some;
-  if (some == PETSC_FALSE || (muon->objective != NULL && muon->computing == PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
-  /* What some ranks began all must end */
-  PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
-  for (; muon->nactive - muon->nsums < most; muon->nsums--) {
-    MuonShard *next = MuonGetSummed_Private(muon, muon->nsums - 1);
-
-    if (next != NULL) PetscCall(MuonShardBeginSum_Private(next));
-  }
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard *shard = &muon->shard[p];
-
-    if (shard->summing != MPI_REQUEST_NULL) PetscCall(MuonShardSumWait_Private(shard));
-    if (shard->begun) PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    for (PetscInt k = 0; k < shard->group->nshards && shard->begun; k++) shard->group->shard[k].begun = PETSC_FALSE;
-  }
-  MuonForgetReady_Private(muon);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonShardGather_Private(Muon muon, MuonShard *shard, const MuonArray *rows, const MuonArray *whole)
-{
-  MuonArray packed;
-  MuonMark  mark;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
-  PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonWorkspaceGetArray(muon->work, whole, whole->precision, &packed));
-  PetscCall(MuonRowsGather(shard->group->grid->inside, shard->ranges, rows, whole, &packed, &shard->group->bytes));
-  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonschedule.h" /*I "petscmuon.h" I*/
 
 /*
    Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonschedule.h" /*I "petscmuon.h" I*/
 #include <ctype.h>
 
 /*
@@ -175,9 +175,9 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSGD, &sgd));
   *rate  = adamw ? muon->adamw_learning_rate : sgd ? muon->sgd_learning_rate : PETSC_DETERMINE;
   *decay = adamw ? muon->adamw_weight_decay : sgd ? muon->sgd_weight_decay : PETSC_DETERMINE;
-  if (layer->learning_rateset) *rate = layer->learning_rate;
+  if (MuonLayerIsSet(layer, "learning_rate")) *rate = layer->learning_rate;
   else if (*rate == PETSC_DETERMINE) *rate = muon->learning_rate;
-  if (layer->weight_decayset) *decay = layer->weight_decay;
+  if (MuonLayerIsSet(layer, "weight_decay")) *decay = layer->weight_decay;
   else if (*decay == PETSC_DETERMINE) *decay = muon->schedulefn != NULL && muon->scheduled.valid ? muon->scheduled.decay : muon->weight_decay;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,5 +264,29 @@ PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonParametersAssignText((PetscObject)muon, "layer_rule", rule != NULL ? rule : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSetStepInfo_Private(Muon muon)
+{
+  PetscReal schedule;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetScheduleFactor_Private(muon, &schedule));
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonLayer          layer = muon->shard[p].layer;
+    MuonLayerStepInfo *info  = &muon->shard[p].info;
+    PetscReal          rate, decay, factor;
+
+    PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
+    PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+    info->step     = muon->step;
+    info->rate     = (double)(rate * schedule);
+    info->decay    = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
+    info->radius   = info->rate * (double)factor;
+    info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
+    info->measure  = muon->measure_update_rms;
+    info->dual = info->squares = 0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h>
+#include "muonstep.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 #include "../../kernels/array/muondevicecheck.h"
@@ -69,7 +69,7 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &oracle));
     if (oracle == PETSC_FALSE) continue;
-    if (shard->group->votes != NULL && shard->whole_vote == PETSC_FALSE && shard->whole_majority == PETSC_FALSE) continue;
+    if (shard->rowwise) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,
                MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV);

@@ -1,8 +1,8 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonstep.h" /*I "petscmuon.h" I*/
 
 /*
-   On every rank: what failed first, and where. Who has no gradient that is a number is told before those that
-   its messages made fail
+   On every rank: what failed first, and where. Gradients that are not finite come before the failures that
+   they caused on other ranks
 */
 static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record, MuonStatus worst)
 {
@@ -51,134 +51,158 @@ PetscErrorCode MuonDescribeReason_Private(Muon muon, size_t length, char text[])
 
   PetscFunctionBegin;
   text[0] = '\0';
-  if (muon->drifted != NULL) PetscCall(PetscSNPrintf(text, length, " (layer \"%s\" has other weights on some ranks)", ((PetscObject)muon->drifted)->name));
-  if (muon->drifted != NULL || muon->failed.rank < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->mismatch != NULL) PetscCall(PetscSNPrintf(text, length, " (layer \"%s\" has other weights on some ranks)", ((PetscObject)muon->mismatch)->name));
+  if (muon->mismatch != NULL || muon->failed.rank < 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->failed.layer != NULL) PetscCall(PetscSNPrintf(layer, sizeof(layer), " layer \"%s\"", ((PetscObject)muon->failed.layer)->name));
   PetscCall(PetscSNPrintf(text, length, " (%s%s on rank %d)", muon->failed.what, layer, muon->failed.rank));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What all ranks know of a step */
+typedef struct {
+  MuonStatus  worst;
+  double      nans;
+  PetscMPIInt failed; /* the first rank whose routine failed, and its error */
+  int         error;
+  PetscMPIInt missing; /* the first rank without a gradient of a layer, and the layer */
+  PetscInt    layer;
+  PetscMPIInt twice; /* the first rank with a gradient that was ready twice, and the layer */
+  PetscInt    again;
+  PetscBool   gradient;                           /* somebody has one */
+  PetscBool   replicas, weights, measure, options; /* are the same where they should be */
+} MuonOutcome;
+
+/*
+   A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed
+   factorization for the same reason
+*/
+static MuonStatus MuonWorseStatus_Private(MuonStatus one, MuonStatus other)
+{
+  return other != MUON_STATUS_OK && (one == MUON_STATUS_OK || other == MUON_STATUS_CORRUPT || (other == MUON_STATUS_NANORINF && one == MUON_STATUS_LMO)) ? other : one;
+}
+
+/*
+   The checksums of rank r, which are those of the first rank of its position in a worker where both have the
+   same rows. Weights of layers that are sharded in their state alone are full on every rank
+*/
+static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count, const double all[], MuonOutcome *outcome)
+{
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup    group    = muon->group[g];
+    const PetscMPIInt *position = group->grid->position_of;
+    const double      *own = all + (size_t)count * (size_t)r + MUON_RECORD_COUNT + 2 * g, *first;
+    PetscMPIInt        t = 0;
+
+    while (position[t] != position[r]) t++;
+    first = all + (size_t)count * (size_t)t + MUON_RECORD_COUNT + 2 * g;
+    if (own[0] != first[0]) outcome->replicas = PETSC_FALSE;
+    if (group->nshards > 0 && group->shard[0].sharded) first = all + MUON_RECORD_COUNT + 2 * g;
+    if (own[1] != first[1]) outcome->weights = PETSC_FALSE;
+  }
+}
+
 /*
    The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every
    rank has the same bits. Where each rank owns, the checksums of what they are about to apply are compared:
-   ranks whose arithmetic differs would drift apart unseen. So are those of weights that several ranks have.
+   ranks whose arithmetic differs would part unseen. So are those of weights that several ranks have.
 */
-PetscErrorCode MuonReduceStatus_Private(Muon muon, MuonRecord *record, PetscBool *ok)
+static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *record, MuonOutcome *outcome)
 {
   const PetscInt count = MUON_RECORD_COUNT + 2 * muon->ngroups;
-  double        *mine, *theirs;
-  MuonStatus     worst = MUON_STATUS_OK;
+  double        *mine, *all;
   PetscReal      loss = 0, dual = 0;
-  double         nans    = 0;
-  PetscMPIInt    missing = -1, twice = -1;
-  PetscInt       naked = 0, again = 0;
-  PetscBool      same = PETSC_TRUE, together = PETSC_TRUE, chosen = PETSC_TRUE, drifted = PETSC_FALSE, asked = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &theirs));
-  PetscCall(MuonCheckpointAsked_Private(muon, &record->save));
-  muon->save = PETSC_FALSE;
+  PetscCall(PetscMalloc2(count, &mine, (size_t)count * (size_t)muon->size, &all));
   PetscCall(PetscMemcpy(mine, record, sizeof(*record)));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     mine[MUON_RECORD_COUNT + 2 * g]     = (double)muon->group[g]->replica;
     mine[MUON_RECORD_COUNT + 2 * g + 1] = (double)muon->group[g]->weights;
   }
-  PetscCall(MuonExchangeGatherRecords(muon->exchange, count, mine, theirs));
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, count, mine, all));
+  outcome->worst    = MUON_STATUS_OK;
+  outcome->gradient = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
+  outcome->missing = outcome->twice = outcome->failed = -1;
+  outcome->replicas = outcome->weights = outcome->measure = outcome->options = PETSC_TRUE;
+  muon->save                                                               = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
   muon->agreement               = -1;
-  for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->votes != NULL ? 0 : muon->agreement;
+  for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->ops->votes ? 0 : muon->agreement;
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    const double     *one   = theirs + (size_t)count * (size_t)r;
-    const MuonRecord *other = (const MuonRecord *)one, *first = (const MuonRecord *)theirs;
-    const MuonStatus  status = (MuonStatus)(int)other->status;
+    const MuonRecord *one = (const MuonRecord *)(all + (size_t)count * (size_t)r), *first = (const MuonRecord *)all;
 
-    /*
-       A corrupt message at one rank explains what failed at others, so it comes first; NaN before a failed
-       factorization for the same reason
-    */
-    if (status != MUON_STATUS_OK && (worst == MUON_STATUS_OK || status == MUON_STATUS_CORRUPT || (status == MUON_STATUS_NANORINF && worst == MUON_STATUS_LMO))) worst = status;
-    loss += (PetscReal)(other->loss * (muon->weights != NULL ? muon->weights[r] : 1));
-    dual += (PetscReal)other->dual;
-    nans += other->nans;
-    if (muon->agreement >= 0) muon->agreement += (PetscReal)other->votes;
-    muon->meanup += other->up / muon->size;
-    muon->meandown += other->down / muon->size;
-    if (other->choices != first->choices) chosen = PETSC_FALSE;
-    if (other->measure != first->measure) together = PETSC_FALSE;
-    if (other->asked >= 0) asked = PETSC_TRUE;
-    if (other->asked < muon->nactive && missing < 0) missing = r;
-    if (missing == r) naked = PetscMax((PetscInt)other->asked, 0);
-    if (other->asked > muon->nactive && twice < 0) {
-      twice = r;
-      again = (PetscInt)other->asked - muon->nactive - 1;
+    if (one->status < 0 && outcome->failed < 0) {
+      outcome->failed = r;
+      outcome->error  = -(int)one->status;
     }
-    if (other->save != 0) muon->save = PETSC_TRUE;
-    /*
-       Of ranks at one position in their workers, those that follow are compared with this one. Weights of
-       layers that are cut are whole on every rank
-    */
-    for (PetscInt g = 0; g < muon->ngroups; g++) {
-      const MuonGroup    group    = muon->group[g];
-      const PetscMPIInt *position = group->grid->position_of;
-      const PetscInt     at       = MUON_RECORD_COUNT + 2 * g;
-      const double      *twin;
-      PetscMPIInt        t = 0;
-
-      while (position[t] != position[r]) t++;
-      twin = theirs + (size_t)count * (size_t)t;
-      if (one[at] != twin[at]) same = PETSC_FALSE;
-      if (group->nshards > 0 && group->shard[0].cut) twin = theirs;
-      if (one[at + 1] != twin[at + 1]) drifted = PETSC_TRUE;
+    outcome->worst = MuonWorseStatus_Private(outcome->worst, one->status < 0 ? MUON_STATUS_OK : (MuonStatus)(int)one->status);
+    outcome->nans += one->nans;
+    loss += (PetscReal)(one->loss * (muon->weights != NULL ? muon->weights[r] : 1));
+    dual += (PetscReal)one->dual;
+    if (muon->agreement >= 0) muon->agreement += (PetscReal)one->agreement;
+    muon->meanup += one->up / muon->size;
+    muon->meandown += one->down / muon->size;
+    if (one->choices != first->choices) outcome->options = PETSC_FALSE;
+    if (one->measure != first->measure) outcome->measure = PETSC_FALSE;
+    if (one->missing >= 0) outcome->gradient = PETSC_TRUE;
+    if (one->missing < muon->nactive && outcome->missing < 0) outcome->missing = r;
+    if (outcome->missing == r) outcome->layer = PetscMax((PetscInt)one->missing, 0);
+    if (one->missing > muon->nactive && outcome->twice < 0) {
+      outcome->twice = r;
+      outcome->again = (PetscInt)one->missing - muon->nactive - 1;
     }
+    if (one->save != 0) muon->save = PETSC_TRUE;
+    MuonCompareReplicas_Private(muon, r, count, all, outcome);
   }
-  PetscCall(PetscFree2(mine, theirs));
+  PetscCall(PetscFree2(mine, all));
   muon->loss = loss / (PetscReal)muon->size;
   muon->dual = dual;
-  if (worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) worst = MUON_STATUS_NANORINF;
-  /* In the first step, which would be one of nothing */
-  PetscCheck(asked || muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
-  PetscCheck(asked, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient() for each, in Python the program set_gradient()");
-  PetscCheck(muon->step == 0 || missing < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER,
-             "Step %" PetscInt_FMT ": layer \"%s\" got no gradient on rank %d; each step must fill MuonLayerGetGradient() of every layer, and MuonLayerSetGradient() with NULL says that there is none", muon->step,
-             ((PetscObject)muon->active[naked])->name, missing);
-  PetscCheck(twice < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
-             "Step %" PetscInt_FMT ": MuonLayerGradientReady() was called twice for layer \"%s\" on rank %d, expected one call in a step, when its gradient is there", muon->step, ((PetscObject)muon->active[again])->name, twice);
-  PetscCheck(together, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-             "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
-  if (chosen == PETSC_FALSE) {
-    char what[512];
+  if (outcome->worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) outcome->worst = MUON_STATUS_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(MuonFindChoice_Private(muon, sizeof(what), what));
-    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-            "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
+PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, PetscBool *ok, PetscBool *differs)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
+  MuonOutcome    outcome;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&outcome, sizeof(outcome)));
+  PetscCall(MuonGatherStatus_Private(muon, record, &outcome));
+  *ok = *differs = PETSC_FALSE;
+  if (record->status < 0) PetscFunctionReturn(PETSC_SUCCESS); /* this rank raises its own error */
+  PetscCheck(outcome.failed < 0, PETSC_COMM_SELF, (PetscErrorCode)outcome.error, "Step %" PetscInt_FMT ": the routine of MuonSetObjectiveAndGradient() failed on rank %d with the error %d, which is one of all ranks", muon->step, outcome.failed,
+             outcome.error);
+  /* In the first step, which would be one of nothing */
+  PetscCheck(outcome.gradient || muon->objective != NULL, comm, PETSC_ERR_ORDER, "There is no gradient: call MuonSetObjectiveAndGradient(), or fill MuonLayerGetGradient() of the layers before MuonStep()");
+  PetscCheck(outcome.gradient, comm, PETSC_ERR_USER, "No layer got a gradient: the routine of MuonSetObjectiveAndGradient() must call MuonLayerGetGradient() for each, in Python the program set_gradient()");
+  PetscCheck(muon->step == 0 || outcome.missing < 0, comm, PETSC_ERR_USER,
+             "Step %" PetscInt_FMT ": layer \"%s\" got no gradient on rank %d; each step must fill MuonLayerGetGradient() of every layer, and MuonLayerSetGradient() with NULL says that there is none", muon->step,
+             ((PetscObject)muon->active[outcome.layer])->name, outcome.missing);
+  PetscCheck(outcome.twice < 0, comm, PETSC_ERR_ORDER,
+             "Step %" PetscInt_FMT ": MuonLayerGradientReady() was called twice for layer \"%s\" on rank %d, expected one call in a step, when its gradient is there", muon->step, ((PetscObject)muon->active[outcome.again])->name,
+             outcome.twice);
+  PetscCheck(outcome.measure, comm, PETSC_ERR_ARG_INCOMP,
+             "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
+  *differs = outcome.options ? PETSC_FALSE : PETSC_TRUE;
+  if (*differs) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
-  PetscCall(MuonCheckSchedule_Private(muon));
-  PetscCall(MuonVotesCheck_Private(muon));
-  *ok = PETSC_FALSE;
-  if (drifted && worst != MUON_STATUS_CORRUPT) {
+  if (outcome.weights == PETSC_FALSE && outcome.worst != MUON_STATUS_CORRUPT) {
     /* Weights that differ explain what failed */
     muon->reason = MUON_DIVERGED_WEIGHTS;
-    PetscCall(MuonFindDrifted_Private(muon, muon->step % MUON_LAYER_SLICES, &muon->drifted));
-    PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", muon->drifted != NULL ? ((PetscObject)muon->drifted)->name : "", muon->step));
+    PetscCall(MuonFindMismatch_Private(muon, muon->step % MUON_LAYER_SAMPLES, &muon->mismatch));
+    PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", muon->mismatch != NULL ? ((PetscObject)muon->mismatch)->name : "", muon->step));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(worst != MUON_STATUS_OK || same, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB,
+  PetscCheck(outcome.worst != MUON_STATUS_OK || outcome.replicas, comm, PETSC_ERR_PLIB,
              "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or layerwise, and no -ef21_downlink step", muon->step);
-  *ok = worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
-  if (worst != MUON_STATUS_OK) PetscCall(MuonFindFailed_Private(muon, record, worst));
-  switch (worst) {
-  case MUON_STATUS_NANORINF:
-    muon->reason = MUON_DIVERGED_NANORINF;
-    break;
-  case MUON_STATUS_CORRUPT:
-    muon->reason = MUON_DIVERGED_CORRUPT;
-    break;
-  case MUON_STATUS_LMO:
-    muon->reason = MUON_DIVERGED_LMO;
-    break;
-  case MUON_STATUS_OK:
-    muon->nancount += (PetscInt64)nans;
-    break;
-  }
+  *ok = outcome.worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
+  if (*ok) muon->nancount += (PetscInt64)outcome.nans;
+  else PetscCall(MuonFindFailed_Private(muon, record, outcome.worst));
+  if (outcome.worst == MUON_STATUS_NANORINF) muon->reason = MUON_DIVERGED_NANORINF;
+  else if (outcome.worst == MUON_STATUS_CORRUPT) muon->reason = MUON_DIVERGED_CORRUPT;
+  else if (outcome.worst == MUON_STATUS_LMO) muon->reason = MUON_DIVERGED_LMO;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonstep.h" /*I "petscmuon.h" I*/
 
 /*
    Weights that are not what they should be: edited by the caller between two steps, or not the same on ranks
@@ -95,14 +95,14 @@ PetscErrorCode MuonGetCheckWeights(Muon muon, PetscBool *flg)
 PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
 {
   PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, layer, muon->drifted);
+  MuonGet(muon, MUON_CLASSID, layer, muon->mismatch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether there are ranks with the same rows of a group's layers, which they compare */
 PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
 {
-  return muon->size > 1 && group->nshards > 0 && (group->shard[0].cut || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
+  return muon->size > 1 && group->nshards > 0 && (group->shard[0].sharded || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
@@ -133,46 +133,53 @@ PetscErrorCode MuonWatchWeights_Private(Muon muon)
 
     group->weights = 0;
     if (muon->check_weights == PETSC_FALSE || MuonGroupHasReplicas_Private(muon, group) == PETSC_FALSE) continue;
-    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SLICES, &group->weights));
+    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SAMPLES, &group->weights));
   }
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
-
-  Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Level: intermediate
-
-  Notes:
-  Servers that keep weights of their own take over the new ones, which must be the same on every rank;
-  momentum and estimates stay.
-
-  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
-  the ranks, and it holds for what is not noticed too.
-
-.seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
-@*/
-PetscErrorCode MuonWeightsChanged(Muon muon)
+/*
+   The weights of layers whose rows are spread over ranks are those of the first rank of the same position in
+   its worker
+*/
+PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckRanksAgree_Private(muon));
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard *shard = &muon->shard[p];
-    MuonArray  whole, W;
+  unsigned int *rows;
 
-    if (shard->X.data == NULL) continue;
-    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-    W = MuonShardPart(shard, &whole);
-    MuonArrayAxpby(1, &W, 0, &shard->X);
-    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(muon->nlayers, &rows));
+  for (PetscInt p = 0; p < muon->ngrids; p++) {
+    if (muon->grid[p]->size == 1) continue;
+    for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
+    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+    }
   }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonFindMismatch_Private(Muon muon, PetscInt slice, MuonLayer *layer)
+{
+  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+  unsigned int *mine, *first;
+  PetscInt      differs = 0, least;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(muon->nlayers, &mine, muon->nlayers, &first));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLayerHashWeights(muon->layer[l], slice, &mine[l]));
+  }
+  PetscCall(PetscArraycpy(first, mine, muon->nlayers));
+  PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, comm));
+  PetscCall(MuonCompareRows_Private(muon, 1, 0, mine, first));
+  while (differs < muon->nlayers && mine[differs] == first[differs]) differs++;
+  PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
+  PetscCall(PetscFree2(mine, first));
+  muon->group[0]->bytes += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
+  for (PetscInt p = 0; p < muon->ngrids; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->grid[p]->size > 1 && muon->grid[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
+  *layer = least < muon->nlayers ? muon->layer[least] : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

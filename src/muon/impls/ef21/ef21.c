@@ -236,8 +236,8 @@ static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)
 {
   PetscFunctionBegin;
   if (EF21IsFirst(muon)) {
-    shard->previous = 0;
-    shard->fresh    = 1;
+    shard->beta = 0;
+    shard->gradient_weight    = 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscmuon/private/muonimpl.h>
+#include "../../step/muonstep.h"
 
 /*
    What one rank measured of one layer: by how much a message fell short, squared and relative, and by how

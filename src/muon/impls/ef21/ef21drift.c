@@ -104,7 +104,7 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
     PetscCall(MuonWorkspaceGetArray(muon->work, &state->Gj, state->Gj.precision, &mean));
     PetscCall(MuonShardReduceBegin_Private(shard, &state->Gj, &mean));
     PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    if (shard->owns && MuonShardCounts_Private(shard)) {
+    if (shard->owns && MuonShardCounts(shard)) {
       MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
       squares += MuonLayerSumSquares(&mean);
     }

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonvotes.h> /*I "petscmuon.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 #include <math.h>
@@ -22,40 +22,15 @@ typedef struct {
 } Muon_Sign;
 
 /* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
-static PetscErrorCode MuonVotes_Sign(Muon muon, MuonLayer layer, PetscBool *votes)
+static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroupOps **ops)
 {
   MuonLayerRule rule;
+  PetscBool     lmo;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetRule(layer, &rule));
-  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, votes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonConfigure_Sign(Muon muon)
-{
-  const Muon_Sign *sign = (Muon_Sign *)muon->data;
-  const MPI_Comm   comm = PetscObjectComm((PetscObject)muon);
-
-  PetscFunctionBegin;
-  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type sign has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
-  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
-  PetscCheck(muon->weights == NULL, comm, PETSC_ERR_SUP, "MuonSetWorkerWeight(): the workers of -%smuon_type sign have one vote each, expected equal weights", MuonPrefix(muon));
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard  *shard = &muon->shard[p];
-    const char *type;
-    MuonLMO     lmo;
-    PetscBool   is;
-
-    if (shard->group->votes == NULL) continue;
-    PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
-    PetscCall(MuonLMOGetType(lmo, &type));
-    PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
-    MuonLayerCheck(shard->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
-    shard->no_momentum    = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
-    shard->whole_vote     = sign->direction == MUON_SIGN_DIRECTION_POLAR ? PETSC_TRUE : PETSC_FALSE;
-    shard->whole_majority = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
-  }
+  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
+  *ops = lmo ? &MuonGroupVotes : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +39,7 @@ static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
   MuonArray whole, part;
 
   PetscFunctionBegin;
-  if (shard->group->votes == NULL || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->group->ops != &MuonGroupVotes || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetShape(shard->layer, &whole));
   part = MuonShardPart(shard, &whole);
   PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
@@ -95,7 +70,7 @@ static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonShard *shard)
   PetscCall(MuonExchangeGetWorkers(shard->group->exchange, &workers, &worker));
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
   for (PetscInt b = 0; b < MuonVotesCount(shard) && whole.data != NULL; b++) {
-    MuonArray part, G = shard->mean.data != NULL ? shard->mean : MuonShardPart(shard, &whole);
+    MuonArray part, G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
     MuonBlock block;
 
     PetscCall(MuonVotesGetBlock(shard, b, &G, &part, &block));
@@ -110,11 +85,11 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
 
   PetscFunctionBegin;
-  if (shard->group->votes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
   if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    shard->previous = 0;
-    shard->fresh    = 1;
-  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->fresh = 1 - shard->previous;
+    shard->beta = 0;
+    shard->gradient_weight    = 1;
+  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->gradient_weight = 1 - shard->beta;
   if (sign->measure) PetscCall(MuonMeasure_Sign(muon, shard));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,6 +126,37 @@ static PetscErrorCode MuonLength_Sign(Muon muon, MuonShard *shard, const MuonBlo
     PetscCall(MuonLMOGetStatus(lmo, &computed));
     MuonStatusMerge(computed, status);
     *length = (double)norm;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonConfigure_Sign(Muon muon)
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+  const MPI_Comm   comm = PetscObjectComm((PetscObject)muon);
+  MuonVotesRule    votes;
+
+  PetscFunctionBegin;
+  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type sign has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
+  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type sign keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCheck(muon->weights == NULL, comm, PETSC_ERR_SUP, "MuonSetWorkerWeight(): the workers of -%smuon_type sign have one vote each, expected equal weights", MuonPrefix(muon));
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard  *shard = &muon->shard[p];
+    const char *type;
+    MuonLMO     lmo;
+    PetscBool   is;
+
+    if (shard->group->ops != &MuonGroupVotes) continue;
+    PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
+    PetscCall(MuonLMOGetType(lmo, &type));
+    PetscCall(PetscStrcmp(type != NULL ? type : MUONLMOSPECTRAL, MUONLMOSPECTRAL, &is)); /* the default */
+    MuonLayerCheck(shard->layer, is, PETSC_ERR_SUP, "lmo_type %s: layers that vote, -muon_type sign, have no norm but spectral; another rule of the layer does not vote", type);
+    shard->no_momentum = sign->direction == MUON_SIGN_DIRECTION_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
+    votes.direction    = sign->direction == MUON_SIGN_DIRECTION_POLAR ? MuonDirection_Sign : NULL;
+    votes.length       = MuonLength_Sign;
+    votes.whole        = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
+    votes.tie          = sign->tie == MUON_SIGN_TIE_MINUS ? -1 : (sign->tie == MUON_SIGN_TIE_ZERO ? 0 : 1);
+    PetscCall(MuonVotesSetRule(shard->group, &votes));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,8 +309,6 @@ PetscErrorCode MuonSignSetTie(Muon muon, MuonSignTie tie)
   PetscCheck((int)tie >= 0 && (int)tie <= (int)MUON_SIGN_TIE_ZERO, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_tie %d is no MuonSignTie", MuonPrefix(muon), (int)tie);
   PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->tie == tie, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_tie must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
   ((Muon_Sign *)muon->data)->tie = tie;
-  muon->tieminus                 = tie == MUON_SIGN_TIE_MINUS ? PETSC_TRUE : PETSC_FALSE;
-  muon->tieszero                 = tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,8 +462,6 @@ static PetscErrorCode MuonView_Sign(Muon muon, PetscViewer viewer)
 static PetscErrorCode MuonDestroy_Sign(Muon muon)
 {
   PetscFunctionBegin;
-  muon->tieminus = PETSC_FALSE;
-  muon->tieszero = PETSC_FALSE;
   PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -531,13 +533,11 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscNew(&sign));
   muon->data                = sign;
-  muon->ops->votes          = MuonVotes_Sign;
+  muon->ops->group          = MuonGroup_Sign;
   muon->ops->configure      = MuonConfigure_Sign;
   muon->ops->setup          = MuonSetUp_Sign;
   muon->ops->begin          = MuonBegin_Sign;
   muon->ops->momentum       = MuonMomentum_Sign;
-  muon->ops->direction      = MuonDirection_Sign;
-  muon->ops->length         = MuonLength_Sign;
   muon->ops->choices        = MuonChoices_Sign;
   muon->ops->setfromoptions = MuonSetFromOptions_Sign;
   muon->ops->view           = MuonView_Sign;

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonplan.h" /*I "petscmuon.h" I*/
 
 /*
    Workers that have unequal numbers of samples. Weights are kept with the mean 1, so that a sum of weighted
@@ -32,20 +32,6 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
     for (PetscMPIInt r = 0; r < muon->size; r++) grid->weight[grid->worker_of[r]] += muon->weights[r] / grid->size;
     if (grid->weight[grid->worker] > 0) grid->share = muon->weights[muon->rank] / grid->weight[grid->worker];
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T, const MuonArray *sum)
-{
-  const MuonWorkerGrid grid = shard->group->grid;
-
-  PetscFunctionBegin;
-  if (grid->weight != NULL) {
-    if (shard->weighted.data == NULL) PetscCall(MuonArrayCreate(T, T->precision, &shard->weighted));
-    MuonArrayAxpby(grid->weight[grid->worker], T, 0, &shard->weighted);
-    T = &shard->weighted;
-  }
-  PetscCall(MuonExchangeReduceBegin(shard->group->exchange, shard->item, T, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

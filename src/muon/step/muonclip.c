@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonimpl.h> /*I "petscmuon.h" I*/
+#include "muonstep.h" /*I "petscmuon.h" I*/
 #include <math.h>
 
 /*
@@ -6,12 +6,6 @@
    the momentum is at the server, else that of each worker. Norms are added by hypot(), which neither
    overflows nor vanishes on the way.
 */
-
-PetscBool MuonClipsLayer_Private(Muon muon, MuonLayer layer)
-{
-  /* The rules without the workers' momentum are those without a norm ball */
-  return muon->clip > 0 && (muon->clip_layers == MUON_CLIP_ALL || layer->workermomentum == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
-}
 
 static double MuonClipNorm_Private(const MuonArray *G)
 {
@@ -67,7 +61,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
 
     if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
-    G = shard->mean.data != NULL ? shard->mean : MuonShardPart(shard, &whole);
+    G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
     if (G.data != NULL) {
       one = MuonClipNorm_Private(&G);
       if (muon->nan == MUON_NAN_ZERO && !(one <= PETSC_MAX_REAL)) {
@@ -109,10 +103,10 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
     nworkers = shard->group->exchange->nworkers;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
-    if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonSumMessages_Private(shard, nworkers, &shard->sum, status));
-    else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->item));
+    if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonServerSumMessages_Private(shard, &shard->sum, status));
+    else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
     shard->summed = PETSC_TRUE;
-    if (MuonShardCounts_Private(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
+    if (MuonShardCounts(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
   }
   PetscCall(PetscMalloc1(muon->size, &all));
   PetscCall(MuonExchangeGatherRecords(muon->exchange, 1, &norm, all));

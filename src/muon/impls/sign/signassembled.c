@@ -1,0 +1,117 @@
+#include "signvotes.h"
+
+/*
+   Votes, and steps along the majority, of whole blocks whose rows are on the ranks of a worker.
+*/
+
+/* Votes with what is made of whole blocks: rows of T go in, and rows of U become signs where they come out */
+static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  *G = MuonItemPart(item, &item->shard->T);
+  if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGetArray(serving->muon->work, G, G->precision, G)); /* the momentum may be the caller's memory */
+  PetscCall(MuonArrayZero(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVoteDirection_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+{
+  MuonServing     *serving = (MuonServing *)ctx;
+  const MuonItem  *item    = &serving->group->item[i];
+  const MuonMatrix from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
+  Muon             muon    = serving->muon;
+  MuonStatus       applied = MUON_STATUS_OK;
+
+  PetscFunctionBegin;
+  PetscCall((*MuonVotesOf(serving->group)->rule.direction)(muon, 1, &item->shard, &from, &to, &applied));
+  MuonStatusMerge(applied, serving->status);
+  MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
+  if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVoteOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  if (*serving->status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(serving->muon, item->shard, item->number, D, serving->status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  MuonServing              serving = {muon, group, NULL, status, NULL, {NULL, NULL}};
+  const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteDirection_Private, MuonVoteOutput_Private, &serving};
+  PetscLogDouble           bytes;
+
+  PetscFunctionBegin;
+  PetscCall(MuonAssemblyRun(group->assembly, &client));
+  if (MuonVotesOf(group)->rule.whole == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes)); /* which knows the last run only */
+  group->bytes += bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step, or the length, of whole blocks of the majority */
+static PetscErrorCode MuonMajorityInput_Private(void *ctx, PetscInt i, MuonArray *G)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  PetscCall(MuonVotesExpand_Private(serving->muon, item->shard, item->number, G));
+  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMajorityLength_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+{
+  MuonServing     *serving = (MuonServing *)ctx;
+  const MuonItem  *item    = &serving->group->item[i];
+  const MuonMatrix from    = MuonItemMatrix(item, G);
+  Muon             muon    = serving->muon;
+  double           length  = 1;
+
+  PetscFunctionBegin;
+  if (MuonVotesOf(serving->group)->rule.length != NULL) PetscCall((*MuonVotesOf(serving->group)->rule.length)(muon, item->shard, &item->block, &from, &length, serving->status));
+  if (item->kind == MUON_ASSEMBLY_OWNER || serving->group->grid->position == 0) serving->length[i] = length;
+  PetscCall(MuonArrayZero(&D->here));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMajorityOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  const PetscBool          steps = group->shard[0].Xnew.data != NULL ? PETSC_TRUE : PETSC_FALSE;
+  MuonRecord               unused;
+  MuonServing              serving = {muon, group, &unused, status, NULL, {NULL, NULL}};
+  const MuonAssemblyClient lengths = {MuonMajorityInput_Private, MuonMajorityLength_Private, MuonMajorityOutput_Private, &serving};
+  const MuonAssemblyClient moves   = {MuonMajorityInput_Private, MuonServeLMO_Private, MuonServeOutput_Private, &serving};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&unused, sizeof(unused)));
+  PetscCall(PetscCalloc1(group->nitems, &serving.length));
+  PetscCall(MuonAssemblyRun(group->assembly, steps ? &moves : &lengths));
+  if (steps == PETSC_FALSE) {
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, serving.length, (PetscMPIInt)group->nitems, MPI_DOUBLE, MPI_SUM, group->grid->inside));
+    group->bytes += (PetscLogDouble)group->nitems * sizeof(*serving.length);
+    for (PetscInt i = 0; i < group->nitems; i++) {
+      MuonVotesBlock *one = MuonVotesFind(group->item[i].shard, group->item[i].number);
+
+      if (one != NULL) one->length = serving.length[i];
+    }
+  }
+  PetscCall(PetscFree(serving.length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,190 @@
+#include "signvotes.h"
+#include "../../../kernels/codec/muonkernels.h"
+
+/*
+   The operations of a group that votes.
+*/
+
+/* Items are known by what is in the whole row, and by where in it they begin */
+static PetscErrorCode MuonVotesSetItems_Private(MuonGroup group)
+{
+  MuonVotes       votes  = MuonVotesOf(group);
+  size_t          length = 6, one, *up, *down;
+  char           *text, **names, name[64];
+  PetscLogDouble *bytes;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeCutVotes(group->exchange, group->nshards, votes->start, &votes->nitems, &votes->cut));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    PetscCall(PetscStrlen(group->shard[k].name, &one));
+    length += one + 1;
+  }
+  length += sizeof(name);
+  PetscCall(PetscMalloc1(length, &text));
+  PetscCall(PetscStrncpy(text, "votes", length));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    PetscCall(PetscStrlcat(text, "@", length));
+    PetscCall(PetscStrlcat(text, group->shard[k].name, length));
+  }
+  PetscCall(PetscStrlen(text, &one));
+  PetscCall(PetscMalloc1(votes->nitems, &votes->hash));
+  PetscCall(PetscMalloc4(votes->nitems, &names, votes->nitems, &bytes, votes->nitems, &up, votes->nitems, &down));
+  for (PetscInt i = 0; i < votes->nitems; i++) {
+    PetscCall(PetscSNPrintf(name, sizeof(name), "[%" PetscInt64_FMT "]", votes->cut[i]));
+    PetscCall(PetscStrncpy(text + one, name, length - one));
+    PetscCall(MuonNameHash_Private(text, &votes->hash[i]));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "votes %" PetscInt_FMT " from [%" PetscInt64_FMT "]", i, votes->cut[i]));
+    PetscCall(PetscStrallocpy(name, &names[i]));
+    bytes[i] = (PetscLogDouble)(votes->cut[i + 1] - votes->cut[i]) / 8;
+    up[i]    = MuonVotesMessageBytes(votes, i, 1);
+    down[i]  = MuonVotesMessageBytes(votes, i, MuonVotesPlanesDown(votes));
+  }
+  PetscCall(MuonExchangeSetItems(group->exchange, votes->nitems, (const char *const *)names, bytes, bytes));
+  PetscCall(MuonExchangeSetUp(group->exchange));
+  PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
+  for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(PetscFree(names[i]));
+  PetscCall(PetscFree4(names, bytes, up, down));
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCreate_Votes(Muon muon, MuonGroup group)
+{
+  MuonVotes votes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&votes));
+  votes->rule.tie = 1;
+  group->data     = votes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesSetRule(MuonGroup group, const MuonVotesRule *rule)
+{
+  PetscFunctionBegin;
+  MuonVotesOf(group)->rule = *rule;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    group->shard[k].rowwise    = rule->direction == NULL && rule->whole == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+    group->shard[k].replicated = rule->whole; /* each worker has a vote of its own, and all have the same majority */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
+{
+  MuonVotes   votes = MuonVotesOf(group);
+  PetscMPIInt worker;
+
+  PetscFunctionBegin;
+  PetscCall(MuonVotesLayOut_Private(muon, group));
+  PetscCall(MuonExchangeGetWorkers(group->exchange, &votes->workers, &worker));
+  PetscCall(PetscCalloc2(votes->bytes, &votes->own, votes->bytes, &votes->majority));
+  if (votes->rule.tie == 0 && votes->workers % 2 == 0) PetscCall(PetscCalloc1(PetscMax(votes->bytes, 1), &votes->ties));
+  PetscCall(MuonVotesSetItems_Private(group));
+  PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
+  if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */
+  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
+    PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
+    votes->size = votes->workers > 127 ? 2 : 1;
+    PetscCall(PetscMalloc2(votes->bits * votes->size, (char **)&votes->signs, votes->bits * votes->size, (char **)&votes->sums));
+  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) {
+    const size_t max = MuonKernelVotePlanes((size_t)votes->workers) * votes->bytes;
+
+    for (int k = 0; k < 2; k++) PetscCall(PetscMalloc1(max, &votes->counts[k])); /* they change places */
+  } else PetscCall(PetscMalloc1(votes->workers, &votes->plane));
+  group->no_downlink = PETSC_TRUE; /* every rank makes new weights of the majority */
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[k];
+
+    /* Nobody has other weights than the workers' */
+    shard->layer->owner           = -1;
+    shard->layer->serverisweights = PETSC_TRUE;
+  }
+  PetscCall(MuonGroupSetUpAssembly_Private(muon, group, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonDestroy_Votes(MuonGroup group)
+{
+  MuonVotes votes = MuonVotesOf(group);
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(votes->start));
+  PetscCall(PetscFree2(votes->first, votes->block));
+  PetscCall(PetscFree2(votes->own, votes->majority));
+  PetscCall(PetscFree2(votes->signs, votes->sums));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree(votes->counts[k]));
+  PetscCall(PetscFree(votes->ties));
+  PetscCall(PetscFree(votes->cut));
+  PetscCall(PetscFree(votes->hash));
+  PetscCall(PetscFree(votes->plane));
+  PetscCall(PetscFree(group->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonGetMemory_Votes(MuonGroup group, PetscLogDouble *bytes)
+{
+  const MuonVotes votes = MuonVotesOf(group);
+
+  PetscFunctionBegin;
+  *bytes = (PetscLogDouble)votes->bytes * (votes->ties != NULL ? 3 : 2);
+  if (votes->sums != NULL) *bytes += 2.0 * votes->size * (PetscLogDouble)votes->bits;
+  if (votes->counts[0] != NULL) *bytes += 2.0 * MuonKernelVotePlanes((size_t)votes->workers) * (PetscLogDouble)votes->bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWorkers_Votes(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  if (group->assembly != NULL && MuonVotesOf(group)->rule.direction != NULL) PetscCall(MuonVoteAssembled_Private(muon, group, status));
+  else PetscCall(MuonVotesFillAll_Private(muon, group, status));
+  if (MuonVotesAlone(group) == PETSC_FALSE) PetscCall(MuonVotesUp_Private(muon, group, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheck_Votes(Muon muon, MuonGroup group)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    const MuonShard *shard = &group->shard[k];
+
+    PetscCheck(muon->weight_decay_style != MUON_WEIGHT_DECAY_CAUTIOUS || shard->Xnew.data != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%smuon_weight_decay_style cautious: layer \"%s\" is moved by the signs of a vote as they come, expected decoupled or coupled", MuonPrefix(muon), ((PetscObject)shard->layer)->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCommit_Votes(Muon muon, MuonShard *shard)
+{
+  MuonArray whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+  W = MuonShardPart(shard, &whole);
+  if (shard->Xnew.data != NULL) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
+  else {
+    for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
+      const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
+      const MuonArray       part = MuonVotesPart(one, &W);
+
+      PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1 - shard->info.rate * shard->info.decay, &part, one->scale, &part));
+    }
+  }
+  if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServers_Votes(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonVotesDown_Private(muon, group, record, status));
+  if (group->assembly != NULL && MuonVotesOf(group)->rule.whole) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
+  for (PetscInt k = 0; k < group->nshards && *status == MUON_STATUS_OK; k++) {
+    if (group->assembly == NULL || group->shard[k].Xnew.data == NULL) PetscCall(MuonVotesPrepare_Private(muon, &group->shard[k], status));
+    MuonNoteStatus(muon, group->shard[k].layer, *status);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const MuonGroupOps MuonGroupVotes = {PETSC_TRUE, MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonWorkers_Votes, MuonServers_Votes, MuonCommit_Votes, MuonGetMemory_Votes, MuonDestroy_Votes};

@@ -1,0 +1,241 @@
+#include "signvotes.h"
+#include "../../../kernels/codec/muonkernels.h"
+#include <float.h>
+#include <math.h>
+
+/*
+   The majority: how it is found, and what it makes of the weights.
+*/
+
+/* The majority on an item that is owned here, and the sum of |votes| */
+static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, PetscInt i, unsigned char *majority, unsigned char *ties, uint64_t *sum, MuonStatus *status)
+{
+  MuonVotes           votes   = MuonVotesOf(group);
+  const size_t        entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), workers = (size_t)votes->workers;
+  const MuonKernelTie tie = votes->rule.tie < 0 ? MUON_KERNEL_TIE_MINUS : MUON_KERNEL_TIE_PLUS;
+
+  PetscFunctionBegin;
+  if (MuonVotesAlone(group)) votes->plane[0] = votes->own;
+  for (PetscMPIInt w = 0; w < votes->workers && group->mode == MUON_EXCHANGE_MODE_GATHER && MuonVotesAlone(group) == PETSC_FALSE; w++) {
+    const unsigned char *message;
+    size_t               bytes;
+    MuonStatus           received;
+
+    PetscCall(MuonExchangeUpGet(group->exchange, w, i, &bytes, &message, &received));
+    if (received == MUON_STATUS_OK) {
+      votes->plane[w] = MuonVotesOpen(votes, i, 1, bytes, message);
+      if (votes->plane[w] == NULL) received = MUON_STATUS_CORRUPT;
+    }
+    MuonStatusMerge(received, status);
+  }
+  *sum = 0;
+  if (*status != MUON_STATUS_OK || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER) MuonKernelVote(entries, workers, votes->plane, tie, majority, ties, sum);
+  else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) MuonKernelVoteCounted(entries, workers, votes->counts[0], tie, majority, ties, sum);
+  else MuonKernelVoteSummed(entries, votes->size, votes->sums, tie, majority, ties, sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVotesServeItem_Private(Muon muon, MuonGroup group, PetscInt i, uint64_t *sum, MuonStatus *status)
+{
+  MuonVotes      votes   = MuonVotesOf(group);
+  const unsigned planes  = MuonVotesPlanesDown(votes);
+  const size_t   section = (size_t)(votes->cut[i + 1] - votes->cut[i] + 7) / 8;
+  unsigned char *to;
+  uint64_t       whole;
+  unsigned       head;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_DOWN, i, MuonVotesMessageBytes(votes, i, planes), &to));
+  head = MuonVotesWrite(votes, i, planes, to, &whole);
+  PetscCall(MuonVotesCountItem_Private(muon, group, i, to + head, planes > 1 ? to + head + section : NULL, sum, status));
+  if (*status == MUON_STATUS_OK) PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_DOWN, i, (size_t)whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A tie has the bit of a plus */
+static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, PetscInt i, MuonStatus *status)
+{
+  MuonVotes            votes   = MuonVotesOf(group);
+  const size_t         entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), section = (entries + 7) / 8;
+  const unsigned       planes = MuonVotesPlanesDown(votes);
+  const unsigned char *message, *from;
+  size_t               bytes;
+  unsigned             alone = 0;
+  MuonStatus           received;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownGet(group->exchange, i, &bytes, &message, &received));
+  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+    from = MuonVotesOpen(votes, i, planes, bytes, message);
+    for (size_t k = 0; from != NULL && planes > 1 && k < section; k++) alone |= (unsigned)(from[section + k] & ~from[k]);
+    if (from == NULL || alone != 0) received = MUON_STATUS_CORRUPT;
+    else {
+      MuonVotesCountMessage(muon, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes, muon->traffic.down);
+      MuonKernelCopyBits(entries, from, 0, votes->majority, (size_t)votes->cut[i]);
+      if (planes > 1) MuonKernelCopyBits(entries, from + section, 0, votes->ties, (size_t)votes->cut[i]);
+    }
+  }
+  MuonStatusMerge(received, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bits of a block from a row, where they begin at a byte or in scratch */
+static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *one, const unsigned char *row, const unsigned char **bits)
+{
+  unsigned char *copy;
+
+  PetscFunctionBegin;
+  *bits = row == NULL ? NULL : row + one->at / 8;
+  if (row == NULL || one->at % 8 == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &copy));
+  MuonKernelCopyBits(one->entries, row, one->at, copy, 0);
+  *bits = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = keep X + scale S on a block */
+PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotesBlock *one, double keep, const MuonArray *X, double scale, const MuonArray *Y)
+{
+  const unsigned char *bits, *ties;
+  PetscLogDouble       flops;
+  MuonMark             mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, &bits));
+  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, &ties));
+  MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits, ties, keep, X->data, X->ld, scale, Y->data, Y->ld);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
+  PetscCall(MuonLogDeviceEnd(Y->memory, flops));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt number, MuonArray *S)
+{
+  const MuonVotesBlock *one = MuonVotesFind(shard, number);
+  MuonArray             state, part; /* *S is scratch, of which the caller has the mark */
+  MuonBlock             block;
+
+  PetscFunctionBegin;
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
+  part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
+  PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
+  PetscCall(MuonArrayZero(S));
+  if (one != NULL) PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1, S, 1, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step of the rule to S of the whole shard, which all workers compute */
+static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const MuonArray *W, MuonStatus *status)
+{
+  MuonArray  state, S;
+  MuonStatus stepped = MUON_STATUS_OK;
+  MuonMark   mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
+  PetscCall(MuonArrayZero(&S));
+  for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
+    const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
+    const MuonArray       part = MuonVotesPart(one, &S);
+
+    PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1, &part, 1, &part));
+  }
+  PetscCall(MuonLayerStep(shard->layer, &shard->info, &S, W, &shard->Xnew, &stepped));
+  MuonStatusMerge(stepped, status);
+  if (stepped == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard, &shard->Xnew, W, status));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What S is multiplied with. No entry of it is beyond 1: whether the new weights are finite is known before
+   they are there
+*/
+static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscInt b, const MuonArray *W, MuonStatus *status)
+{
+  const MuonLayerStepInfo *info = &shard->info;
+  const MuonVotesRule     *rule = &MuonVotesOf(shard->group)->rule;
+  MuonVotesBlock *one       = MuonVotesBlockOf(shard, b);
+  const MuonArray part      = MuonVotesPart(one, W);
+  const PetscBool assembled = shard->group->assembly != NULL && rule->whole ? PETSC_TRUE : PETSC_FALSE;
+  PetscReal       factor;
+  MuonBlock       block;
+  MuonArray       S;
+  MuonMatrix      matrix;
+  MuonMark        mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonLayerGetBlock_Private(shard->layer, one->number, &block));
+  PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, &block, &factor));
+  if (assembled == PETSC_FALSE) {
+    one->length = 1;
+    if (rule->whole) {
+      PetscCall(MuonVotesExpand_Private(muon, shard, one->number, &S));
+      matrix = MuonMatrixOfArray(&S);
+    }
+    if (rule->length != NULL) PetscCall((*rule->length)(muon, shard, &block, rule->whole ? &matrix : NULL, &one->length, status));
+  }
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  one->scale            = one->length > 0 ? -(info->rate * (double)factor) / one->length : 0;
+  shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)&one->scale, sizeof(one->scale));
+  if (!(fabs(1 - info->rate * info->decay) * MuonArrayKernels(&part)->MaxAbs(part.len, part.count, part.data, part.ld) + fabs(one->scale) <= (part.precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX))) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesPrepare_Private(Muon muon, MuonShard *shard, MuonStatus *status)
+{
+  MuonArray whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  if (shard->Xnew.data != NULL) PetscCall(MuonVotesApply_Private(muon, shard, &W, status));
+  else {
+    for (PetscInt b = 0; b < MuonVotesCount(shard) && *status == MUON_STATUS_OK; b++) PetscCall(MuonVotesScale_Private(muon, shard, b, &W, status));
+  }
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  MuonVotes       votes      = MuonVotesOf(group);
+  const PetscBool everywhere = group->exchange->everywhere;
+  const PetscInt *order;
+  uint64_t        sum;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  if (everywhere) {
+    PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority, votes->ties, &sum, status));
+    if (group->exchange->worker == 0) record->agreement += (double)sum / ((double)votes->workers * votes->entries);
+    group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->majority, votes->bytes);
+    if (votes->ties != NULL) group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->ties, votes->bytes);
+  } else {
+    PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
+    for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
+      PetscBool owns;
+
+      PetscCall(MuonExchangeOwns(group->exchange, order[k], &owns));
+      if (owns == PETSC_FALSE) continue;
+      PetscCall(MuonVotesServeItem_Private(muon, group, order[k], &sum, status));
+      record->agreement += (double)sum / ((double)votes->workers * votes->entries);
+    }
+  }
+  PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
+  MuonNextPhase(muon, *status);
+  if (everywhere == PETSC_FALSE) {
+    PetscCall(MuonExchangeDown(group->exchange, *status));
+    for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

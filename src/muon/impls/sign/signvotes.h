@@ -1,0 +1,91 @@
+/*
+   The round of a group that votes. The signs of all its shards are one row of bits, a shard behind the other
+   and a block behind the other in a shard; the exchange cuts it into items of its own. A worker fills the
+   row, items are voted on where the exchange says, and then every worker has the row of the majority, from
+   which it makes its new weights at the commit. Where a worker is several ranks the row is of the shards at
+   one position, and what is made of whole blocks goes through the group's assembly.
+*/
+#pragma once
+
+#include "../../step/muonstep.h"
+#include <petscmuon/private/muonvotes.h>
+#include <petscmuon/private/muonwire.h>
+
+/* A block of a layer, or the rows of it that are in a shard */
+typedef struct {
+  MuonBlock block; /* in the shard */
+  PetscInt  number;
+  size_t    at, entries;
+  double    length, scale; /* what the majority is divided by in this step, and what it is multiplied with in all */
+} MuonVotesBlock;
+
+typedef struct _n_MuonVotes *MuonVotes;
+
+struct _n_MuonVotes {
+  MuonVotesRule         rule;
+  PetscInt             *first; /* block of each shard, and the end */
+  MuonVotesBlock       *block;
+  PetscInt              nitems;
+  PetscInt64           *start; /* bit of each shard, and the end */
+  PetscInt64           *cut;   /* where each item begins, and the end */
+  unsigned int         *hash; /* by which messages know it */
+  size_t                bits, bytes;
+  PetscLogDouble        entries; /* of all layers that vote */
+  PetscMPIInt           workers;
+  unsigned char        *own, *majority, *ties; /* rows; ties is NULL where nobody asks for them or there are none */
+  unsigned char        *counts[2];             /* of a tree */
+  PetscMPIInt           counted;               /* how many workers counts[0] is of */
+  void                 *signs, *sums;          /* of the mode allreduce */
+  unsigned              size;                  /* bytes of one of them */
+  const unsigned char **plane;
+};
+
+static inline MuonVotes MuonVotesOf(const MuonGroup group)
+{
+  return (MuonVotes)group->data;
+}
+
+static inline MuonVotesBlock *MuonVotesBlockOf(const MuonShard *shard, PetscInt b)
+{
+  const MuonVotes votes = MuonVotesOf(shard->group);
+
+  return &votes->block[votes->first[shard - shard->group->shard] + b];
+}
+
+static inline MuonArray MuonVotesPart(const MuonVotesBlock *one, const MuonArray *whole)
+{
+  return MuonArrayPart(whole, (size_t)one->block.row, (size_t)one->block.column, (size_t)one->block.m, (size_t)one->block.n);
+}
+
+/* There is nobody to vote with */
+static inline PetscBool MuonVotesAlone(const MuonGroup group)
+{
+  return group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static inline unsigned MuonVotesPlanesDown(MuonVotes votes)
+{
+  return votes->ties != NULL ? 2 : 1;
+}
+
+/* The row, and its messages: a header on so many planes of an item, and the planes behind it, NULL where it is not what was expected */
+PETSC_INTERN PetscErrorCode       MuonVotesLayOut_Private(Muon, MuonGroup);
+PETSC_INTERN MuonVotesBlock      *MuonVotesFind(const MuonShard *, PetscInt number);
+PETSC_INTERN size_t               MuonVotesMessageBytes(MuonVotes, PetscInt item, unsigned planes);
+PETSC_INTERN unsigned             MuonVotesWrite(MuonVotes, PetscInt item, unsigned planes, unsigned char *to, uint64_t *bytes);
+PETSC_INTERN const unsigned char *MuonVotesOpen(MuonVotes, PetscInt item, unsigned planes, size_t bytes, const unsigned char *message);
+PETSC_INTERN void                 MuonVotesCountMessage(Muon, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded, PetscLogDouble bits[3]);
+
+/*
+   The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
+   majority in it, +1, -1 or 0, until the next call; the number that it is divided by
+*/
+PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonShard *, PetscInt number, const MuonArray *U, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesFillAll_Private(Muon, MuonGroup, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesUp_Private(Muon, MuonGroup, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesDown_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesExpand_Private(Muon, MuonShard *, PetscInt number, MuonArray *S);
+PETSC_INTERN PetscErrorCode MuonVotesPrepare_Private(Muon, MuonShard *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonVotesMove_Private(Muon, MuonVotes, const MuonVotesBlock *, double keep, const MuonArray *X, double scale, const MuonArray *Y);
+PETSC_INTERN PetscErrorCode MuonVoteAssembled_Private(Muon, MuonGroup, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonMajorityAssembled_Private(Muon, MuonGroup, MuonStatus *);

@@ -1,0 +1,39 @@
+/*
+   What the files of this folder share; it may include all folders below.
+*/
+#pragma once
+
+#include "../schedule/muonschedule.h"
+#include "../step/muonstep.h"
+#include "../monitor/muonmonitor.h"
+#include "../checkpoint/muoncheckpoint.h"
+
+/*
+   Layers that are slices become those of another vector with the same entries on each rank, before
+   MuonSetUp()
+*/
+PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
+/* Names the keys that no object reads, each with the nearest one that exists */
+PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
+/* The key without prefix that is most like this one; for Python */
+PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], size_t, char text[]);
+/* The parameters, and what their rows cannot say */
+PETSC_INTERN const MuonParameter MuonParameters_Private[];
+PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonParameter *, double);
+PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const MuonParameter *, const char[]);
+PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
+PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
+PETSC_INTERN PetscErrorCode      MuonSetWaiting_Private(Muon);
+/* Where -help is given, one line, once, on the keys of a layer's own */
+PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
+/* Tells -info what was decided at the set-up */
+PETSC_INTERN PetscErrorCode MuonInfoSetUp_Private(Muon);
+/* Ranks that differ in layers, options or weights raise one error that names the layer */
+PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
+/* What a layer takes over from the optimizer where it has no choice of its own */
+PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
+/* Hash of all that a step depends on */
+PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
+/* The first choice that differs between the ranks, in words; collective */
+PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);

@@ -1,0 +1,251 @@
+#include "muonplan.h" /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonlmoimpl.h>
+
+/*
+   Which ranks of a server that is several see whole blocks for the LMO, and the assembly that makes them of the
+   rows of a group's shards.
+*/
+
+/* At these rates all ranks hand over and one works, or all work: what a network and a core do in a second */
+static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
+
+/*
+   Who does the oracle of a block of so many flops and entries: one owner, while the others do other blocks
+   and rows go there and back, or everybody, when rows go one way to all
+*/
+static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
+{
+  const PetscLogDouble s = (PetscLogDouble)size, owner = flops / s + 2 * bytes / s * MUON_FLOPS_PER_SENT_BYTE, all = flops + bytes * (s - 1) / s * MUON_FLOPS_PER_SENT_BYTE;
+
+  return owner <= all ? MUON_ASSEMBLY_OWNER : MUON_ASSEMBLY_ALLGATHER;
+}
+
+static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonShard *shard, PetscLogDouble flops, PetscLogDouble bytes, MuonAssemblyKind *kind)
+{
+  const MuonGroup group = shard->group;
+  const char     *name  = ((PetscObject)shard->layer)->name;
+  PetscInt        own;
+  PetscBool       gathers;
+  MuonLMO         lmo;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetLayerAssemblyKind(muon, shard->layer, &own));
+  *kind = own == PETSC_DETERMINE ? MuonCheapestAssembly_Private(group->grid->size, flops, bytes) : (MuonAssemblyKind)own;
+  if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
+  PetscCall(MuonLMOGathers(lmo, &gathers));
+  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(MuonLayerIsEntries(shard->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
+  /* Each worker has a vote of its own, and all have the same majority */
+  PetscCheck(group->grid->nworkers == 1 || shard->replicated == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_assembly gram of layer \"%s\": with -%smuon_exchange_type replicated, and of votes whose majority is scaled, every worker computes the step, and sums on different ranks may differ in their last bits; expected allgather "
+             "or owner",
+             MuonPrefix(muon), name, MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscInt b, MuonAssemblyKind *kind, PetscLogDouble *flops)
+{
+  MuonLMO   lmo;
+  MuonBlock block;
+  MuonArray state;
+
+  PetscFunctionBegin;
+  *kind  = MUON_ASSEMBLY_NONE;
+  *flops = 0;
+  if (shard->ranges == NULL || shard->layer->ops->oracle == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
+  PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
+  PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
+  PetscCall(MuonChooseAssembly_Private(muon, shard, *flops, (PetscLogDouble)block.m * (PetscLogDouble)block.n * (PetscLogDouble)MuonArrayEntryBytes(&state), kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of a block at each rank of the worker, in its own numbers */
+static void MuonBlockRanges_Private(const MuonShard *shard, const MuonBlock *block, PetscInt ranges[])
+{
+  for (PetscMPIInt r = 0; r <= shard->group->grid->size; r++) ranges[r] = PetscMin(PetscMax(shard->ranges[r] - block->row, 0), block->m);
+}
+
+static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem item[], MuonAssemblyItem assembled[], PetscInt ranges[], PetscInt *n)
+{
+  const PetscMPIInt size   = shard->group->grid->size;
+  const PetscBool   whole  = shard->layer->ops->oracle != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt    blocks = whole ? MuonBlocksCount_Private(&shard->layer->blocks) : 1;
+  MuonArray         state;
+
+  PetscFunctionBegin;
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  for (PetscInt b = 0; b < blocks; b++, ++*n) {
+    MuonItem         *one  = &item[*n];
+    MuonAssemblyItem *with = &assembled[*n];
+
+    one->shard  = shard;
+    one->number = b;
+    one->begins = b == 0 ? PETSC_TRUE : PETSC_FALSE;
+    one->ends   = b + 1 == blocks ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonShardGetAssembly_Private(muon, shard, b, &one->kind, &with->flops));
+    if (whole) PetscCall(MuonLayerGetRowsBlock(shard->layer, b, &one->block));
+    else {
+      one->block.row = one->block.column = 0;
+      one->block.m                       = shard->layer->M;
+      one->block.n                       = shard->layer->N;
+    }
+    with->ranges = ranges + (size_t)*n * (size_t)(size + 1);
+    MuonBlockRanges_Private(shard, &one->block, ranges + (size_t)*n * (size_t)(size + 1));
+    one->first = PetscMax(shard->row, one->block.row);
+    one->rows  = with->ranges[shard->group->grid->position + 1] - with->ranges[shard->group->grid->position];
+    if (one->rows == 0) one->first = shard->row;
+    with->name      = ((PetscObject)shard->layer)->name;
+    with->rows      = one->block.m;
+    with->columns   = one->block.n;
+    with->precision = state.precision;
+    with->memory    = state.memory;
+    with->rowmajor  = state.rowmajor;
+    with->kind      = one->kind;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const PetscInt order[])
+{
+  MuonAssembly      all;
+  MuonAssemblyItem *assembled;
+  MuonAssemblyKind  kind;
+  PetscLogDouble    flops;
+  PetscInt          most = 0, *ranges;
+
+  PetscFunctionBegin;
+  if (group->grid->size == 1 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
+    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that serve it */
+  }
+  PetscCall(PetscMalloc1(most, &group->item));
+  PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->grid->size + 1), &ranges));
+  group->nitems = 0;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[order != NULL ? order[k] : k];
+
+    if (shard->owns || order == NULL) PetscCall(MuonAddItems_Private(muon, shard, group->item, assembled, ranges, &group->nitems));
+  }
+  PetscCall(MuonGetAssembly(muon, &all));
+  PetscCall(MuonAssemblyCreate(group->grid->inside, &group->assembly));
+  PetscCall(MuonAssemblySetOptionsPrefix(group->assembly, ((PetscObject)muon)->prefix));
+  PetscCall(MuonAssemblySetWorkspace(group->assembly, muon->work));
+  PetscCall(MuonAssemblyCopyChoices_Private(all, group->assembly));
+  PetscCall(MuonAssemblySetItems(group->assembly, group->nitems, assembled));
+  PetscCall(MuonAssemblySetUp(group->assembly));
+  PetscCall(PetscFree2(assembled, ranges));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer
+
+  Output Parameter:
+. assembly - the assembly, borrowed: what is set here before `MuonSetUp()` holds for all groups of layers
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonAssembly`, `MuonSetAssemblyKind()`, `MuonAssemblySetPrecision()`, `MuonAssemblySetChunk()`, `MuonAssemblySetAssignment()`
+@*/
+PetscErrorCode MuonGetAssembly(Muon muon, MuonAssembly *assembly)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(assembly, 2);
+  if (muon->assembly == NULL) {
+    PetscCall(MuonAssemblyCreate(PetscObjectComm((PetscObject)muon), &muon->assembly));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)muon->assembly, (PetscObject)muon, 1));
+    PetscCall(PetscObjectSetOptions((PetscObject)muon->assembly, ((PetscObject)muon)->options));
+    PetscCall(MuonAssemblySetOptionsPrefix(muon->assembly, ((PetscObject)muon)->prefix));
+  }
+  *assembly = muon->assembly;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
+{
+  PetscFunctionBegin;
+  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_assembly must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  PetscCheck(kind == PETSC_DETERMINE || (kind >= (PetscInt)MUON_ASSEMBLY_ALLGATHER && kind <= (PetscInt)MUON_ASSEMBLY_GRAM), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE,
+             "-%smuon_assembly %" PetscInt_FMT ", expected allgather, owner or gram, or PETSC_DETERMINE for the one that costs least", MuonPrefix(muon), kind);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
+
+  Logically Collective
+
+  Input Parameters:
++ muon  - the optimizer
+. layer - one of its layers
+- kind  - as for `MuonSetAssemblyKind()`
+
+  Options Database Key:
+. -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetAssemblyKind()`, `MuonGetLayerAssemblyKind()`
+@*/
+PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kind)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscValidLogicalCollectiveInt(muon, kind, 3);
+  PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
+  layer->assembly    = kind;
+  layer->assemblyset = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
+
+  Not Collective
+
+  Input Parameters:
++ muon  - the optimizer
+- layer - one of its layers
+
+  Output Parameter:
+. kind - that of the layer, or of the optimizer where it has none of its own
+
+  Level: intermediate
+
+.seealso: `Muon`, `MuonSetLayerAssemblyKind()`, `MuonSetAssemblyKind()`
+@*/
+PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
+  PetscAssertPointer(kind, 3);
+  *kind = layer->assemblyset ? layer->assembly : muon->assembly_kind;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReadLayerAssembly_Private(Muon muon, MuonLayer layer)
+{
+  char             prefix[PETSC_MAX_OPTION_NAME];
+  MuonAssemblyKind kind;
+  PetscBool        set;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
+  PetscCall(PetscOptionsGetEnum(((PetscObject)muon)->options, prefix, "-assembly", MuonAssemblyKinds, (PetscEnum *)&kind, &set));
+  if (set) PetscCall(MuonSetLayerAssemblyKind(muon, layer, (PetscInt)kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

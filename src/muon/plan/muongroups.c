@@ -1,0 +1,203 @@
+#include "muonplan.h"
+#include <petscmuon/private/muonwire.h>
+
+/*
+   Groups: shards that share an exchange and operations. All ranks have the same groups in the same order.
+*/
+
+/*
+   The optimizer's choices among the ranks of a position; beside votes, where they are for votes alone, those
+   of means. One worker has nobody to exchange with: it owns itself
+*/
+static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
+{
+  const PetscBool alone = grid->size > 1 && grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonExchange    all   = muon->exchange;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeCreate(grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
+  PetscCall(MuonExchangeSetOptionsPrefix(*exchange, ((PetscObject)muon)->prefix));
+  PetscCall(MuonExchangeSetVotes(*exchange, votes));
+  if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
+  else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
+  if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
+  PetscCall(MuonExchangeSetAssignment(*exchange, all->assignment));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p, const MuonGroupOps *mean, const MuonGroupOps **ops)
+{
+  PetscFunctionBegin;
+  *ops = NULL;
+  if (muon->grid_of[l] != p || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscTryTypeMethod(muon, group, muon->layer[l], ops);
+  if (*ops == NULL) *ops = mean;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The layers of these workers and operations. Where every rank is a worker the optimizer's own exchange is
+   that of the first group. Messages are the matrices themselves until a type chooses other compressors
+*/
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, const MuonGroupOps *ops, const MuonGroupOps *mean)
+{
+  MuonWorkerGrid grid = muon->grid[p];
+  MuonGroup      group;
+  PetscBool      free = grid->size == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&group));
+  group->ops   = ops;
+  group->grid  = grid;
+  group->shard = muon->shard + muon->nshards;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    const MuonGroupOps *own;
+
+    PetscCall(MuonGetGroupOps_Private(muon, l, p, mean, &own));
+    if (own != ops) continue;
+    PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, group->nshards, muon->layer[l]));
+    group->nshards++;
+    muon->nshards++;
+  }
+  for (PetscInt g = 0; g < muon->ngroups; g++) free = muon->group[g]->exchange == muon->exchange ? PETSC_FALSE : free;
+  if (free) {
+    PetscCall(MuonExchangeSetVotes(muon->exchange, ops->votes));
+    PetscCall(PetscObjectReference((PetscObject)muon->exchange));
+    group->exchange = muon->exchange;
+  } else PetscCall(MuonCreateExchange_Private(muon, grid, ops->votes, &group->exchange));
+  if (ops->create != NULL) PetscCall((*ops->create)(muon, group));
+  muon->group[muon->ngroups++] = group;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Groups of the type's own operations come first, that of a mean last; there is one at least */
+PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
+{
+  PetscBool carries = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
+  PetscCall(MuonSetUpWeights_Private(muon));
+  PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
+  PetscCall(PetscMalloc1(muon->nactive + 1, &muon->group));
+  for (PetscInt p = 0; p < muon->ngrids; p++) {
+    PetscBool means = PETSC_FALSE;
+
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      const MuonGroupOps *ops;
+      PetscBool           is = PETSC_FALSE;
+
+      PetscCall(MuonGetGroupOps_Private(muon, l, p, mean, &ops));
+      if (ops == mean) means = PETSC_TRUE;
+      for (PetscInt g = 0; g < muon->ngroups; g++) is = muon->group[g]->grid == muon->grid[p] && muon->group[g]->ops == ops ? PETSC_TRUE : is;
+      if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, p, ops, mean));
+    }
+    if (means || muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, p, mean, mean));
+  }
+  for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
+  if (carries == PETSC_FALSE) {
+    PetscCall(MuonExchangeSetVotes(muon->exchange, PETSC_FALSE));
+    PetscCall(MuonExchangeSetItems(muon->exchange, 0, NULL, NULL, NULL)); /* the status alone */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDestroyGroups_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    MuonGroup group = muon->group[g];
+
+    if (group->ops->destroy != NULL) PetscCall((*group->ops->destroy)(group));
+    PetscCall(MuonExchangeDestroy(&group->exchange));
+    PetscCall(MuonAssemblyDestroy(&group->assembly));
+    PetscCall(PetscFree(group->item));
+    PetscCall(PetscFree(group));
+  }
+  PetscCall(PetscFree(muon->group));
+  PetscCall(PetscFree(muon->shard));
+  muon->ngroups = muon->nshards = 0;
+  PetscCall(MuonResetWorkerGrids_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A receiver believes no size beyond what a message can have; the first one of a shard may be sent by another
+   compressor than those that follow, whole
+*/
+static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
+{
+  size_t *up, *down;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(group->nshards, &up, group->nshards, &down));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[k];
+    MuonArray  state, whole, weights;
+
+    PetscCall(MuonShardGetStateShape(muon, shard, &state));
+    PetscCall(MuonLayerGetShape(shard->layer, &whole));
+    weights = MuonShardPart(shard, &whole);
+    PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &up[k]));
+    up[k] = PetscMax(up[k], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
+    if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &down[k]));
+    else PetscCall(MuonCompressorGetMaxBytesOf(shard->down, &weights, &down[k]));
+  }
+  PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
+  PetscCall(PetscFree2(up, down));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Longest-job-first needs one number a shard: its flops and, at so many flops a byte, its memory traffic,
+   which is all that an elementwise norm costs
+*/
+static const PetscLogDouble MUON_FLOPS_PER_BYTE = 4.0;
+
+PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
+{
+  const char    **names;
+  PetscLogDouble *cost, *bytes;
+  PetscInt       *rows, *columns;
+  PetscBool       summable     = PETSC_TRUE, assigns;
+  char            culprit[256] = "";
+  MuonArray       shape;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc5(group->nshards, &names, group->nshards, &cost, group->nshards, &bytes, group->nshards, &rows, group->nshards, &columns));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[k];
+
+    PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+    /* Of the layer, not of the shard: all positions of a worker find the same owners */
+    names[k]   = ((PetscObject)shard->layer)->name;
+    rows[k]    = shard->layer->m;
+    columns[k] = shard->layer->n;
+    bytes[k]   = (PetscLogDouble)shard->layer->m * (PetscLogDouble)shard->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
+    PetscCall(MuonLayerGetFlops(shard->layer, &cost[k]));
+    cost[k] += MUON_FLOPS_PER_BYTE * bytes[k];
+    PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
+    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", shard->up_type, names[k]));
+    if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
+  }
+  PetscCall(MuonExchangeSetItems(group->exchange, group->nshards, names, cost, bytes));
+  PetscCall(MuonExchangeSetItemShapes(group->exchange, rows, columns));
+  PetscCall(MuonExchangeSetUp(group->exchange));
+  PetscCall(MuonSetUpMaxBytes_Private(muon, group));
+  PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
+  if (summable == PETSC_FALSE && group->grid->size > 1 && group->grid->nworkers == 1)
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
+  group->no_downlink = PETSC_TRUE;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[k];
+
+    PetscCall(MuonExchangeGetOwner(group->exchange, shard->id, &shard->layer->owner));
+    PetscCall(MuonExchangeOwns(group->exchange, shard->id, &shard->owns));
+    shard->replicated = shard->layer->owner < 0 ? PETSC_TRUE : PETSC_FALSE;
+    if (shard->replicated == PETSC_FALSE || (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
+  }
+  PetscCall(PetscFree5(names, cost, bytes, rows, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

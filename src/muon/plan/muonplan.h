@@ -1,0 +1,36 @@
+/*
+   Who has what, fixed at MuonSetUp(): workers, shards, groups, owners, assemblies.
+*/
+#pragma once
+
+#include <petscmuon/private/muonimpl.h>
+
+/*
+   Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one
+   worker that keeps its state in rows
+*/
+PETSC_INTERN PetscErrorCode MuonFindWorkerGrids_Private(Muon, PetscBool rows);
+PETSC_INTERN PetscErrorCode MuonResetWorkerGrids_Private(Muon);
+/* Gives grids the weights of workers */
+PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
+
+/* One shard of a layer; all of them; an error where two have the same name in messages */
+PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, PetscInt id, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);
+PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
+
+/* Workers, shards and groups, these with the operations of the type or else of a mean */
+PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
+PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
+/* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */
+PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
+/* The assembly of blocks inside the workers: of the shards in this order that this rank owns, or of all where it is NULL */
+PETSC_INTERN PetscErrorCode MuonGroupSetUpAssembly_Private(Muon, MuonGroup, const PetscInt order[]);
+PETSC_INTERN PetscErrorCode MuonReadLayerAssembly_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
+
+/*
+   Collective: an error of a routine of the program's on one rank is an error on all of them. ierr is what the
+   routine returned here
+*/
+PETSC_INTERN PetscErrorCode MuonErrorOfAll_Private(Muon, const char routine[], PetscErrorCode ierr);

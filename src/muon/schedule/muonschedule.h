@@ -1,0 +1,55 @@
+/*
+   Learning rates, momentum and optimizers of the layers over the steps; presets.
+*/
+#pragma once
+
+#include "../plan/muonplan.h"
+
+/* An error where these do not go together */
+PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
+/* schedule x warm-up of the coming step, or of the one that is taken */
+PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
+/*
+   The momentum of the coming step, or of the one that is taken; whether a layer may come to need what is kept
+   of one
+*/
+PETSC_INTERN PetscReal MuonGetMomentumNow_Private(Muon);
+PETSC_INTERN PetscBool MuonNeedsMomentum_Private(Muon, MuonLayer);
+/*
+   Calls the function of MuonSetScheduleFunction() for this step; an error, on every rank, where what it gave
+   is illegal, after all were found to have the same
+*/
+PETSC_INTERN PetscErrorCode MuonSchedule_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
+/*
+   The learning rate of a layer without the schedule: its own, its rule's or the optimizer's; likewise its
+   decay
+*/
+PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
+/*
+   The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that
+   decide nothing; how many layers and entries each rule moves
+*/
+/* An error where a text is not one of -muon_rule_match, or no rule */
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
+PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
+PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
+/* Warns where somebody set the learning rate and no layer has it */
+PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
+/*
+   The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the
+   first layer
+*/
+PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
+PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
+/*
+   Between Begin and End the default options database has the keys of the optimizer's preset and nothing else.
+   An error where a type contradicts it
+*/
+PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
+PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
+PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
+PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
+/* Rate, decay and radius of this step for each shard */
+PETSC_INTERN PetscErrorCode MuonSetStepInfo_Private(Muon);

@@ -1,0 +1,114 @@
+#include "muonstep.h"
+
+/*
+   A server that is several ranks: an LMO sees whole blocks, which the group's assembly makes of rows, and gives
+   back rows of steps.
+*/
+
+/* The rows here of the item's block, in an array of the rows of its shard */
+MuonArray MuonItemPart(const MuonItem *item, const MuonArray *rows)
+{
+  return MuonArrayPart(rows, (size_t)(item->first - item->shard->row), (size_t)item->block.column, (size_t)item->rows, (size_t)item->block.n);
+}
+
+/* What is assembled of a slice's entries is its matrix */
+MuonMatrix MuonItemMatrix(const MuonItem *item, const MuonMatrix *assembled)
+{
+  MuonMatrix matrix = *assembled;
+
+  matrix.here = MuonLayerMatrixOf(item->shard->layer, &assembled->here);
+  if (MuonLayerIsEntries(item->shard->layer)) matrix = MuonMatrixOfArray(&matrix.here);
+  return matrix;
+}
+
+/* A rank that failed hands in zeros and goes on */
+static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G)
+{
+  MuonServing    *serving = (MuonServing *)ctx;
+  const MuonItem *item    = &serving->group->item[i];
+
+  PetscFunctionBegin;
+  if (item->begins) PetscCall(MuonServerAggregate_Private(serving->muon, item->shard, &item->shard->input, serving->status));
+  MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
+  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->input));
+  *G = MuonItemPart(item, &item->shard->input);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServeLMO_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+{
+  MuonServing     *serving = (MuonServing *)ctx;
+  const MuonItem  *item    = &serving->group->item[i];
+  const MuonMatrix from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
+  MuonStatus       applied = MUON_STATUS_OK;
+  double           dual    = 0;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(item->shard->layer, oracle, &from, &to, &dual, &applied);
+  MuonStatusMerge(applied, serving->status);
+  MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
+  if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
+  else if (MuonShardCounts(item->shard) && (item->kind == MUON_ASSEMBLY_OWNER || serving->group->grid->position == 0)) serving->record->dual += dual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
+{
+  MuonServing      *serving = (MuonServing *)ctx;
+  const MuonItem   *item    = &serving->group->item[i];
+  MuonShard        *shard   = item->shard;
+  MuonLayerStepInfo info;
+  MuonLayerTask     task;
+  MuonStatus        moved = MUON_STATUS_OK;
+  MuonArray         whole, W, X, Xnew;
+
+  PetscFunctionBegin;
+  if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  X = MuonShardServerWeights(shard, &W);
+  Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
+  if (item->kind == MUON_ASSEMBLY_NONE) {
+    task.G    = shard->input;
+    task.X    = X;
+    task.Xnew = Xnew;
+    PetscCall(MuonServerApply_Private(serving->muon, 1, &shard, &task, serving->record));
+    moved = task.status;
+  } else {
+    const MuonArray x = MuonItemPart(item, &X), xnew = MuonItemPart(item, &Xnew);
+
+    info = shard->info;
+    PetscUseTypeMethod(shard->layer, move, &info, item->number, &x, D, &xnew, &moved);
+    shard->info.squares = info.squares + (item->begins ? 0 : shard->info.squares);
+  }
+  MuonStatusMerge(moved, serving->status);
+  if (item->ends && *serving->status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(serving->muon, shard, &Xnew, &W, serving->status));
+  MuonNoteStatus(serving->muon, shard->layer, *serving->status);
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  MuonServing              serving = {muon, group, record, status, NULL, {NULL, NULL}};
+  const MuonAssemblyClient client  = {MuonServeInput_Private, MuonServeLMO_Private, MuonServeOutput_Private, &serving};
+  size_t                   most[2] = {0, 0};
+  MuonMark                 mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    const MuonShard *shard = &group->shard[k];
+    MuonArray        shape, W;
+
+    PetscCall(MuonLayerGetShape(shard->layer, &shape));
+    W = MuonShardPart(shard, &shape);
+    if (shard->owns && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
+  }
+  for (int memory = 0; memory < 2; memory++) {
+    if (most[memory] > 0) PetscCall(MuonWorkspaceGetIn(muon->work, (MuonMemory)memory, most[memory], &serving.Xnew[memory]));
+  }
+  PetscCall(MuonAssemblyRun(group->assembly, &client));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,244 @@
+#include "muonstep.h"
+#include "../../kernels/dense/muonpanels.h"
+
+/*
+   The operations of a group whose layers take a step along the mean of the workers' messages or sums.
+*/
+
+/* An uncompressed message is kept where it was written, and the exchange's memory may have moved since */
+static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
+{
+  const unsigned char *message;
+  size_t               bytes;
+
+  PetscFunctionBegin;
+  if (shard->up_own.bytes == 0 || shard->own_at < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeUpOwn(shard->group->exchange, shard->id, &bytes, &message));
+  if (message != NULL) shard->up_own.data = message + shard->own_at;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server
+   waits for one sum at a time, while the others flow
+*/
+static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
+{
+  const PetscBool alone = group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard               *shard = &group->shard[k];
+    const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&shard->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shard->T);
+    const MuonCompressorCost cost = {32.0 * n, bits, bits};
+
+    if (alone) MuonArrayAxpby(1, &shard->T, 0, &shard->sum); /* that of one is there */
+    else if (shard->begun == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
+    shard->begun = PETSC_FALSE;
+    MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  const PetscInt *order;
+
+  PetscFunctionBegin;
+  if (group->mode != MUON_EXCHANGE_MODE_GATHER) {
+    PetscCall(MuonWorkersSum_Private(muon, group));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    PetscCall(MuonWorkerEncode_Private(muon, &group->shard[order[k]], status));
+    MuonNoteStatus(muon, group->shard[order[k]].layer, *status);
+  }
+  PetscCall(MuonExchangeUp(group->exchange, *status));
+  for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonFollowOwn_Private(&group->shard[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The weights of a shard that a server does something with */
+typedef struct {
+  MuonArray whole, W;
+} MuonServed;
+
+static PetscBool MuonShardSendsStep_Private(const MuonShard *shard)
+{
+  return shard->downlink == MUON_DOWNLINK_STEP && shard->group->no_downlink == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+   Server: aggregates, steps of the rules, messages of what became of them, each for all shards in their order
+*/
+static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonRecord *record, MuonStatus *status)
+{
+  MuonLayerTask *task;
+  MuonServed    *served;
+  MuonMark       mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(PetscCalloc2(n, &task, n, &served));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
+    MuonNoteStatus(muon, shard[k]->layer, *status);
+  }
+  if (*status == MUON_STATUS_OK) {
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
+      served[k].W = MuonShardPart(shard[k], &served[k].whole);
+      task[k].X   = MuonShardServerWeights(shard[k], &served[k].W);
+    }
+    if (MuonShardSendsStep_Private(shard[0])) { /* and is served alone */
+      PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &served[0].W, record, status));
+      MuonNoteStatus(muon, shard[0]->layer, *status);
+    } else {
+      for (PetscInt k = 0; k < n; k++) {
+        task[k].Xnew = shard[k]->Xnew;
+        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &served[k].W, served[k].W.precision, &task[k].Xnew));
+      }
+      PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
+      for (PetscInt k = 0; k < n; k++) {
+        MuonStatusMerge(task[k].status, status);
+        if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &served[k].W, status));
+        MuonNoteStatus(muon, shard[k]->layer, *status);
+      }
+    }
+    for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
+  }
+  PetscCall(PetscFree2(task, served));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the host nothing is gained by several, and a step as a message is made of one */
+static PetscBool MuonShardIsServedAlone_Private(const MuonShard *shard)
+{
+  return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep_Private(shard) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+   Shards in the memory of a device, where small products of several layers are made at once, are served in
+   runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are
+   scratch: the sums of a run are waited for before any of its steps is taken
+*/
+static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscInt *order;
+  MuonShard     **run;
+  PetscInt        n     = 0;
+  size_t          bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  PetscCall(PetscMalloc1(group->nshards, &run));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[order[k]];
+    MuonArray  state, shape, W;
+    size_t     more;
+
+    if (shard->owns == PETSC_FALSE) continue;
+    PetscCall(MuonShardGetStateShape(muon, shard, &state));
+    PetscCall(MuonLayerGetShape(shard->layer, &shape));
+    W    = MuonShardPart(shard, &shape);
+    more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
+    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
+      PetscCall(MuonServe_Private(muon, n, run, record, status));
+      n     = 0;
+      bytes = 0;
+    }
+    run[n++] = shard;
+    bytes += more;
+  }
+  if (n > 0) PetscCall(MuonServe_Private(muon, n, run, record, status));
+  PetscCall(PetscFree(run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Worker: each message of a server is checked once; what the checking made of it is kept for the commit */
+static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatus *status)
+{
+  const unsigned char *message;
+  size_t               bytes;
+  MuonCompressorCost   cost;
+  MuonStatus           received;
+  PetscBool            valid;
+  MuonArray            shape, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->id, &bytes, &message, &received));
+  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+    PetscCall(MuonLayerGetShape(shard->layer, &shape));
+    W = MuonShardPart(shard, &shape);
+    if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
+    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
+    if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
+    else received = MUON_STATUS_CORRUPT;
+  }
+  MuonStatusMerge(received, status);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool sums = group->mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
+  if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
+  else {
+    if (sums) MuonKernelSetProgress(MuonExchangeReduceProgress, group->exchange);
+    ierr = MuonServeShards_Private(muon, group, record, status);
+    MuonKernelSetProgress(NULL, NULL);
+    PetscCall(ierr);
+  }
+  if (sums) PetscCall(MuonExchangeReduceEnd(group->exchange));
+  if (group->no_downlink) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeDown(group->exchange, *status));
+  MuonNextPhase(muon, *status);
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    PetscCall(MuonReceive_Private(muon, &group->shard[k], status));
+    MuonNoteStatus(muon, group->shard[k].layer, *status);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New weights at a worker, from what was received or, where every rank owns, from what this one computed */
+static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
+{
+  const PetscBool      looks = shard->X.data != NULL && MuonShardCounts(shard) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server looks at it */
+  const unsigned char *message;
+  size_t               bytes;
+  MuonStatus           received;
+  MuonArray            whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+  W = MuonShardPart(shard, &whole);
+  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
+  if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
+  else if (shard->downlink == MUON_DOWNLINK_STEP) {
+    PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->id, &bytes, &message, &received));
+    PetscCall(MuonLayerDecodeStep(shard->layer, &shard->info, bytes, message, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
+  if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetUp_Mean(Muon muon, MuonGroup group)
+{
+  const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGroupSetUpOwners_Private(muon, group));
+  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
+  PetscCall(MuonGroupSetUpAssembly_Private(muon, group, order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL};

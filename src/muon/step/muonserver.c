@@ -1,0 +1,171 @@
+#include "muonstep.h"
+#include <petscmuon/private/muonwire.h>
+#include <float.h>
+#include <math.h>
+
+/*
+   The server's half of a step on one shard: sum -> aggregate -> momentum -> LMO -> message.
+*/
+
+/*
+   The messages of all workers times their weights, added in the order of workers. The sum is scratch: a
+   message need not be checked before its first entry is added
+*/
+PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
+{
+  const double *const weight = shard->group->grid->weight;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < shard->group->exchange->nworkers; j++) {
+    const unsigned char *message;
+    size_t               bytes;
+    MuonStatus           received;
+    PetscBool            valid;
+
+    PetscCall(MuonExchangeUpGet(shard->group->exchange, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
+    if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+      PetscCall(MuonCompressorDecodeArray(shard->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
+      if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
+      if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
+    }
+    MuonStatusMerge(received, status);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The input of the LMO from the sum: aggregate, then decay of the weights W and momentum where the server keeps one */
+static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *input, MuonStatus *status)
+{
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  int             finite    = 1;
+  PetscLogDouble  flops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
+  PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
+  if (muon->ops->aggregate != NULL) PetscUseTypeMethod(muon, aggregate, shard, sum, nworkers);
+  else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
+  if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
+  if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
+  *input = *sum;
+  if (at_server && shard->M.data != NULL) {
+    PetscCall(MuonMixMomentum_Private(shard->beta, &shard->M, shard->gradient_weight, sum, &shard->Mnew, &finite));
+    if (muon->nesterov == MUON_NESTEROV_NONE) *input = shard->Mnew;
+    else MuonArrayAxpby(shard->beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->beta : 1, sum);
+  } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->gradient_weight != 1) MuonArrayAxpby(shard->gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
+  if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));
+  PetscCall(MuonLogDeviceEnd(sum->memory, flops));
+  PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *input may be scratch, of which the caller has the mark */
+PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
+{
+  const PetscInt nworkers = shard->group->exchange->nworkers;
+  MuonArray      sum      = shard->sum, state, whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
+  *input = sum;
+  if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
+  else if (shard->summed == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, &sum, status));
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  PetscCall(MuonAggregate_Private(muon, shard, nworkers, &sum, &W, input, status));
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    task[k].layer  = shard[k]->layer;
+    task[k].status = MUON_STATUS_OK;
+    task[k].info   = shard[k]->info;
+    if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, shard[k], &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status);
+  }
+  if (muon->ops->apply == NULL) PetscCall(MuonLayerStepMany(n, task));
+  for (PetscInt k = 0; k < n; k++) {
+    if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
+    shard[k]->info = task[k].info;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
+static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
+{
+  if (shard->layer->owner < 0) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
+}
+
+/*
+   The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they
+   are there
+*/
+PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+{
+  MuonLayerStepInfo *info = &shard->info;
+  MuonStatus     stepped = MUON_STATUS_OK;
+  size_t         most, bytes;
+  unsigned char *to;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));
+  PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
+  PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, PETSC_FALSE, NULL, &stepped));
+  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
+    stepped = MUON_STATUS_NANORINF;
+  MuonStatusMerge(stepped, status);
+  if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeAdvance(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
+  MuonHashReplica_Private(shard, bytes, to);
+  if (MuonShardCounts(shard)) record->dual += info->dual;
+  if (info->measure) {
+    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
+    MuonArray               update;
+    MuonMark                mark;
+
+    /* The step of rate 1 from zero */
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(muon->work, W, W->precision, &update));
+    PetscCall(MuonArrayZero(&update));
+    PetscCall(MuonLayerDecodeStep(shard->layer, &unit, bytes, to, &update));
+    info->squares = MuonLayerSumSquares(&update);
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The new weights as a message, or all that there is to say of them where nothing goes down */
+PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
+{
+  MuonExchange   exchange = shard->group->exchange;
+  MuonStatus     encoded;
+  size_t         most, bytes;
+  unsigned char *to;
+  MuonArray      host;
+
+  PetscFunctionBegin;
+  if (shard->group->no_downlink) {
+    if (shard->layer->owner >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
+    MuonHashReplica_Private(shard, MuonArrayBytes(&host), host.data);
+    PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonCompressorSetStep(shard->down, muon->step));
+  PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
+  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, PETSC_FALSE, NULL, NULL));
+  PetscCall(MuonCompressorGetStatus(shard->down, &encoded));
+  MuonStatusMerge(encoded, status);
+  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
+  MuonHashReplica_Private(shard, bytes, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,173 @@
+#include "muonstep.h"
+
+/*
+   Sums of gradients that can begin before the step. Workers of several ranks: whole gradients are summed over
+   them, and whole weights gathered.
+*/
+
+/*
+   Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has
+   none adds zeros. Sums are on the host
+*/
+static PetscErrorCode MuonShardSum_Private(MuonShard *shard, const MuonArray *packed)
+{
+  MuonArray whole;
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
+  if (whole.data == NULL) {
+    PetscCall(MuonArrayZero(packed));
+    whole = *packed;
+  }
+  PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &shard->full.staged[0]));
+  PetscCall(MuonArrayOnHost(&shard->full.mean, PETSC_FALSE, &shard->full.staged[1]));
+  PetscCall(MuonRowsSumStart(shard->group->grid->inside, shard->ranges, shard->group->grid->share, &shard->full.staged[0], packed, &shard->full.staged[1], &shard->group->bytes, &shard->full.request));
+  if (whole.memory == MUON_HOST) shard->full.staged[0].data = NULL;
+  if (shard->full.mean.memory == MUON_HOST) shard->full.staged[1].data = NULL;
+  if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonShardSumWait_Private(MuonShard *shard)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Wait(&shard->full.request, MPI_STATUS_IGNORE));
+  if (shard->full.staged[1].data != NULL) PetscCall(MuonArrayOffHost(&shard->full.mean, PETSC_TRUE, &shard->full.staged[1]));
+  PetscCall(MuonArrayDestroy(&shard->full.staged[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Begins the sum of a layer's gradient before its step, where that sum is not waited for at once */
+static PetscErrorCode MuonShardBeginSum_Private(MuonShard *shard)
+{
+  MuonArray whole;
+
+  PetscFunctionBegin;
+  if (shard->full.mean.data == NULL) {
+    PetscCall(MuonWorkerBeginSum_Private(shard->muon, shard));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (shard->full.packed.data == NULL) {
+    PetscCall(MuonLayerGetWholeShape(shard->layer, &whole));
+    whole.memory = MUON_HOST;
+    PetscCall(MuonArrayCreate(&whole, whole.precision, &shard->full.packed));
+  }
+  PetscCall(MuonShardSum_Private(shard, &shard->full.packed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shard of an active layer whose sum can begin before the step, or NULL */
+static MuonShard *MuonGetSummed_Private(Muon muon, PetscInt l)
+{
+  return (MuonShard *)muon->active[l]->readyctx;
+}
+
+/*
+   Ranks may call MuonLayerGradientReady() in different orders, and some not for all layers. MPI matches sums
+   by the order in which they begin, so they begin in one order on all ranks, that of a backward pass: the sum
+   of a layer waits until those of all layers behind it have begun
+*/
+PetscErrorCode MuonShardReady_Private(void *ctx)
+{
+  MuonShard *shard = (MuonShard *)ctx;
+  Muon       muon  = shard->muon;
+
+  PetscFunctionBegin;
+  if (muon->objective != NULL && muon->computing == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* the routine is going to write another gradient */
+  if (shard->ready) muon->readytwice = shard->layer; /* an error on all ranks, at the end of the step */
+  shard->ready = PETSC_TRUE;
+  for (; muon->nsums > 0; muon->nsums--) {
+    MuonShard *next = MuonGetSummed_Private(muon, muon->nsums - 1);
+
+    if (next != NULL && next->ready == PETSC_FALSE) break;
+    if (next != NULL) PetscCall(MuonShardBeginSum_Private(next));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for the mean of whole gradients; a sum that did not begin before needs no memory of its own */
+static PetscErrorCode MuonShardAverage_Private(MuonShard *shard)
+{
+  Muon      muon = shard->muon;
+  MuonArray shape, packed;
+  MuonMark  mark;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  if (shard->full.request == MPI_REQUEST_NULL) {
+    PetscCall(MuonLayerGetWholeShape(shard->layer, &shape));
+    shape.memory = MUON_HOST;
+    PetscCall(MuonWorkspaceGetArray(muon->work, &shape, shape.precision, &packed));
+    PetscCall(MuonShardSum_Private(shard, &packed));
+  }
+  PetscCall(MuonShardSumWait_Private(shard));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
+  MuonArrayAxpby(1 / (double)shard->group->grid->size, &shard->full.mean, 0, &shard->full.mean);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void MuonForgetReady_Private(Muon muon)
+{
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].ready = PETSC_FALSE;
+  muon->nsums      = muon->nactive;
+  muon->computing  = PETSC_FALSE;
+  muon->readytwice = NULL;
+}
+
+PetscErrorCode MuonBeginSums_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
+    MuonShard *shard = MuonGetSummed_Private(muon, l);
+
+    if (shard == NULL) continue;
+    if (shard->full.mean.data != NULL) PetscCall(MuonShardAverage_Private(shard));
+    else if (l < muon->nsums) PetscCall(MuonShardBeginSum_Private(shard));
+  }
+  MuonForgetReady_Private(muon);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDropSums_Private(Muon muon)
+{
+  PetscInt  mine = muon->nactive - muon->nsums, most;
+  PetscBool some = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = MuonGetSummed_Private(muon, l) != NULL ? PETSC_TRUE : some;
+  if (some == PETSC_FALSE || (muon->objective != NULL && muon->computing == PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
+  /* What some ranks began all must end */
+  PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  for (; muon->nactive - muon->nsums < most; muon->nsums--) {
+    MuonShard *next = MuonGetSummed_Private(muon, muon->nsums - 1);
+
+    if (next != NULL) PetscCall(MuonShardBeginSum_Private(next));
+  }
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+
+    if (shard->full.request != MPI_REQUEST_NULL) PetscCall(MuonShardSumWait_Private(shard));
+    if (shard->begun) PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
+    for (PetscInt k = 0; k < shard->group->nshards && shard->begun; k++) shard->group->shard[k].begun = PETSC_FALSE;
+  }
+  MuonForgetReady_Private(muon);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonShardGather_Private(Muon muon, MuonShard *shard, const MuonArray *rows, const MuonArray *whole)
+{
+  MuonArray packed;
+  MuonMark  mark;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(muon->work, whole, whole->precision, &packed));
+  PetscCall(MuonRowsGather(shard->group->grid->inside, shard->ranges, rows, whole, &packed, &shard->group->bytes));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,105 @@
+/*
+   One step. What types outside of the library need of it is in petscmuon/private/muonimpl.h.
+*/
+#pragma once
+
+#include "../plan/muonplan.h"
+
+/* State of a shard, when owners are known; what was chosen since then that does not go with it */
+PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
+PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
+/*
+   The beats of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
+   and whether a checkpoint was asked for are in the record
+*/
+PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
+PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool ok);
+/* A mean is formed of the messages, or the sums, of a group's workers */
+PETSC_INTERN const MuonGroupOps MuonGroupMean;
+
+/* Worker: gradient -> momentum T -> message, or the beginning of a sum over the workers */
+PETSC_INTERN PetscErrorCode MuonWorkerMomentum_Private(Muon, MuonShard *, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonWorkerEncode_Private(Muon, MuonShard *, MuonStatus *);
+/* ... of T as it is, before a step, where nothing comes between it and the gradient */
+PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
+PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
+PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite);
+PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonCompressorCost *, PetscLogDouble bits[3]);
+
+/*
+   Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round
+   those that are left, and the wait for means of whole gradients; collective: waits for those of a step that
+   never came, where there may be any
+*/
+PETSC_INTERN PetscErrorCode MuonShardReady_Private(void *);
+PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
+/* The new weights of all ranks of a worker, where each has them whole */
+PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
+
+/*
+   Server: input of the LMO, new weights by the type or the layer's optimizer, their message
+*/
+PETSC_INTERN PetscErrorCode MuonServerSumMessages_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
+/* Steps of n shards: G, X and Xnew of their tasks are given, the rest is filled */
+PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *);
+PETSC_INTERN PetscErrorCode MuonServerEncode_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerEncodeStep_Private(Muon, MuonShard *, const MuonArray *input, const MuonArray *W, MuonRecord *, MuonStatus *);
+
+/* A server that is several ranks: blocks are assembled of the rows of a group's shards */
+typedef struct {
+  Muon        muon;
+  MuonGroup   group;
+  MuonRecord *record;
+  MuonStatus *status;
+  double     *length;  /* of votes, by items */
+  void       *Xnew[2]; /* by memory: scratch for new weights of the shard whose outputs come */
+} MuonServing;
+PETSC_INTERN MuonArray      MuonItemPart(const MuonItem *, const MuonArray *rows);
+PETSC_INTERN MuonMatrix     MuonItemMatrix(const MuonItem *, const MuonMatrix *assembled);
+PETSC_INTERN PetscErrorCode MuonServeAssembled_Private(Muon, MuonGroup, MuonRecord *, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServeLMO_Private(void *serving, PetscInt item, const MuonMatrix *G, const MuonMatrix *D);
+PETSC_INTERN PetscErrorCode MuonServeOutput_Private(void *serving, PetscInt item, const MuonArray *D);
+
+/*
+   By how much the gradients of this step are shortened: those of this worker before it sends, or their means
+   at the servers
+*/
+PETSC_INTERN PetscErrorCode MuonClipSetUp_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonClipWorker_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonClipServers_Private(Muon, MuonStatus *);
+/* Layers without the workers' momentum are those without a norm ball */
+static inline PetscBool MuonClipsLayer_Private(Muon muon, MuonLayer layer)
+{
+  return muon->clip > 0 && (muon->clip_layers == MUON_CLIP_ALL || layer->workermomentum == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* What decay adds to the gradient of a layer, 0 where it acts on the weights */
+static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
+{
+  return muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? (double)layer->weight_decay : 0;
+}
+
+/* Weights that differ where they must not: looked for in each step; the first layer where a slice of them does. Collective */
+PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
+PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
+PETSC_INTERN PetscErrorCode MuonFindMismatch_Private(Muon, PetscInt slice, MuonLayer *);
+PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[]);
+
+/*
+   Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ
+   from the host's and are to be compared
+*/
+PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
+/* Before a round and behind it, which tells PETSc's log what was copied between the memories meanwhile */
+PETSC_INTERN PetscErrorCode MuonDeviceBegin_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
+
+/*
+   Every rank learns what became of the step: ok where it can be committed everywhere; differs where options are
+   not the same on all ranks
+*/
+PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, PetscBool *ok, PetscBool *differs);
+/* What a reason below zero has to say beside its name: what failed, and where */
+PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);

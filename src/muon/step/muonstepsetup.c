@@ -1,0 +1,75 @@
+#include "muonstep.h"
+
+/* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
+PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
+{
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+  MuonLayer       layer     = shard->layer;
+  MuonArray       state, whole, W;
+
+  PetscFunctionBegin;
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) {
+    PetscCall(MuonLayerGetShape(layer, &whole));
+    W = MuonShardPart(shard, &whole);
+    PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
+  }
+  /*
+     A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
+     where nothing comes before
+  */
+  if (shard->full.mean.data != NULL || (at_server && shard->group->ops->votes == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
+    layer->ready    = MuonShardReady_Private;
+    layer->readyctx = shard;
+  }
+  layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
+  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) || (shard->owns && (shard->keep_sum || shard->group->mode != MUON_EXCHANGE_MODE_GATHER))) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
+  if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Mnew));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  if (shard->down_assigns == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
+    PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
+    MuonArrayAxpby(1, &W, 0, &shard->X);
+    layer->watched = muon->check_weights;
+  }
+  if (shard->X.data != NULL || shard->group->no_downlink) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  if (layer->watched) PetscCall(MuonLayerNoteWeights(layer));
+  layer->server          = &shard->X;
+  layer->serverisweights = shard->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   State was allocated for the types that compressors had at set-up; an oracle may have been given another
+   norm
+*/
+PetscErrorCode MuonCheckShards_Private(Muon muon)
+{
+  char reason[512];
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
+    const char      *name  = ((PetscObject)shard->layer)->name;
+
+    for (int down = 0; down < 2; down++) {
+      PetscBool   same;
+      const char *now = ((PetscObject)(down ? shard->down : shard->up))->type_name, *before = down ? shard->down_type : shard->up_type;
+
+      PetscCall(PetscStrcmp(now, before, &same));
+      PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
+                 before, now);
+    }
+    if (shard->downlink != MUON_DOWNLINK_STEP) continue;
+    PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
+               name);
+    PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size, MuonPrefix(muon),
+               name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

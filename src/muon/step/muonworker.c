@@ -1,0 +1,152 @@
+#include "muonstep.h"
+
+/*
+   The worker's half of a step: gradient -> momentum -> message or sum.
+*/
+
+void MuonCountMessage_Private(Muon muon, const MuonCompressorCost *cost, PetscLogDouble bits[3])
+{
+  bits[0] += cost->paper;
+  bits[1] += cost->encoded;
+  if (muon->count_entropy) bits[2] += cost->entropy;
+}
+
+/* Z = beta M + gradient_weight G, whatever the precision of G is; without data M and G are zero */
+PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite)
+{
+  const MuonKernels *kernels = MuonArrayKernels(Z);
+
+  PetscFunctionBegin;
+  *finite = 1;
+  if (M->data == NULL) beta = 0;
+  if (G->data != NULL) *finite = (G->precision == Z->precision ? kernels->Momentum : kernels->MomentumOther)(Z->len, Z->count, beta, M->data, M->ld, gradient_weight, G->data, G->ld, Z->data, Z->ld);
+  else if (beta == 0) PetscCall(MuonArrayZero(Z));
+  else MuonArrayAxpby(beta, M, 0, Z);
+  PetscCall(PetscLogFlops((beta != 0 ? 3.0 : 1.0) * (PetscLogDouble)MuonArrayEntries(Z)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Worker: shard->T is what the step sends. A new momentum takes the place of the gradient in the layer's own
+   memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a
+   momentum T is the gradient itself: whether it is finite is seen by who reads it next, the compressor or the
+   server
+*/
+PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
+  MuonLayer       layer     = shard->layer;
+  MuonArray       state, G, M, whole, W;
+  PetscBool       ours, usable;
+  double          beta, weight, decay;
+  int             finite;
+
+  PetscFunctionBegin;
+  shard->beta            = layer->workermomentum ? (double)layer->momentum : 0;
+  shard->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - shard->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
+  PetscTryTypeMethod(muon, momentum, shard);
+  shard->sent = shard->up;
+  if (shard->begun) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  if (shard->full.mean.data != NULL) {
+    ours = PETSC_FALSE;
+    G    = shard->full.mean;
+  } else {
+    PetscCall(MuonLayerGetGradientMemory(layer, &shard->gradient, &ours));
+    G = MuonShardPart(shard, &shard->gradient);
+  }
+  M               = shard->M;
+  beta            = at_worker ? shard->beta : 0;
+  weight          = at_worker ? shard->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
+  decay           = at_worker ? shard->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
+  usable          = G.data != NULL && G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  shard->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
+  shard->T        = G;
+  if (at_worker == PETSC_FALSE) M.data = NULL;
+  if (usable && M.data == NULL && weight == 1 && decay == 0 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->in_place == PETSC_FALSE) {
+    if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
+    shard->T = shard->Tnew;
+  }
+  PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &shard->T, &finite));
+  if (finite == 0) {
+    PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", shard->name, muon->rank, muon->step));
+    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->T)->MomentumMend(shard->T.len, shard->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->T.data, shard->T.ld);
+    else MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  }
+  if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  MuonArrayAxpby(decay, &W, 1, &shard->T);
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus *status)
+{
+  MuonExchange       exchange = shard->group->exchange;
+  MuonUpload         upload;
+  MuonCompressorCost cost;
+  MuonStatus         encoded;
+  size_t             most, bytes;
+  unsigned char     *to;
+
+  PetscFunctionBegin;
+  upload.compressor = shard->up;
+  upload.T          = &shard->T;
+  upload.R          = NULL;
+  upload.status     = MUON_STATUS_OK;
+  PetscTryTypeMethod(muon, worker, shard, &upload);
+  MuonStatusMerge(upload.status, status);
+  shard->sent = upload.compressor;
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorSetStep(shard->sent, muon->step));
+  PetscCall(MuonCompressorGetMaxBytesOf(shard->sent, upload.T, &most));
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, shard->id, most, &to));
+  PetscCall(MuonCompressorEncodeArray(shard->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->up_own : NULL));
+  PetscCall(MuonCompressorGetStatus(shard->sent, &encoded));
+  MuonStatusMerge(encoded, status);
+  if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
+  if (upload.R != NULL) shard->own_at = shard->up_own.data >= to && shard->up_own.data < to + bytes ? (ptrdiff_t)(shard->up_own.data - to) : -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T, const MuonArray *sum)
+{
+  const MuonWorkerGrid grid = shard->group->grid;
+
+  PetscFunctionBegin;
+  if (grid->weight != NULL) {
+    if (shard->weighted.data == NULL) PetscCall(MuonArrayCreate(T, T->precision, &shard->weighted));
+    MuonArrayAxpby(grid->weight[grid->worker], T, 0, &shard->weighted);
+    T = &shard->weighted;
+  }
+  PetscCall(MuonExchangeReduceBegin(shard->group->exchange, shard->id, T, sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
+{
+  MuonArray state, G, M;
+  PetscBool ours;
+  int       finite; /* who sums looks at the sum */
+
+  PetscFunctionBegin;
+  if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* a gradient is mended before it is sent */
+  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
+  M        = MuonArrayLike(&state, state.precision, NULL);
+  shard->T = G;
+  if (G.data == NULL || G.precision != state.precision || G.ld != G.len) {
+    if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
+    shard->T = shard->Tnew;
+    PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &shard->T, &finite));
+  }
+  PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
+  PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
+  shard->group->bytes += (PetscLogDouble)MuonArrayBytes(&shard->T);
+  shard->begun = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
