@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ef21_common.h"
+#include "layer_parameter.h"
 
 /* A matrix, a vector, a matrix of another rule or norm where options say so */
 #define SETTERS_LAYERS 3
@@ -20,10 +21,10 @@ typedef struct {
   const struct _Setter *setter;
   TestProblem           problem;
   PetscOptions          options;
-  PetscBool      idle, late, nan; /* late: the optimizer is set up */
-  PetscInt       calls;           /* of the monitor */
-  PetscInt       polarcalls;
-  PetscErrorCode error; /* of the last step */
+  PetscBool             idle, late, nan; /* late: the optimizer is set up */
+  PetscInt              calls;           /* of the monitor */
+  PetscInt              polarcalls;
+  PetscErrorCode        error; /* of the last step */
 } Run;
 
 typedef enum {
@@ -133,14 +134,6 @@ static inline MuonExchange RunExchange(Run *run)
   return exchange;
 }
 
-static inline MuonAssembly RunAssembly(Run *run)
-{
-  MuonAssembly assembly = NULL;
-
-  PetscCallAbort(PETSC_COMM_SELF, MuonGetAssembly(RunMuon(run), &assembly));
-  return assembly;
-}
-
 /*
    The compressor for all layers before the set-up, that of the first layer's worker after it: only the first
    layer has one that is not identity
@@ -221,16 +214,15 @@ SETTER(SignUpdate, MuonSignSetUpdate(RunMuon(run), MUON_SIGN_UPDATE_FROBENIUS))
 SETTER(SignTie, MuonSignSetTie(RunMuon(run), MUON_SIGN_TIE_MINUS))
 SETTER(SignMeasure, MuonSignSetMeasure(RunMuon(run), PETSC_TRUE))
 /* Layers */
-SETTER(LayerPrefix, MuonLayerSetOptionsPrefix(RunLayer(run, 0), "some_"))
 SETTER(Rule, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERFROZEN))
 SETTER(RuleOfFrozen, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERLMO))
 SETTER(Scale, MuonLayerSetScale(RunLayer(run, 1), (PetscReal)2.5))
-SETTER(LayerFactor, MuonLayerSetShapeFactor(RunLayer(run, 0), MUON_SHAPE_FACTOR_MOONLIGHT))
-SETTER(LayerMomentum, MuonLayerSetMomentum(RunLayer(run, 0), (PetscReal)0.5))
-SETTER(LayerDecay, MuonLayerSetWeightDecay(RunLayer(run, 1), (PetscReal)0.5))
+SETTER(LayerFactor, LayerSetText(RunLayer(run, 0), "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_MOONLIGHT]))
+SETTER(LayerMomentum, LayerSet(RunLayer(run, 0), "momentum", (PetscReal)0.5))
+SETTER(LayerDecay, LayerSet(RunLayer(run, 1), "weight_decay", (PetscReal)0.5))
 SETTER(Blocks, MuonLayerSetBlocks(RunLayer(run, 0), 2, NULL, 1, NULL))
-SETTER(Betas, MuonLayerAdamWSetBetas(RunLayer(run, 2), (PetscReal)0.5, (PetscReal)0.75))
-SETTER(Epsilon, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), (PetscReal)0.5))
+SETTER(Betas, LayerSet(RunLayer(run, 2), "adamw_beta1", (PetscReal)0.5))
+SETTER(Epsilon, LayerSet(RunLayer(run, 2), "adamw_epsilon", (PetscReal)0.5))
 /* Norms */
 SETTER(LMOType, MuonLMOSetType(RunLMO(run, 0), MUONLMOMAX))
 SETTER(LMOPrefix, MuonLMOSetOptionsPrefix(RunLMO(run, 0), "some_"))
@@ -271,11 +263,7 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 /* The exchange */
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
-SETTER(Assignment, MuonExchangeSetAssignment(RunExchange(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
-SETTER(AssemblyPrecision, MuonAssemblySetPrecision(RunAssembly(run), MUON_ASSEMBLY_PRECISION_BF16))
-SETTER(AssemblyAssignment, MuonAssemblySetAssignment(RunAssembly(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
-SETTER(AssemblyChunk, MuonAssemblySetChunk(RunAssembly(run), 7))
-SETTER(AssemblyWarmup, MuonAssemblySetWarmup(RunAssembly(run), 7))
+SETTER(Assignment, MuonObjectSetParameter((PetscObject)RunExchange(run), "muon_exchange_assignment", "roundrobin"))
 SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
 
 static PetscErrorCode Set_ByKey(Run *run)
@@ -378,7 +366,6 @@ static const Setter Setters[] = {
   {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
   {"MuonSignSetTie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL, NULL, NULL},
   {"MuonSignSetMeasure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL, NULL, NULL},
-  {"MuonLayerSetOptionsPrefix", DENSE, Set_LayerPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, NULL},
@@ -426,11 +413,7 @@ static const Setter Setters[] = {
   {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},
-  {"MuonAssemblySetPrecision", DENSE, Set_AssemblyPrecision, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonAssemblySetAssignment", DENSE, Set_AssemblyAssignment, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonAssemblySetChunk", DENSE, Set_AssemblyChunk, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonAssemblySetWarmup", DENSE, Set_AssemblyWarmup, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonExchangeSetAssignment", DENSE, Set_Assignment, STOPS_STEP, 0, NULL, NULL},
+  {"muon_exchange_assignment", DENSE, Set_Assignment, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))

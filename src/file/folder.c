@@ -44,10 +44,10 @@ MuonFilePathname MuonFilePathOfGeneration(const MuonFileFolder *folder, const Mu
 MuonFilePathname MuonFilePathOf(const MuonFileFolder *folder, const MuonFileIdentity *id, int part)
 {
   MuonFilePathname to     = MuonFilePathOfGeneration(folder, &id->generation);
-  const size_t     length = strlen(to.path), room = sizeof(to.path) - length;
+  const size_t     length = strlen(to.path), capacity = sizeof(to.path) - length;
 
-  if (id->rank == MUON_FILE_MANIFEST) (void)snprintf(to.path + length, room, "/manifest%s", part ? ".part" : "");
-  else (void)snprintf(to.path + length, room, "/rank-%06" PRIu32 "%s", id->rank, part ? ".part" : "");
+  if (id->rank == MUON_FILE_MANIFEST) (void)snprintf(to.path + length, capacity, "/manifest%s", part ? ".part" : "");
+  else (void)snprintf(to.path + length, capacity, "/rank-%06" PRIu32 "%s", id->rank, part ? ".part" : "");
   return to;
 }
 
@@ -143,7 +143,7 @@ static void MuonFileLockRead(MuonFileFolder *folder, int handle, char text[MUON_
 static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN])
 {
   const MuonFileSystem *system = folder->system;
-  int                   error  = system->lock(system->ctx, handle), length;
+  int                   error  = system->lock(system->ctx, handle), length, other;
   char                  found[MUON_FILE_TEXT / 4], text[MUON_FILE_TEXT / 4], host[256];
   long                  number = 0;
 
@@ -154,7 +154,8 @@ static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const 
   if (error < 0) return MuonFileFailSystem(folder, error, "find out the name of this host for it", path);
   length = snprintf(text, sizeof(text), "host %s", host);
   /* Version 0.1 had a line for each of the three */
-  if (found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || (found[length] != ',' && found[length] != 0))) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
+  other = found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || (found[length] != ',' && found[length] != 0));
+  if (other) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
   length += snprintf(text + length, sizeof(text) - (size_t)length, ", process %ld, run ", number);
   for (int i = 0; i < MUON_FILE_RUN; i++) length += snprintf(text + length, sizeof(text) - (size_t)length, "%02x", run[i]);
   text[length++] = '\n';
@@ -207,7 +208,7 @@ MuonFileResult MuonFileFolderUnlock(MuonFileFolder *folder)
 typedef struct {
   int (*parse)(const char name[], MuonFileGeneration *number);
   MuonFileGeneration *number;
-  size_t              count, room;
+  size_t              count, capacity;
 } MuonFileNames;
 
 static int MuonFileGather(void *to, const char name[])
@@ -216,13 +217,13 @@ static int MuonFileGather(void *to, const char name[])
   MuonFileGeneration number;
 
   if (!names->parse(name, &number)) return 0;
-  if (names->count == names->room) {
-    const size_t        room = 2 * names->room + 16;
-    MuonFileGeneration *more = (MuonFileGeneration *)realloc(names->number, room * sizeof(*more));
+  if (names->count == names->capacity) {
+    const size_t        capacity = 2 * names->capacity + 16;
+    MuonFileGeneration *more     = (MuonFileGeneration *)realloc(names->number, capacity * sizeof(*more));
 
     if (more == NULL) return -ENOMEM;
-    names->number = more;
-    names->room   = room;
+    names->number   = more;
+    names->capacity = capacity;
   }
   names->number[names->count++] = number;
   return 0;

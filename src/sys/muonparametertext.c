@@ -320,9 +320,9 @@ PetscErrorCode MuonObjectSetParameter(PetscObject object, const char key[], cons
   char                      name[PETSC_MAX_OPTION_NAME];
   const char               *type = MuonParametersTypeOfKey(key);
   PetscOptions              options;
+  PetscErrorCode            ierr;
   PetscInt                  left = 0;
   size_t                    family;
-  PetscErrorCode            ierr;
 
   PetscFunctionBegin;
   PetscCheck(what != NULL, PetscObjectComm(object), PETSC_ERR_SUP, "A %s has no parameters", object->class_name);
@@ -339,7 +339,7 @@ PetscErrorCode MuonObjectSetParameter(PetscObject object, const char key[], cons
   PetscCall(PetscOptionsCreate(&options));
   PetscCall(PetscOptionsSetValue(options, name, value));
   ierr = MuonParametersReadFrom(object, options);
-  PetscCall(PetscOptionsAllUsed(options, &left));
+  if (ierr == PETSC_SUCCESS) ierr = PetscOptionsAllUsed(options, &left);
   PetscCall(PetscOptionsDestroy(&options));
   PetscCall(ierr);
   PetscCheck(left == 0 || type == NULL, PetscObjectComm(object), PETSC_ERR_SUP, "%s takes effect with the type %s, and the %s has another", name, type, object->class_name);

@@ -46,6 +46,19 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, const MuonC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorSections_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 count, MuonWireIndices *indices, MuonWireLayout *sections)
+{
+  MuonCompressorLayout layout;
+  MuonWireMessage      header;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetLayout_Private(c, shape, &layout));
+  PetscCall(MuonCompressorHeader_Private(c, &layout, count, &header));
+  (void)MuonWireMessageLayout(&header, (uint64_t)layout.rows, (uint64_t)layout.columns, sections);
+  if (indices != NULL) *indices = (MuonWireIndices)header.indices;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Whether bytes begin with a header that an object like this one writes, of a message that ends where they
    end; plain is the header of that message in uncompressed codecs
@@ -149,7 +162,8 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
    Block b of T - R at to, in what is left of own or in scratch memory first where it is entropy-coded. Both
    lengths and the cost are added to
 */
-static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, PetscBool scratch, MuonValidated *own, PetscBool entropy, MuonCompressorCost *cost)
+static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, PetscBool scratch, MuonValidated *own,
+                                                        PetscBool entropy, MuonCompressorCost *cost)
 {
   MuonArray            tb, rb;
   MuonBlock            block;
@@ -227,7 +241,8 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
    The message of a block behind those before it, message->bytes long together: where they came as long as all
    are uncompressed, else in the buffer
 */
-static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch, MuonValidated *message, PetscBool *valid)
+static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch,
+                                                          MuonValidated *message, PetscBool *valid)
 {
   const unsigned char *plain;
   unsigned char       *to = NULL;
@@ -321,7 +336,9 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
     (void)MuonWireMessageRead(at, message->bytes - (size_t)(at - message->data), &header);
     PetscCall(MuonWorkspaceMark(work, &mark));
     PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-    PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
+    /* A message of nothing is zero */
+    if (header.count == 0 && !add) PetscCall(MuonArrayZero(&array));
+    if (header.count > 0) PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
     PetscCall(MuonLogDeviceEnd(Y->memory, flops));
     PetscCall(MuonWorkspaceRelease(work, &mark));
     at += MuonWireMessageBytes(&header);

@@ -31,7 +31,7 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)l));
+  PetscCall(MuonObjectRegister_Private((PetscObject)l));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
   l->form = MUON_LMO_NO_FORM;
@@ -651,7 +651,7 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*lmo));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

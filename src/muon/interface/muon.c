@@ -13,11 +13,6 @@ const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
-const char *MuonPrefix(Muon muon)
-{
-  return ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : "";
-}
-
 /*@
   MuonCreate - Makes an optimizer
 
@@ -51,7 +46,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)muon));
+  PetscCall(MuonObjectRegister_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -249,7 +244,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   const char  *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
   char         text[PETSC_MAX_PATH_LEN];
   MuonExchange exchange;
-  MuonAssembly assembly;
   PetscBool    flg;
 
   PetscFunctionBegin;
@@ -269,9 +263,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscOptionsEnd();
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
-  PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(MuonAssemblySetOptionsPrefix(assembly, ((PetscObject)muon)->prefix));
-  PetscCall(MuonAssemblySetFromOptions(assembly));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
@@ -299,7 +290,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 
   PetscFunctionBegin;
   if (muon->exchange != NULL) PetscCall((*call)((PetscObject)muon->exchange, ctx));
-  if (muon->assembly != NULL) PetscCall((*call)((PetscObject)muon->assembly, ctx));
   PetscTryTypeMethod(muon, children, call, ctx);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall((*call)((PetscObject)muon->layer[l], ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -468,9 +458,8 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
-  PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*muon));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

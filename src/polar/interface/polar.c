@@ -32,7 +32,7 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   *polar = NULL;
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)p));
+  PetscCall(MuonObjectRegister_Private((PetscObject)p));
   PetscCall(MuonParametersCreate((PetscObject)p));
   *polar = p;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -341,7 +341,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   if ((*polar)->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&(*polar)->monitor));
   PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*polar));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

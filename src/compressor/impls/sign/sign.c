@@ -66,10 +66,6 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
   double             magnitude;
 
   PetscFunctionBegin;
-  if (count == 0) {
-    if (!add) PetscCall(MuonArrayZero(Y));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
   if (Y->memory != MUON_HOST) {
     PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, ((size_t)count + 7) / 8, &bits));
@@ -118,17 +114,17 @@ static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray
    S. P. Karimireddy, Q. Rebjock, S. U. Stich, M. Jaggi, Error Feedback Fixes SignSGD and other Gradient
    Compression Schemes, https://arxiv.org/abs/1901.09847
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`
 M*/
 static PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->keys          = "values";
-  c->ondevice      = PETSC_TRUE;
-  c->ops->layout   = MuonCompressorLayout_Sign;
-  c->ops->encode   = MuonCompressorEncode_Sign;
-  c->ops->decode   = MuonCompressorDecode_Sign;
-  c->ops->alpha    = MuonCompressorAlpha_Sign;
+  c->keys        = "values";
+  c->ondevice    = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_Sign;
+  c->ops->encode = MuonCompressorEncode_Sign;
+  c->ops->decode = MuonCompressorDecode_Sign;
+  c->ops->alpha  = MuonCompressorAlpha_Sign;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
