@@ -158,7 +158,7 @@ static PetscErrorCode CheckMessage(const char norm[], int variant, int m, int n,
   MuonLMO            lmo, other;
   MuonCompressorCost cost, again;
   TestInput          G, D;
-  double           dual;
+  double             dual;
   PetscBool          valid;
   MuonStatus         status;
   unsigned char     *message;

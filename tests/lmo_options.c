@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     PetscCall(MuonLMOSetOptionsPrefix(lmo, "layer_"));
     PetscCall(MuonLMOSetFromOptions(lmo));
     PetscCall(Mixed(lmo, 3.0, 1.5, "behind the second prefix"));
-        /* Scratch memory is there once something was computed */
+    /* Scratch memory is there once something was computed */
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 2, NULL, &G));
     PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &D));
     PetscCall(MuonLMOApply(lmo, G, D, NULL, NULL));

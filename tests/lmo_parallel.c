@@ -74,7 +74,7 @@ static PetscErrorCode Status(MuonLMO lmo, MuonStatus expected, const char what[]
   int        range[2];
 
   PetscFunctionBeginUser;
-  status = lmo->status;
+  status   = lmo->status;
   range[0] = (int)status;
   range[1] = -(int)status;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));

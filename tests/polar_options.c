@@ -126,7 +126,8 @@ static PetscErrorCode CheckMatrices(void)
       if (norm) ierr = MuonLMOApply(lmo, k == 2 ? Q : G, Q, NULL, NULL);
       else ierr = MuonPolarApply(polar, k == 2 ? Q : G, Q, NULL);
       PetscCall(PetscPopErrorHandler());
-      PetscCheck(ierr != PETSC_SUCCESS && strstr(message, expected[k]) != NULL && strstr(message, norm ? "MuonLMO with options" : "MuonPolar with options") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d \"%s\", expected \"%s\"", (int)ierr, message, expected[k]);
+      PetscCheck(ierr != PETSC_SUCCESS && strstr(message, expected[k]) != NULL && strstr(message, norm ? "MuonLMO with options" : "MuonPolar with options") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d \"%s\", expected \"%s\"", (int)ierr,
+                 message, expected[k]);
       PetscCall(MatDestroy(&G));
       PetscCall(MatDestroy(&Q));
     }
@@ -198,7 +199,7 @@ static PetscErrorCode CheckParameters(void)
 
 int main(int argc, char **argv)
 {
-  static const double A[6]       = {3, 4, 0, 0, 0, 2};
+  static const double A[6]        = {3, 4, 0, 0, 0, 2};
   const int           shapes[][2] = {{9, 21}, {21, 9}, {16, 16}, {12, 30}};
   const char *const   types[]     = {MUONPOLARZOLOTAREV, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ, MUONPOLARSVD};
   MuonPolar           polar, again;

@@ -40,7 +40,7 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   PetscMPIInt    size, rank;
   PetscInt       rows, local, begin, steps;
   PetscLogDouble bytes;
-  size_t used;
+  size_t         used;
   PetscBool      newtonschulz, zolotarev;
   MPICount       count;
   double        *A, *Q, *U, *V, *sigma, eps = 0.0, off = 0.0, entries, expected, moved;
@@ -108,8 +108,8 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   entries = PetscMax(entries, (double)s * l / size);
   PetscCall(MuonWorkspaceGetBytes(polar->work, &used));
   bytes = (PetscLogDouble)used;
-  PetscCheck(bytes <= (s * s + 3.0 * entries) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8) + 6 * 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s %d x %d, rank %d of %d: %g bytes of scratch for %d^2 + 3 x %g entries", type, MuonPolarPrecisions[precision],
-             m, n, rank, size, (double)bytes, s, entries);
+  PetscCheck(bytes <= (s * s + 3.0 * entries) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8) + 6 * 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s %d x %d, rank %d of %d: %g bytes of scratch for %d^2 + 3 x %g entries", type,
+             MuonPolarPrecisions[precision], m, n, rank, size, (double)bytes, s, entries);
 
   /*
      Sent: a wide matrix changes to columns and back. Newton and Schulz sum a triangle for each step, one
@@ -126,8 +126,7 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
     double parts[2] = {(double)count.sent, moved};
 
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, parts, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
-    PetscCheck(parts[0] - parts[1] == 0.5 * s * (s + 1) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d on %d ranks: %g bytes sent, %g to move the matrix", type, m, n, size, parts[0],
-               parts[1]);
+    PetscCheck(parts[0] - parts[1] == 0.5 * s * (s + 1) * (precision == MUON_POLAR_PRECISION_SINGLE ? 4 : 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d on %d ranks: %g bytes sent, %g to move the matrix", type, m, n, size, parts[0], parts[1]);
     count.sent = (long long)moved;
   }
   PetscCheck(count.calls[MPICOUNT_ALLTOALLV] == (size > 1 && m < n ? 2 : 0) && (double)count.sent == moved, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, rank %d of %d: %ld all-to-all, %lld bytes, expected %g", type, m, n, rank, size,

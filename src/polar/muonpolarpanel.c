@@ -130,12 +130,12 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
 
 PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, const MuonPolarTask *task, MuonPolarPanel *p)
 {
-  const MuonMatrix *G = &task->G;
-  const MuonArray *g    = &G->here;
-  const PetscBool  wide = G->rows < G->columns ? PETSC_TRUE : PETSC_FALSE;
-  PetscInt         most = G->size > 1 ? 0 : G->rows;
-  PetscBLASInt     fits;
-  PetscInt64       entries;
+  const MuonMatrix *G    = &task->G;
+  const MuonArray  *g    = &G->here;
+  const PetscBool   wide = G->rows < G->columns ? PETSC_TRUE : PETSC_FALSE;
+  PetscInt          most = G->size > 1 ? 0 : G->rows;
+  PetscBLASInt      fits;
+  PetscInt64        entries;
 
   PetscFunctionBegin;
   p->real  = real;

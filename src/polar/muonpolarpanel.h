@@ -24,7 +24,7 @@ typedef struct {
   PetscBool             whole; /* set by a method with memory for a second panel: products are made at once, without a copy */
   void                 *Y;     /* without padding between columns */
   void                 *Z;     /* a second panel, NULL as long as there is none */
-  PetscBool             cut; /* the columns were dealt to the ranks: store sends them back */
+  PetscBool             cut;   /* the columns were dealt to the ranks: store sends them back */
 } MuonPolarPanel;
 
 /*

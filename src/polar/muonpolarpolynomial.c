@@ -4,10 +4,10 @@
 /* Three numbers for each step with commas between them, as many rows as there are */
 static PetscErrorCode MuonPolarReadValues_Private(MuonPolar polar, const char text[], PetscInt *rows, double c[])
 {
-  char     **value;
-  int        count;
-  PetscBool  ok;
-  MPI_Comm   comm   = PetscObjectComm((PetscObject)polar);
+  char      **value;
+  int         count;
+  PetscBool   ok;
+  MPI_Comm    comm   = PetscObjectComm((PetscObject)polar);
   const char *prefix = MuonPolarPrefix_Private(polar);
 
   PetscFunctionBegin;

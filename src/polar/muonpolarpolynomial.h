@@ -24,7 +24,9 @@ typedef struct {
 } MuonPolarPolynomials;
 
 #define MUON_POLAR_POLYNOMIALS_ROW(key, kind, field, value, least, names, flags, help) \
-  {key, kind, offsetof(MuonPolarPolynomials, field), value, least, MUON_UNBOUNDED, names, MUON_PARAMETER_DATA | (flags), help}
+  { \
+    key, kind, offsetof(MuonPolarPolynomials, field), value, least, MUON_UNBOUNDED, names, MUON_PARAMETER_DATA | (flags), help \
+  }
 /* The rows of each such type */
 #define MUON_POLAR_POLYNOMIALS_ROWS \
   MUON_POLAR_POLYNOMIALS_ROW("normalization", MUON_PARAMETER_ENUM, normalization, MUON_POLAR_NORMALIZATION_FROBENIUS, 0, MuonPolarNormalizations, 0, "What the matrix is divided by first"), \

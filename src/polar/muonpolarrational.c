@@ -43,8 +43,8 @@ static PetscErrorCode MuonPolarPole_Private(MuonPolarPanel *p, double a, double 
 static PetscErrorCode MuonPolarSum_Private(const MuonPolarPanel *p, const MuonKernelZolotarev *z, double nu2, double shift, void *P, void *S, PetscBool *failed)
 {
   const MuonKernelReal *kernel = p->real;
-  const size_t             s      = p->s;
-  char                    *W      = (char *)P + kernel->size;
+  const size_t          s      = p->s;
+  char                 *W      = (char *)P + kernel->size;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
@@ -106,13 +106,13 @@ static size_t MuonPolarShares_Private(size_t s, PetscMPIInt size, size_t first[]
 static PetscErrorCode MuonPolarSpread_Private(MuonPolarPanel *p, const MuonKernelZolotarev *z, double nu2, void *P, PetscBool *failed)
 {
   const MuonKernelReal *kernel = p->real;
-  const size_t             s = p->s, size = kernel->size;
-  const MPI_Datatype       type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
-  const PetscMPIInt        rank = p->G->rank;
-  char                    *W    = (char *)P + size, *sum, *message;
-  size_t                  *first, most;
-  PetscMPIInt              count;
-  MuonMark                 mark;
+  const size_t          s = p->s, size = kernel->size;
+  const MPI_Datatype    type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  const PetscMPIInt     rank = p->G->rank;
+  char                 *W    = (char *)P + size, *sum, *message;
+  size_t               *first, most;
+  PetscMPIInt           count;
+  MuonMark              mark;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(p->size + 1, &first));
@@ -178,10 +178,10 @@ PetscErrorCode MuonPolarRational(MuonPolarPanel *p, const MuonKernelZolotarev *z
 PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **B, PetscBool *failed)
 {
   const MuonKernelReal *kernel = p->real;
-  const double             a = first->a[0], c = first->c[0], square = first->scale * first->scale;
-  const size_t             s = p->s, size = kernel->size;
-  void                    *S;
-  MuonMark                 mark;
+  const double          a = first->a[0], c = first->c[0], square = first->scale * first->scale;
+  const size_t          s = p->s, size = kernel->size;
+  void                 *S;
+  MuonMark              mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(p->polar->work, s * s * size, B));

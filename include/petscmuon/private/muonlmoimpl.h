@@ -44,32 +44,32 @@ struct _MuonLMOOps {
 struct _p_MuonLMO {
   PETSCHEADER(struct _MuonLMOOps);
   MuonParameters parameters;
-  MuonPolar     polar;
-  MuonSVD       svd;    /* of types that called MuonLMOSetSingular() */
-  MuonStatus    status; /* of the operation at work, and of the last message */
-  double        dual;   /* of the last message */
-  MuonWorkspace work;
-  PetscBool     gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
-  PetscBool     ondevice; /* set by the type: matrices in the memory of a device are legal */
-  MuonMemory    memory;   /* that of the matrices to come; set by who knows */
-  int           form;     /* set by the type: the MuonWireForm of the messages of its steps */
-  unsigned int  layer;    /* hash of the name that messages carry */
-  MuonCompressor message; /* writes and reads the messages of steps; NULL until there is one */
-  void         *data;     /* one allocation, freed by the interface */
+  MuonPolar      polar;
+  MuonSVD        svd;    /* of types that called MuonLMOSetSingular() */
+  MuonStatus     status; /* of the operation at work, and of the last message */
+  double         dual;   /* of the last message */
+  MuonWorkspace  work;
+  PetscBool      gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
+  PetscBool      ondevice; /* set by the type: matrices in the memory of a device are legal */
+  MuonMemory     memory;   /* that of the matrices to come; set by who knows */
+  int            form;     /* set by the type: the MuonWireForm of the messages of its steps */
+  unsigned int   layer;    /* hash of the name that messages carry */
+  MuonCompressor message;  /* writes and reads the messages of steps; NULL until there is one */
+  void          *data;     /* one allocation, freed by the interface */
 };
 
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Frobenius(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Max(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_L1(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Column(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Row(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_ColSum(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_RowSum(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_L21(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Spectral(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Nuclear(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Schatten(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Frobenius(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Max(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_L1(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Column(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Row(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_ColSum(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_RowSum(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_L21(MuonLMO);
+PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Mixed(MuonLMO);
 PETSC_EXTERN const MuonParameter MuonLMOParameters_Schatten[], MuonLMOParameters_Mixed[];
 
 /*

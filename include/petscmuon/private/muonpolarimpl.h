@@ -29,9 +29,9 @@ struct _MuonPolarOps {
   PetscErrorCode (*apply)(MuonPolar, MuonPolarTask *);
   /* Of matrices in the memory of a device, of any shapes; NULL where they are computed one by one */
   PetscErrorCode (*applymany)(MuonPolar, PetscInt n, MuonPolarTask *const[]);
-  PetscErrorCode (*setup)(MuonPolar);          /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
+  PetscErrorCode (*setup)(MuonPolar);                                           /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
   PetscErrorCode (*checktext)(MuonPolar, const char key[], const char value[]); /* before a text of the rows changes */
-  PetscErrorCode (*setfromoptions)(MuonPolar); /* what the rows of the type cannot say, once they have been read */
+  PetscErrorCode (*setfromoptions)(MuonPolar);                                  /* what the rows of the type cannot say, once they have been read */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other parameters; else NULL */
   PetscErrorCode (*view)(MuonPolar, PetscViewer);                  /* lines in an ASCII viewer; in a string viewer a few words */
@@ -59,11 +59,11 @@ static inline const char *MuonPolarPrefix_Private(MuonPolar polar)
   return ((PetscObject)polar)->prefix != NULL ? ((PetscObject)polar)->prefix : "";
 }
 
-PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
+PETSC_EXTERN PetscErrorCode      MuonPolarCreate_SVD(MuonPolar);
+PETSC_EXTERN PetscErrorCode      MuonPolarCreate_NewtonSchulz(MuonPolar);
+PETSC_EXTERN PetscErrorCode      MuonPolarCreate_Gram(MuonPolar);
+PETSC_EXTERN PetscErrorCode      MuonPolarCreate_QDWH(MuonPolar);
+PETSC_EXTERN PetscErrorCode      MuonPolarCreate_Zolotarev(MuonPolar);
 PETSC_EXTERN const MuonParameter MuonPolarParameters_NewtonSchulz[], MuonPolarParameters_Gram[], MuonPolarParameters_Zolotarev[];
 
 /*
@@ -82,6 +82,7 @@ PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent);
 /* The option -lmo_polar_monitor, and its line for a factor that ended with the status */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
+PETSC_INTERN PetscErrorCode MuonPolarMonitorDestroy_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus);
 /*
    Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is

@@ -289,8 +289,8 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
   Numbers are in the precision of the matrix; a place takes as many bits, or bytes where it stands alone, as
   it needs.
 
-  `MuonLMOGetStatus()` tells whether it worked, as for `MuonLMOApply()`; a dual norm that is too large for a
-  number is `MUON_STATUS_NANORINF` here.
+  The message is empty where `MuonLMOApply()` would have another status than `MUON_STATUS_OK`, or the dual norm is
+  too large for a number.
 
   This is lossless compression by the choice of a norm, appendix D.1 of K. Gruntkowska, A. Gaponov, Z.
   Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643

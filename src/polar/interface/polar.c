@@ -338,7 +338,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonPolarReset(*polar));
-  if ((*polar)->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&(*polar)->monitor));
+  PetscCall(MuonPolarMonitorDestroy_Private(*polar));
   PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
   PetscCall(MuonObjectUnregister_Private((PetscObject)*polar));

@@ -152,6 +152,15 @@ PetscErrorCode MuonPolarMonitor_Private(MuonPolar polar, const MuonMatrix *G, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonPolarMonitorDestroy_Private(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  /* PetscViewerAndFormatDestroy() takes no NULL in older releases */
+  if (polar->monitor == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerAndFormatDestroy(&polar->monitor));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Read again behind another prefix, the later viewer takes the place of the earlier one */
 PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
 {
@@ -166,7 +175,7 @@ PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscStrncpy(type, ((PetscObject)viewer)->type_name, sizeof(type)));
   if (ascii) {
-    if (polar->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&polar->monitor));
+    PetscCall(MuonPolarMonitorDestroy_Private(polar));
     PetscCall(PetscViewerAndFormatCreate(viewer, format, &polar->monitor));
   }
   PetscCall(PetscViewerDestroy(&viewer));

@@ -9,8 +9,7 @@ static PetscBool MuonPolarPackageInitialized = PETSC_FALSE;
 
 static const MuonParameter MuonPolarParameters[] = {
   {"precision", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonPolar, precision), PETSC_DETERMINE, 0, 0, MuonPolarPrecisions, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Precision of the arithmetic, that of the method by default"},
-  {NULL,        MUON_PARAMETER_INT,  0,                                        0,               0, 0, NULL,                0,                                           NULL                                                      }
-};
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 static PetscErrorCode MuonPolarReadOptions_Private(PetscObject polar)
 {

@@ -11,12 +11,10 @@ static PetscErrorCode MuonLMOView_Mixed(MuonLMO lmo, PetscViewer viewer)
 }
 
 #define ROW(key, field, help) \
-  {key, MUON_PARAMETER_REAL, offsetof(MuonLMOSlices, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF | MUON_PARAMETER_HIDDEN, help}
-const MuonParameter MuonLMOParameters_Mixed[] = {
-  ROW("mixed_exponent_p", p, "Exponent in the norm of a column"),
-  ROW("mixed_exponent_q", q, "Exponent in the norm of these norms"),
-  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
-};
+  { \
+    key, MUON_PARAMETER_REAL, offsetof(MuonLMOSlices, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF | MUON_PARAMETER_HIDDEN, help \
+  }
+const MuonParameter MuonLMOParameters_Mixed[] = {ROW("mixed_exponent_p", p, "Exponent in the norm of a column"), ROW("mixed_exponent_q", q, "Exponent in the norm of these norms"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef ROW
 
 /*MC

@@ -48,8 +48,7 @@ static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
 
 const MuonParameter MuonLMOParameters_Schatten[] = {
   {"schatten_exponent", MUON_PARAMETER_REAL, offsetof(MuonLMO_Schatten, p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF | MUON_PARAMETER_HIDDEN, "Exponent in the norm of the singular values"},
-  {NULL,                MUON_PARAMETER_REAL, 0,                             0, 0, 0,              NULL, 0,                                                                 NULL                                        }
-};
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
   MUONLMOSCHATTEN - "schatten" - the $p$-norm of the singular values; its dual is their $p^*$-norm with $1/p +
@@ -82,12 +81,12 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   PetscCall(MuonLMOSetSingular(lmo));
-  lmo->gathers             = PETSC_TRUE;
-  lmo->data                = data;
-  lmo->ops->apply          = MuonLMOApply_Schatten;
-  lmo->ops->norm           = MuonLMONorm_Schatten;
-  lmo->ops->dualnorm       = MuonLMODualNorm_Schatten;
-  lmo->ops->getflops       = MuonLMOGetFlops_Schatten;
-  lmo->ops->view           = MuonLMOView_Schatten;
+  lmo->gathers       = PETSC_TRUE;
+  lmo->data          = data;
+  lmo->ops->apply    = MuonLMOApply_Schatten;
+  lmo->ops->norm     = MuonLMONorm_Schatten;
+  lmo->ops->dualnorm = MuonLMODualNorm_Schatten;
+  lmo->ops->getflops = MuonLMOGetFlops_Schatten;
+  lmo->ops->view     = MuonLMOView_Schatten;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

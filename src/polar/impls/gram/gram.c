@@ -136,9 +136,9 @@ static void Swap(void **a, void **b)
 */
 static PetscErrorCode MuonPolarStep_Gram(const MuonPolarPanel *panel, const double c[3], PetscBool first, PetscBool last, void *X[4])
 {
-  const MuonKernelReal *real  = panel->real;
-  const size_t          s     = panel->s;
-  void                **const R = &X[0], **const W = &X[1], **const B = &X[2], **const T = &X[3];
+  const MuonKernelReal *real = panel->real;
+  const size_t          s    = panel->s;
+  void **const R = &X[0], **const W = &X[1], **const B = &X[2], **const T = &X[3];
 
   PetscFunctionBegin;
   real->mirror(s, *R);
@@ -309,11 +309,9 @@ static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonParameter MuonPolarParameters_Gram[] = {
-  MUON_POLAR_POLYNOMIALS_ROWS,
-  {"gram_restart", MUON_PARAMETER_TEXT, offsetof(MuonPolar_Gram, restart), 0, 0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_HIDDEN, "Steps after which the Gram matrix is formed anew, 0 for none"},
-  {NULL,           MUON_PARAMETER_INT,  0,                                 0, 0, 0, NULL, 0,                                           NULL                                                          }
-};
+const MuonParameter MuonPolarParameters_Gram[] = {MUON_POLAR_POLYNOMIALS_ROWS,
+                                                  {"gram_restart", MUON_PARAMETER_TEXT, offsetof(MuonPolar_Gram, restart), 0, 0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_HIDDEN, "Steps after which the Gram matrix is formed anew, 0 for none"},
+                                                  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
   MUONPOLARGRAM - "gram" - the polynomials of Newton and Schulz, applied to the Gram matrix of the shorter

@@ -81,9 +81,7 @@ static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonParameter MuonPolarParameters_NewtonSchulz[] = {
-  MUON_POLAR_POLYNOMIALS_ROWS, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+const MuonParameter MuonPolarParameters_NewtonSchulz[] = {MUON_POLAR_POLYNOMIALS_ROWS, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
   MUONPOLARNEWTONSCHULZ - "newtonschulz" - polynomials that drive the singular values towards one, by matrix

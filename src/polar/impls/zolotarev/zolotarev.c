@@ -33,8 +33,8 @@ enum {
 
 typedef struct {
   PetscReal tolerance;
-  PetscInt  poles;    /* PETSC_DETERMINE: what the tolerance asks for */
-  PetscReal interval; /* PETSC_DETERMINE: the same */
+  PetscInt  poles;     /* PETSC_DETERMINE: what the tolerance asks for */
+  PetscReal interval;  /* PETSC_DETERMINE: the same */
   PetscInt  failed[3]; /* how often a factorization failed, by what followed */
 } MuonPolar_Zolotarev;
 
@@ -225,12 +225,12 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, v
 {
   /* The vectors are on the host */
   const MuonKernelReal *kernel = panel->real->size == sizeof(float) ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-  const size_t       s = panel->s, size = kernel->size;
-  const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
-  double             alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
-  char              *v = (char *)scratch, *old = v + s * size, *u;
-  PetscInt           steps = 0;
-  PetscMPIInt        count;
+  const size_t          s = panel->s, size = kernel->size;
+  const MPI_Datatype    type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  double                alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
+  char                 *v = (char *)scratch, *old = v + s * size, *u;
+  PetscInt              steps = 0;
+  PetscMPIInt           count;
 
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)s, &count));
@@ -407,13 +407,14 @@ static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
 }
 
 #define ROW(key, kind, field, value, least, most, flags, help) \
-  {key, kind, offsetof(MuonPolar_Zolotarev, field), value, least, most, NULL, MUON_PARAMETER_DATA | (flags), help}
+  { \
+    key, kind, offsetof(MuonPolar_Zolotarev, field), value, least, most, NULL, MUON_PARAMETER_DATA | (flags), help \
+  }
 const MuonParameter MuonPolarParameters_Zolotarev[] = {
   ROW("tolerance", MUON_PARAMETER_REAL, tolerance, 0.02, 0, 1, MUON_PARAMETER_ABOVE | MUON_PARAMETER_BELOW, "How far singular values may end from one"),
   ROW("zolotarev_interval", MUON_PARAMETER_REAL, interval, PETSC_DETERMINE, 1e-12, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Lower end of the interval of the approximation, chosen by the tolerance by default"),
   ROW("zolotarev_poles", MUON_PARAMETER_INT, poles, PETSC_DETERMINE, 1, MAXMUONKERNELPOLES, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of poles, chosen by the tolerance by default"),
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef ROW
 
 /*MC
