@@ -19,15 +19,16 @@ static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
 }
 
 /*
-   Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server
-   waits for one sum at a time, while the others flow
+   Arrays that are summed by MPI travel in full whatever their status is: a NaN is seen in the sum. A server
+   waits for one sum at a time, while the others flow. They begin in the order in which sums begin before the
+   step: ranks may differ in what they do before it, until the status tells them
 */
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {
   const PetscBool alone = group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < group->nshards; k++) {
+  for (PetscInt k = group->nshards - 1; k >= 0; k--) {
     MuonShard               *shard = &group->shard[k];
     const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&shard->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shard->T);
     const MuonCompressorCost cost = {32.0 * n, bits, bits};

@@ -79,8 +79,11 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *
   PetscCall(MuonCompressorCopyOptions_Private(all, c));
   PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
   PetscCall(MuonEF21Spares_Private(muon, shard->layer, own, &spares));
-  if (spares) PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
-  else if (muon->setfromoptionscalled) {
+  if (spares) {
+    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
+    /* Beside messages that leave something out, digits beyond single are bytes for nothing */
+    if (all->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
+  } else if (muon->setfromoptionscalled) {
     PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
     PetscCall(MuonCompressorCopyOptions_Private(all, c));
     PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
