@@ -43,9 +43,8 @@ typedef const char *MuonLayerRule;
 
    Values:
 +  `MUON_LAYER_MAT`   - a `Mat`
-.  `MUON_LAYER_VEC`   - a `Vec`
-.  `MUON_LAYER_ARRAY` - memory that is not PETSc's
--  `MUON_LAYER_SLICE` - a range of the entries of a `Vec`
+.  `MUON_LAYER_VEC`   - a `Vec`, or a range of its entries
+-  `MUON_LAYER_ARRAY` - memory that is not PETSc's
 
    Level: intermediate
 
@@ -54,8 +53,7 @@ E*/
 typedef enum {
   MUON_LAYER_MAT,
   MUON_LAYER_VEC,
-  MUON_LAYER_ARRAY,
-  MUON_LAYER_SLICE
+  MUON_LAYER_ARRAY
 } MuonLayerStorage;
 PETSC_EXTERN const char *const MuonLayerStorages[];
 
@@ -121,24 +119,17 @@ PETSC_EXTERN PetscFunctionList MuonLayerRuleList;
 
 PETSC_EXTERN PetscErrorCode MuonLayerInitializePackage(void);
 PETSC_EXTERN PetscErrorCode MuonLayerFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonLayerRuleRegister(const char[], PetscErrorCode (*)(MuonLayer));
-PETSC_EXTERN PetscErrorCode MuonLayerRegisterAll(void);
+struct _MuonParameter;
+PETSC_EXTERN PetscErrorCode MuonLayerRuleRegister(const char[], PetscErrorCode (*)(MuonLayer), const struct _MuonParameter *);
 
-PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat, MuonLayer *);
-PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec, MuonLayer *);
-PETSC_EXTERN PetscErrorCode MuonLayerCreateFromSlice(const char[], Vec, Vec, PetscInt, PetscInt, PetscInt, PetscBool, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *);
-PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
-PETSC_EXTERN PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer, const char[]);
-PETSC_EXTERN PetscErrorCode MuonLayerGetOptionsPrefix(MuonLayer, const char *[]);
-PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerGetName(MuonLayer, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetSize(MuonLayer, PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetStorage(MuonLayer, MuonLayerStorage *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeights(MuonLayer, Mat *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsVec(MuonLayer, Vec *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArray(MuonLayer, MuonLayerArray *);
-PETSC_EXTERN PetscErrorCode MuonLayerGetSlice(MuonLayer, PetscInt *, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetVecRange(MuonLayer, PetscInt *, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradient(MuonLayer, Mat *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientVec(MuonLayer, Vec *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArray(MuonLayer, MuonLayerArray *);
@@ -146,7 +137,6 @@ PETSC_EXTERN PetscErrorCode MuonLayerSetGradient(MuonLayer, Mat);
 PETSC_EXTERN PetscErrorCode MuonLayerSetGradientVec(MuonLayer, Vec);
 PETSC_EXTERN PetscErrorCode MuonLayerSetGradientArray(MuonLayer, const void *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetWholeGradient(MuonLayer, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonLayerGetWholeGradient(MuonLayer, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLayerGradientReady(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerGetFullWeights(MuonLayer, Mat);
 PETSC_EXTERN PetscErrorCode MuonLayerGetServerWeights(MuonLayer, Mat, PetscBool *);
@@ -155,15 +145,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetLMO(MuonLayer, MuonLMO *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetRule(MuonLayer, MuonLayerRule);
 PETSC_EXTERN PetscErrorCode MuonLayerGetRule(MuonLayer, MuonLayerRule *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetScale(MuonLayer, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLayerGetScale(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetLearningRate(MuonLayer, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLayerGetLearningRate(MuonLayer, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLayerSetShapeFactor(MuonLayer, MuonShapeFactor);
-PETSC_EXTERN PetscErrorCode MuonLayerGetShapeFactor(MuonLayer, MuonShapeFactor *);
-PETSC_EXTERN PetscErrorCode MuonLayerSetMomentum(MuonLayer, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLayerGetMomentum(MuonLayer, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLayerSetWeightDecay(MuonLayer, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLayerGetWeightDecay(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerSetBlocks(MuonLayer, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlocks(MuonLayer, PetscInt *, const PetscInt *[], PetscInt *, const PetscInt *[]);
 PETSC_EXTERN PetscErrorCode MuonLayerSetTensor(MuonLayer, PetscInt, const PetscInt[], MuonTensorKind);
@@ -171,10 +153,4 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerComputeNorm(MuonLayer, Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerComputeDualNorm(MuonLayer, Mat, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer, PetscReal *, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLayerView(MuonLayer, PetscViewer);
-PETSC_EXTERN PetscErrorCode MuonLayerReset(MuonLayer);
-PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);

@@ -327,14 +327,26 @@ typedef struct {
   PetscInt             bits;
 } TestChoice;
 
-static inline PetscErrorCode TestCreate(const TestChoice *choice, MuonCompressor *c)
+/* A parameter of some types alone: without effect on the others */
+static inline PetscErrorCode TestSetOfType(MuonCompressor c, const char key[], double value)
 {
   PetscFunctionBegin;
+  if (MuonParametersFind((PetscObject)c, key, NULL) != NULL) PetscCall(MuonParametersAssign((PetscObject)c, key, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Uncompressed messages are native unless single is asked for, which is a test of its own */
+static inline PetscErrorCode TestCreate(const TestChoice *choice, MuonCompressor *c)
+{
+  PetscBool identity;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(choice->type, MUONCOMPRESSORIDENTITY, &identity));
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
   PetscCall(MuonCompressorSetType(*c, choice->type));
   PetscCall(MuonCompressorSetRatio(*c, choice->ratio));
   PetscCall(SetNumber((PetscObject)(*c), "compressor_rank", choice->rank));
-  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[choice->values]));
+  if (!identity || choice->values != MUON_COMPRESSOR_VALUES_SINGLE) PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[choice->values]));
   if (choice->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", choice->bits));
   PetscCall(MuonCompressorSetStream(*c, 11, "attn.qkv", 3, 1));
   PetscCall(MuonCompressorSetStep(*c, 5));

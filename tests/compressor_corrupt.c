@@ -277,59 +277,6 @@ static PetscErrorCode CheckEmpty(const TestChoice *choice)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Factors whose entries are finite one by one: their product is not, and is refused before it is formed; just
-   below it is finite
-*/
-static PetscErrorCode CheckOverflow(const char type[], PetscReal scale)
-{
-  const PetscInt     m = 9, n = 13, rank = 4;
-  const PetscReal    root = PetscPowRealInt(2.0, PetscDefined(USE_REAL_SINGLE) ? 62 : 510); /* 4 root^2 is a quarter of where numbers end, 4 (4 root)^2 beyond it */
-  MuonCompressor     c;
-  Mat                X, Y;
-  unsigned char     *buf;
-  size_t             bytes;
-  PetscBool          valid;
-  unsigned long long state = 13;
-  unsigned long long count, payload;
-  size_t             head;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c));
-  PetscCall(MuonCompressorSetType(c, type));
-  PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "native"));
-  PetscCall(TestMatCreate(m, n, 0, &X));
-  PetscCall(TestMatCreate(m, n, 0, &Y));
-  PetscCall(TestMatNormal(X, 1.0, &state));
-  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-  head = TestHeader(buf, &count, &payload);
-  for (int large = 0; large < 2; large++) {
-    const PetscReal x = large ? 4 * root : root;
-
-    for (size_t k = head; k < bytes; k += sizeof(x)) {
-      const PetscBool magnitude = bytes - head > (size_t)(rank * (m + n)) * sizeof(x) && k < head + (size_t)rank * sizeof(x) ? PETSC_TRUE : PETSC_FALSE;
-      const PetscReal value     = magnitude ? scale : x;
-
-      for (size_t b = 0; b < sizeof(x); b++) buf[k + b] = ((const unsigned char *)&value)[b];
-    }
-    PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
-    TestCheck(valid == (large ? PETSC_FALSE : PETSC_TRUE), "%s: factors of %g", type, (double)x);
-    if (valid) {
-      PetscScalar *y;
-
-      PetscCall(TestMatGetRows(Y, &y));
-      for (PetscInt e = 0; e < m * n; e++) TestCheck(!PetscIsInfOrNanScalar(y[e]), "%s: a valid message holds %g", type, (double)y[e]);
-      PetscCall(PetscFree(y));
-    }
-  }
-  PetscCall(PetscFree(buf));
-  PetscCall(TestMatDestroy(&X));
-  PetscCall(TestMatDestroy(&Y));
-  PetscCall(MuonCompressorDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   TestChoice choices[TEST_MOST_CHOICES];
@@ -350,9 +297,6 @@ int main(int argc, char **argv)
     PetscCall(CheckMessage(&few, 21, 33));
     PetscCall(CheckMessage(&many, 11, 5));
   }
-  PetscCall(CheckOverflow(MUONCOMPRESSORRANKK, 1));
-  PetscCall(CheckOverflow(MUONCOMPRESSORPOWERSGD, 1));
-  PetscCall(CheckOverflow(MUONCOMPRESSORTOPSVD, 0.25));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -20,7 +20,7 @@ static PetscErrorCode CheckCounts(const char type[], unsigned long long *state)
 {
   MuonCompressor     c;
   MuonCompressorCost cost[3];
-  MuonValidated         opened;
+  MuonValidated      opened;
   MuonMatrix         x;
   Mat                X;
   unsigned char     *buf;

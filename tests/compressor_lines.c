@@ -10,7 +10,7 @@ static PetscErrorCode Create(const char type[], PetscReal ratio, PetscReal p, Mu
 
   PetscFunctionBegin;
   PetscCall(TestCreate(&choice, c));
-  PetscCall(SetNumber((PetscObject)(*c), "compressor_line_norm", p));
+  PetscCall(TestSetOfType(*c, "line_norm", p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,20 +280,20 @@ static PetscErrorCode CheckSetters(const char type[])
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_line_norm", "7.0"));
   PetscCall(MuonCompressorSetType(c, type));
   PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
-  TestCheck(p == 2.0, "%s: the default is %g", type, (double)p);
+  TestCheck(p == 7.0, "%s: a norm from before the type is %g", type, (double)p);
   PetscCall(MuonCompressorSetRatio(c, 0.25));
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_line_norm", "inf"));
   PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
-  TestCheck(p == PETSC_INFINITY, "%s: inf is %g", type, (double)p);
+  TestCheck(p >= PETSC_INFINITY, "%s: inf is %g", type, (double)p);
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &copy));
   PetscCall(MuonCompressorCopyOptions_Private(c, copy));
   PetscCall(GetReal((PetscObject)copy, "compressor_line_norm", &p));
-  TestCheck(p == PETSC_INFINITY, "%s: inf is %g in a copy", type, (double)p);
+  TestCheck(p >= PETSC_INFINITY, "%s: inf is %g in a copy", type, (double)p);
   PetscCall(MuonObjectSetParameter((PetscObject)copy, "compressor_line_norm", "1.5"));
   PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
-  TestCheck(p == PETSC_INFINITY, "%s: a copy changed the other", type);
+  TestCheck(p >= PETSC_INFINITY, "%s: a copy changed the other", type);
   PetscCall(MuonCompressorDescribe_Private(copy, sizeof(text), text));
-  PetscCall(PetscStrncmp(text + strlen(type), " ratio 0.25 l1.5 single", 24, &same));
+  PetscCall(PetscStrncmp(text + strlen(type), " ratio 0.25 single line_norm 1.5", 31, &same));
   TestCheck(same, "%s is described as %s", type, text);
   PetscCall(MuonCompressorDestroy(&c));
   PetscCall(MuonCompressorDestroy(&copy));

@@ -82,14 +82,13 @@ static PetscErrorCode SetRank(Mat X, PetscInt rank, unsigned long long *state)
 */
 static PetscErrorCode CheckExample(void)
 {
-  const PetscScalar a[]           = {3, 0, 4, 0, 0, 2};
-  const PetscReal   exponents[]   = {2, PETSC_INFINITY, 1, 3};
-  const double      contraction[] = {25.0 / 29.0, 0.84, 45.0 / 49.0, 1.0 - 4.0 / 26.055600933891245}; /* 133^(2/3) = 26.055600933891245 */
-  const char *const types[]       = {MUONCOMPRESSORRANKK, MUONCOMPRESSORTOPSVD, MUONCOMPRESSORPOWERSGD};
+  const PetscScalar a[]         = {3, 0, 4, 0, 0, 2};
+  const PetscReal   exponents[] = {2, PETSC_INFINITY, 1, 3};
+  const char *const types[]     = {MUONCOMPRESSORRANKK, MUONCOMPRESSORTOPSVD, MUONCOMPRESSORPOWERSGD};
   MuonCompressor    c;
   Mat               A, Y;
   PetscScalar      *y;
-  PetscReal         alpha, p;
+  PetscReal         p;
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(3, 2, 1, &A));
@@ -108,7 +107,7 @@ static PetscErrorCode CheckExample(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(exponents); k++) {
     PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", exponents[k]));
     PetscCall(GetReal((PetscObject)c, "compressor_topsvd_schatten", &p));
-    TestCheck(p == exponents[k], "Exponent %g, expected %g", (double)p, (double)exponents[k]);
+    TestCheck(PetscMin(p, PETSC_INFINITY) == exponents[k], "Exponent %g, expected %g", (double)p, (double)exponents[k]);
     PetscCall(Send(c, A, PETSC_FALSE, Y, NULL));
   }
   PetscCall(MuonCompressorDestroy(&c));
@@ -286,7 +285,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
   PetscCall(TestMatCreate(m, n, 0, &G));
   PetscCall(TestMatNormal(X, 1.0, state));
   PetscCall(Create(type, 1000, &c));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
+  PetscCall(TestSetOfType(c, "powersgd_oversampling", oversampling));
   for (PetscInt k = 0; k < 2; k++) {
     PetscCall(Send(c, X, PETSC_TRUE, Y, NULL));
     PetscCall(TestMatSquares(X, &all));
@@ -298,7 +297,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
     PetscInt sent = 0;
 
     PetscCall(Create(type, keep, &c));
-    PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
+    PetscCall(TestSetOfType(c, "powersgd_oversampling", oversampling));
     PetscCall(SetRank(X, rank, state));
     PetscCall(TestMatSquares(X, &all));
     PetscCall(TestMatAxpby(0.0, X, 0.0, G));
@@ -366,9 +365,9 @@ static PetscErrorCode CheckState(PetscInt m, PetscInt n, PetscInt oversampling, 
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 2, &c));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 2, &twin));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 2, &fresh));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
-  PetscCall(SetNumber((PetscObject)twin, "compressor_powersgd_oversampling", oversampling));
-  PetscCall(SetNumber((PetscObject)fresh, "compressor_powersgd_oversampling", oversampling));
+  PetscCall(TestSetOfType(c, "powersgd_oversampling", oversampling));
+  PetscCall(TestSetOfType(twin, "powersgd_oversampling", oversampling));
+  PetscCall(TestSetOfType(fresh, "powersgd_oversampling", oversampling));
 
   PetscCall(Send(c, A, PETSC_FALSE, Y, NULL));
   PetscCall(CheckTwins(c, twin, B, PETSC_TRUE, "a message that did not take effect"));
@@ -437,7 +436,7 @@ static PetscErrorCode CheckVanish(PetscInt oversampling, unsigned long long *sta
   PetscCall(TestMatCreate(m, n, 0, &X));
   PetscCall(TestMatCreate(m, n, 0, &Y));
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, 4, &c));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
+  PetscCall(TestSetOfType(c, "powersgd_oversampling", oversampling));
   for (PetscInt j = 0; j < n; j++) {
     /* Only column j, by turns of one entry, which leaves exact zeros everywhere, and of all */
     PetscCall(TestMatAxpby(0.0, X, 0.0, X));
@@ -473,8 +472,8 @@ static PetscErrorCode CheckScale(PetscInt oversampling, unsigned long long *stat
 
     PetscCall(Create(MUONCOMPRESSORPOWERSGD, 3, &c));
     PetscCall(Create(MUONCOMPRESSORPOWERSGD, 3, &scaled));
-    PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", oversampling));
-    PetscCall(SetNumber((PetscObject)scaled, "compressor_powersgd_oversampling", oversampling));
+    PetscCall(TestSetOfType(c, "powersgd_oversampling", oversampling));
+    PetscCall(TestSetOfType(scaled, "powersgd_oversampling", oversampling));
     for (PetscInt step = 0; step < 3; step++) {
       PetscCall(TestMatNormal(X, 1.0, state));
       PetscCall(Send(c, X, PETSC_TRUE, Y, NULL));

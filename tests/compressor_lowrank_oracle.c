@@ -54,7 +54,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   const PetscInt   sender = number % 5, direction = number % 2;
   MuonCompressor   c;
   MuonArray        T, R, X, Y, D;
-  MuonValidated       own = {NULL, 0, NULL, 0};
+  MuonValidated    own = {NULL, 0, NULL, 0};
   PetscReal        alpha;
 
   PetscFunctionBegin;
@@ -63,9 +63,9 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   PetscCall(MuonCompressorSetRatio(c, what->ratio));
   PetscCall(SetNumber((PetscObject)c, "compressor_rank", what->rank));
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[what->values]));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", what->sweeps));
-  PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", what->oversampling));
-  PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", what->schatten));
+  PetscCall(TestSetOfType(c, "powersgd_sweeps", what->sweeps));
+  PetscCall(TestSetOfType(c, "powersgd_oversampling", what->oversampling));
+  PetscCall(TestSetOfType(c, "topsvd_schatten", what->schatten));
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
   PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 2, &T));

@@ -51,7 +51,7 @@ static void Fill(PetscInt number, const MuonArray *T, const MuonArray *R, unsign
 static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t bytes, const unsigned char buf[], const MuonCompressorCost *cost, const MuonValidated *own, const MuonArray *Y, const MuonArray *sum)
 {
   const PetscInt     m = (PetscInt)MuonArrayRows(T), n = (PetscInt)MuonArrayColumns(T);
-  MuonValidated         opened = {NULL, 0, NULL, 0};
+  MuonValidated      opened = {NULL, 0, NULL, 0};
   MuonCompressorCost count;
   MuonArray          Z;
   PetscBool          valid, same;
@@ -122,7 +122,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   char               path[PETSC_MAX_PATH_LEN];
   MuonCompressor     c;
   MuonCompressorCost cost;
-  MuonValidated         own = {NULL, 0, NULL, 0};
+  MuonValidated      own = {NULL, 0, NULL, 0};
   PetscReal          alpha;
   PetscBool          quantized;
   MuonArray          T, R, Y, sum;
@@ -135,8 +135,9 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   PetscCall(MuonCompressorSetType(c, type));
   PetscCall(MuonCompressorSetRatio(c, ratio));
   PetscCall(SetNumber((PetscObject)c, "compressor_rank", rank));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
-  PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", norm));
+  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &quantized));
+  if (!quantized) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
+  PetscCall(TestSetOfType(c, "line_norm", norm));
   PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", bits));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORQSGD, &quantized));
   if (quantized) {

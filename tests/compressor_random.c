@@ -117,7 +117,7 @@ static PetscErrorCode CheckUnbiased(Mat X)
   MuonCompressor c;
   Mat            Y;
   PetscScalar   *x, kept[D], flat[D];
-  PetscReal      ratio, squares = 0;
+  PetscReal      ratio = 0, squares = 0;
   double         error, deviation, expected = 0;
 
   PetscFunctionBegin;

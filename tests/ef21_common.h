@@ -244,6 +244,17 @@ typedef struct {
   PetscReal            ratio;
 } TestCompression;
 
+/* Uncompressed messages are native unless single is asked for */
+static inline PetscErrorCode TestSetValues(MuonCompressor c, MuonCompressorValues values)
+{
+  PetscBool identity;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORIDENTITY, &identity));
+  if (!identity) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode TestCompress(TestProblem *p, const TestCompression *compression)
 {
   MuonCompressor c;
@@ -251,11 +262,11 @@ static inline PetscErrorCode TestCompress(TestProblem *p, const TestCompression 
   PetscFunctionBegin;
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, compression->up));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[compression->upvalues]));
+  PetscCall(TestSetValues(c, compression->upvalues));
   PetscCall(MuonCompressorSetRatio(c, compression->ratio));
   PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, compression->down));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[compression->downvalues]));
+  PetscCall(TestSetValues(c, compression->downvalues));
   PetscCall(MuonCompressorSetRatio(c, compression->ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@ static char help[] = "-ef21_downlink step: the steps themselves as messages give
 
 #include "ef21_common.h"
 #include "wire_header.h"
+#include "layer_parameter.h"
 
 #define STEPS 5
 
@@ -54,7 +55,7 @@ static PetscErrorCode CreateCase(const Case *c, PetscInt set, const char down[],
   PetscCall(MuonSetLearningRate(p->muon, c->rate));
   PetscCall(MuonSetWeightDecay(p->muon, c->decay, MUON_WEIGHT_DECAY_CURRENT));
   PetscCall(MuonLayerSetScale(p->layer[2], (PetscReal)1.5));
-  PetscCall(MuonLayerSetWeightDecay(p->layer[3], (PetscReal)0.3));
+  PetscCall(LayerSet(p->layer[3], "weight_decay", (PetscReal)0.3));
   PetscCall(MuonEF21GetCompressor(p->muon, &compressor));
   PetscCall(MuonCompressorSetType(compressor, c->up));
   PetscCall(MuonCompressorSetRatio(compressor, (PetscReal)0.4));

@@ -8,6 +8,7 @@
 #include "ef21_common.h"
 #include <stdio.h>
 #include "parameters.h"
+#include "layer_parameter.h"
 
 typedef struct {
   const char *dir;
@@ -140,7 +141,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   fprintf(dump->file, "\n");
   for (PetscInt l = 0; l < p->n; l++) {
     MuonLayerRule   rule;
-    MuonShapeFactor factor;
+    char            factor[32];
     MuonLMO         lmo;
     MuonLMOType     norm;
     MuonCompressor  up, down;
@@ -148,22 +149,23 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscBool       adamw, nadamw, frozen;
 
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
-    PetscCall(MuonLayerGetShapeFactor(p->layer[l], &factor));
-    PetscCall(MuonLayerGetMomentum(p->layer[l], &momentum));
-    PetscCall(MuonLayerGetWeightDecay(p->layer[l], &decay));
-    PetscCall(MuonLayerGetScale(p->layer[l], &scale));
-    PetscCall(MuonLayerGetLearningRate(p->layer[l], &lr));
+    PetscCall(LayerGetText(p->layer[l], "shape_factor", sizeof(factor), factor));
+    PetscCall(LayerGet(p->layer[l], "momentum", &momentum));
+    PetscCall(LayerGet(p->layer[l], "weight_decay", &decay));
+    PetscCall(LayerGet(p->layer[l], "scale", &scale));
+    PetscCall(LayerGet(p->layer[l], "learning_rate", &lr));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOGetType(lmo, &norm));
-    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, MuonShapeFactors[factor],
+    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, factor,
             (double)momentum, (double)decay, (double)lr);
     PetscCall(DumpBlocks(dump, p->layer[l]));
     PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
     if (adamw == PETSC_TRUE || nadamw == PETSC_TRUE) {
-      PetscCall(MuonLayerAdamWGetBetas(p->layer[l], &beta1, &beta2));
-      PetscCall(MuonLayerAdamWGetEpsilon(p->layer[l], &epsilon));
+      PetscCall(LayerGet(p->layer[l], "adamw_beta1", &beta1));
+      PetscCall(LayerGet(p->layer[l], "adamw_beta2", &beta2));
+      PetscCall(LayerGet(p->layer[l], "adamw_epsilon", &epsilon));
       fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta1, (double)beta2, (double)epsilon);
     }
     if (ef21 == PETSC_TRUE && frozen == PETSC_FALSE) {

@@ -32,7 +32,7 @@ static PetscErrorCode Create(MuonExchangeType exchange, MuonCompressorType type,
   PetscCall(MuonExchangeSetType(e, exchange));
   PetscCall(TestCompress(p, &compression));
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_powersgd_sweeps", "2"));
+  if (strcmp(type, MUONCOMPRESSORPOWERSGD) == 0) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_powersgd_sweeps", "2"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(keys) && options; k++) PetscCall(PetscOptionsSetValue(NULL, keys[k][0], keys[k][1]));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));

@@ -3,6 +3,7 @@ static char help[] = "Rules on arrays of both precisions and orders, with weight
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
 #include <float.h>
+#include "layer_parameter.h"
 
 #define Check(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
@@ -102,9 +103,12 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerRule rule, MuonLMOTyp
   array.w        = W->array.data;
   PetscCall(MuonLayerCreateFromArray("w", &array, layer));
   PetscCall(MuonLayerSetRule(*layer, rule));
-  PetscCall(MuonLayerAdamWSetBetas(*layer, (PetscReal)Beta[0], (PetscReal)Beta[1]));
+  if (strstr(rule, "adamw") != NULL) {
+    PetscCall(LayerSet(*layer, "adamw_beta1", (PetscReal)Beta[0]));
+    PetscCall(LayerSet(*layer, "adamw_beta2", (PetscReal)Beta[1]));
+  }
   PetscCall(MuonLayerSetScale(*layer, (PetscReal)Scale));
-  PetscCall(MuonLayerSetShapeFactor(*layer, MUON_SHAPE_FACTOR_SCION));
+  PetscCall(LayerSetText(*layer, "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_SCION]));
   if (blocks) PetscCall(MuonLayerSetBlocks(*layer, 2, Rows, 2, Columns));
   if (norm != NULL) {
     PetscCall(MuonLayerGetLMO(*layer, &lmo));
@@ -174,7 +178,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
     for (size_t j = 0; j < WIDE; j++) Set(&W.array, i, j, Weight(i, j));
   }
   PetscCall(CreateLayer(&W, rule, norm, blocks, &layer));
-  if (strcmp(rule, MUONLAYERADAMW) == 0 || strcmp(rule, MUONLAYERNADAMW) == 0) PetscCall(MuonLayerAdamWGetEpsilon(layer, &epsilon));
+  if (strcmp(rule, MUONLAYERADAMW) == 0 || strcmp(rule, MUONLAYERNADAMW) == 0) PetscCall(LayerGet(layer, "adamw_epsilon", &epsilon));
   for (PetscInt s = 0; s < STEPS; s++) {
     MuonLayerStepInfo info = {s, Rate, Decay, 0, -1, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
@@ -413,13 +417,14 @@ static PetscErrorCode CheckChoices(void)
   PetscCall(MuonLayerChoices(layer, sizeof(text[1]), text[1]));
   PetscCall(MuonLayerSetScale(layer, (PetscReal)(1 + PETSC_MACHINE_EPSILON)));
   PetscCall(MuonLayerChoices(layer, sizeof(text[2]), text[2]));
-  PetscCall(MuonLayerSetShapeFactor(layer, MUON_SHAPE_FACTOR_KJ));
+  PetscCall(LayerSetText(layer, "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_KJ]));
   PetscCall(MuonLayerChoices(layer, sizeof(text[3]), text[3]));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERADAMW));
   PetscCall(MuonLayerChoices(layer, sizeof(text[4]), text[4]));
-  PetscCall(MuonLayerAdamWSetBetas(layer, (PetscReal)0.9, (PetscReal)(0.95 + PETSC_MACHINE_EPSILON)));
+  PetscCall(LayerSet(layer, "adamw_beta1", (PetscReal)0.9));
+  PetscCall(LayerSet(layer, "adamw_beta2", (PetscReal)(0.95 + PETSC_MACHINE_EPSILON)));
   PetscCall(MuonLayerChoices(layer, sizeof(text[5]), text[5]));
-  PetscCall(MuonLayerAdamWSetEpsilon(layer, (PetscReal)1e-9));
+  PetscCall(LayerSet(layer, "adamw_epsilon", (PetscReal)1e-9));
   PetscCall(MuonLayerChoices(layer, sizeof(text[6]), text[6]));
   for (int k = 1; k < 7; k++) Check(strcmp(text[k], text[k - 1]) != 0, "Choice %d is not in the text %s", k, text[k]);
   PetscCall(MuonLayerDestroy(&layer));

@@ -1,6 +1,8 @@
 static char help[] = "How the shape of a layer enters its radius, for every norm.\n\n";
 
 #include <petscmuon.h>
+#include <petscmuon/private/muonlayerimpl.h>
+#include "layer_parameter.h"
 
 /*
    The shape factors of an 8 x 2 layer, in the order of MuonShapeFactor; norms without a line have 1 in all
@@ -47,7 +49,7 @@ int main(int argc, char **argv)
         expected = 3.0 * rows[r].factor[f];
         named += f == 0;
       }
-      PetscCall(MuonLayerSetShapeFactor(layer, (MuonShapeFactor)f));
+      PetscCall(LayerSetText(layer, "shape_factor", MuonShapeFactors[(MuonShapeFactor)f]));
       PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
       PetscCheck(PetscAbsReal(factor - (PetscReal)expected) <= 4 * PETSC_MACHINE_EPSILON * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the factor is %.16g, expected %.16g", types[t], MuonShapeFactors[f], (double)factor, expected);
     }

@@ -1,6 +1,7 @@
 static char help[] = "AdamW, NAdamW and gradient descent: the length of the first step, and many steps done again entry by entry.\n";
 
 #include "ef21_common.h"
+#include "layer_parameter.h"
 
 #define STEPS 20
 #define LR    ((PetscReal)0.03125)
@@ -31,15 +32,16 @@ static PetscErrorCode Run(MuonType type, MuonExchangeType exchangetype, PetscRea
   for (PetscInt l = 0; l < 4; l++) {
     PetscCall(MuonLayerSetRule(p.layer[l], Rules[l]));
     PetscCall(MuonLayerSetScale(p.layer[l], scale));
-    PetscCall(MuonLayerSetWeightDecay(p.layer[l], decay));
+    PetscCall(LayerSet(p.layer[l], "weight_decay", decay));
     /* Momentum is the rule's own: the worker's must not act */
-    PetscCall(MuonLayerSetMomentum(p.layer[l], (PetscReal)0.5));
+    PetscCall(LayerSet(p.layer[l], "momentum", (PetscReal)0.5));
     PetscCall(TestGetWeights(&p, l, X[l]));
     PetscCall(PetscArrayzero(m[l], 20));
     PetscCall(PetscArrayzero(v[l], 20));
   }
-  PetscCall(MuonLayerAdamWSetBetas(p.layer[0], b1[0], b2[0]));
-  PetscCall(MuonLayerAdamWSetEpsilon(p.layer[0], epsilon));
+  PetscCall(LayerSet(p.layer[0], "adamw_beta1", b1[0]));
+  PetscCall(LayerSet(p.layer[0], "adamw_beta2", b2[0]));
+  PetscCall(LayerSet(p.layer[0], "adamw_epsilon", epsilon));
   for (PetscInt s = 0; s < STEPS; s++) {
     for (PetscInt l = 0; l < 4; l++) {
       PetscReal rows[20];

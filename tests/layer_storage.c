@@ -3,6 +3,7 @@ static char help[] = "What holds a layer: matrices, vectors and arrays that are 
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
+#include "layer_parameter.h"
 
 #define Check(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
@@ -115,7 +116,7 @@ static PetscErrorCode CheckAsked(MuonLayer layer, PetscBool expected, const char
   PetscBool asked;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerWasGradientAsked(layer, &asked));
+  PetscCall(MuonLayerIsGradientProvided(layer, &asked));
   Check(asked == expected, "Layer %s: the gradient was %sasked for %s", ((PetscObject)layer)->name, asked ? "" : "not ", when);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,7 +176,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
     Check(M.data == first && Entry(&M, 2) == 10 * step + 2, "Step %" PetscInt_FMT ": M has not the memory that the gradient had", step);
     PetscCall(GetSeen(layer, mat, vec, PETSC_FALSE, 0, seen));
     if (step > 0 && PetscDefined(USE_DEBUG)) Check(seen[4] == 10 * (step - 1) + 4, "Step %" PetscInt_FMT ": the object shows %g, not the old momentum", step, seen[4]);
-    PetscCall(MuonLayerSpoilGradient(layer));
+    PetscCall(MuonLayerInvalidateGradient(layer));
     PetscCall(CheckAsked(layer, PETSC_FALSE, "after a step"));
     PetscCall(GetSeen(layer, mat, vec, PETSC_FALSE, 0, seen));
     for (PetscInt e = 0; e < 6; e++) Check(!PetscDefined(USE_DEBUG) || PetscIsInfOrNanReal((PetscReal)seen[e]), "A debug build leaves %g in the gradient", seen[e]);
@@ -183,7 +184,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
   PetscCall(MuonArrayDestroy(&M));
   /* None, and then the buffer again */
   PetscCall(MuonLayerSetGradient(layer, NULL));
-  PetscCall(MuonLayerSpoilGradient(layer));
+  PetscCall(MuonLayerInvalidateGradient(layer));
   PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
   Check(ours == PETSC_FALSE && G.data == NULL && G.len == shape.len && G.count == shape.count, "A gradient where there is none");
   PetscCall(MuonLayerRestoreGradientMemory(layer, &G));
@@ -220,7 +221,7 @@ static PetscErrorCode CheckUsers(MuonLayer mat, MuonLayer vec, MuonLayer array)
   PetscCall(MuonLayerSetGradient(mat, A));
   PetscCall(MuonLayerGetGradient(mat, &B));
   Check(A == B, "Another matrix than the caller's");
-  PetscCall(MuonLayerSpoilGradient(mat));
+  PetscCall(MuonLayerInvalidateGradient(mat));
   PetscCall(CheckAsked(mat, PETSC_TRUE, "when the caller's own stays"));
   PetscCall(PetscObjectStateGet((PetscObject)A, &before));
   PetscCall(MuonLayerGetGradientMemory(mat, &G, &ours));
@@ -370,7 +371,7 @@ static PetscErrorCode CheckNames(Mat W)
   PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
   PetscCall(MuonLayerSetFromOptions(layer));
   PetscCall(PetscOptionsClearValue(NULL, key));
-  PetscCall(MuonLayerGetScale(layer, &scale));
+  PetscCall(LayerGet(layer, "scale", &scale));
   Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -385,29 +386,28 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   PetscFunctionBegin;
   Refused(MuonLayerSetScale(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
   Refused(MuonLayerSetScale(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
-  Refused(MuonLayerSetMomentum(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
-  Refused(MuonLayerSetMomentum(layer, 1), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
-  Refused(MuonLayerSetWeightDecay(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
-  Refused(MuonLayerSetWeightDecay(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
-  Refused(MuonLayerSetShapeFactor(layer, (MuonShapeFactor)4), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_shape_factor 4");
+  Refused(LayerSet(layer, "momentum", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
+  Refused(LayerSet(layer, "momentum", 1), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
+  Refused(LayerSet(layer, "weight_decay", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
+  Refused(LayerSet(layer, "weight_decay", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
   Refused(MuonLayerSetRule(layer, "none"), PETSC_ERR_ARG_UNKNOWN_TYPE, "adamw");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERADAMW));
-  Refused(MuonLayerAdamWSetBetas(layer, nan, 0), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1");
-  Refused(MuonLayerAdamWSetBetas(layer, 0, 1), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2");
-  Refused(MuonLayerAdamWSetEpsilon(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
-  Refused(MuonLayerAdamWSetEpsilon(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
-  Refused(MuonLayerAdamWSetEpsilon(layer, 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Refused(LayerSet(layer, "adamw_beta1", nan), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1");
+  Refused(LayerSet(layer, "adamw_beta2", 1), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2");
+  Refused(LayerSet(layer, "adamw_epsilon", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Refused(LayerSet(layer, "adamw_epsilon", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Refused(LayerSet(layer, "adamw_epsilon", 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  Refused(MuonLayerAdamWGetEpsilon(layer, &value), PETSC_ERR_ARG_WRONGSTATE, "rule lmo has no epsilon");
-  PetscCall(MuonLayerAdamWSetEpsilon(layer, 1)); /* of another rule: ignored */
+  Refused(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
+  Refused(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
   /* As the driver says it after its set-up */
   layer->fixed = PETSC_TRUE;
   Refused(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  Refused(MuonLayerSetMomentum(layer, (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
-  PetscCall(MuonLayerSetMomentum(layer, 0));
+  Refused(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
+  PetscCall(LayerSet(layer, "momentum", 0));
   layer->keepsmomentum = PETSC_TRUE;
-  PetscCall(MuonLayerSetMomentum(layer, (PetscReal)0.5));
+  PetscCall(LayerSet(layer, "momentum", (PetscReal)0.5));
   Refused(MuonLayerSetBlocks(layer, 3, NULL, 1, NULL), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetScale(layer, 0));
   PetscCall(MuonLayerReset(layer));
@@ -432,7 +432,7 @@ int main(int argc, char **argv)
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 2, NULL, &W));
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, 6, &w));
   PetscCall(MuonLayerCreate("mat", W, &mat));
-  PetscCall(MuonLayerCreateFromVec("vec", w, &vec));
+  PetscCall(MuonLayerCreateFromVec("vec", w, NULL, 0, PETSC_DECIDE, 1, PETSC_FALSE, &vec));
   PetscCall(CreateArray(a, NULL, &array));
   PetscCall(CreateArray(a, g, &given));
   PetscCall(CheckAccessors(mat, vec, array, W, w, a));

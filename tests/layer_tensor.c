@@ -1,6 +1,7 @@
 static char help[] = "Tensors as layers: which grid of blocks they are, or that they are none; the step of a batch is that of one matrix after the other.\n\n";
 
 #include <petscmuon.h>
+#include <petscmuon/private/muonlayerimpl.h>
 #include <string.h>
 
 #define Check(condition) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, "case %d, %" PetscInt_FMT " x %" PetscInt_FMT ": " #condition, (int)k, cases[k].m, cases[k].n)

@@ -330,33 +330,6 @@ static PetscErrorCode CheckEmpty(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An entry of 0 is a second way to say nothing */
-static PetscErrorCode CheckZeroEntry(void)
-{
-  MuonLMO       lmo;
-  Mat           G;
-  double        A[20] = {0};
-  unsigned char message[64];
-  size_t        bytes;
-  PetscBool     valid;
-
-  PetscFunctionBeginUser;
-  PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &lmo));
-  PetscCall(MuonLMOSetType(lmo, MUONLMOL1));
-  A[2 + 3 * 5] = -2;
-  PetscCall(TestMat(5, 4, 0, A, &G));
-  PetscCall(MuonLMOEncode(lmo, G, sizeof(message), message, &bytes));
-  PetscCall(PetscMemzero(message + bytes - sizeof(PetscScalar), sizeof(PetscScalar)));
-  for (int sign = 0; sign < 2; sign++) {
-    message[bytes - 1] = (unsigned char)(sign == 0 ? 0 : 0x80);
-    PetscCall(MuonLMOValidate(lmo, 5, 4, bytes, message, &valid));
-    TestCheck(valid == PETSC_FALSE, "An entry that is %s0 is accepted", sign == 0 ? "" : "-");
-  }
-  PetscCall(TestMatDestroy(&G));
-  PetscCall(MuonLMODestroy(&lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    No message, and no harm, where entries are not finite; where the sum over rows is too large for a number
    there is a D, but no dual norm to send
@@ -469,7 +442,6 @@ int main(int argc, char **argv)
     PetscCall(CheckDamage(Norms[k], TEST_SINGLE_ROWS, 4, 8, RANDOM));
   }
   PetscCall(CheckEmpty());
-  PetscCall(CheckZeroEntry());
   PetscCall(CheckInfinite());
   if (dump.file != NULL) TestCheck(fclose(dump.file) == 0, "cases.txt was not written");
   PetscCall(PetscFinalize());

@@ -228,8 +228,9 @@ static inline PetscErrorCode WayGet(PetscInt number, Way *way, PetscBool *legal,
 
 static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Problem *p)
 {
-  MuonExchange   exchange;
-  MuonCompressor c;
+  MuonExchange       exchange;
+  MuonCompressor     c;
+  MuonCompressorType type;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(comm, way->type, p));
@@ -246,10 +247,12 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->upvalues]));
+  PetscCall(MuonCompressorGetType(c, &type));
+  if (strcmp(type, MUONCOMPRESSORIDENTITY) != 0) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->upvalues]));
   PetscCall(TestSetDown(p->muon, way->compression->down, &c));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->downvalues]));
+  PetscCall(MuonCompressorGetType(c, &type));
+  if (strcmp(type, MUONCOMPRESSORIDENTITY) != 0) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[way->compression->downvalues]));
   for (PetscInt l = 0; l < NLAYERS && TestIsStep(way->compression->down) == PETSC_TRUE; l++) {
     MuonLMO lmo;
 

@@ -2,6 +2,7 @@ static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an
 
 #include "muon_common.h"
 #include "parameters.h"
+#include "layer_parameter.h"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
 {
@@ -82,7 +83,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
   }
   if (Is(wrong, "rank_scale") && last) PetscCall(MuonLayerSetScale(p->layer[1], 2));
-  if (Is(wrong, "rank_layer_momentum") && last) PetscCall(MuonLayerSetMomentum(p->layer[1], (PetscReal)0.5));
+  if (Is(wrong, "rank_layer_momentum") && last) PetscCall(LayerSet(p->layer[1], "momentum", (PetscReal)0.5));
   if (Is(wrong, "rank_rule") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERSGD));
   if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERFROZEN));
   if (Is(wrong, "rank_norm") && last) {

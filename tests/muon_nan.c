@@ -2,6 +2,7 @@ static char help[] = "NaN and Inf in a gradient or in the loss of one rank, unde
 
 #include "parameters.h"
 #include "muon_common.h"
+#include "layer_parameter.h"
 
 /* PETSC_INFINITY is a large number */
 static PetscReal Inf(void)
@@ -109,7 +110,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(PetscStrcmp(Shapes[layer].rule, MUONLAYERLMO, &ball));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, large, MUON_WEIGHT_DECAY_CURRENT));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], large));
-  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], large));
+  else PetscCall(LayerSet(p.layer[layer], "weight_decay", large));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason == MUON_DIVERGED_NANORINF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a rate and a %s of %g give %s", way->name, which == 0 ? "decay" : "scale", (double)large, MuonConvergedReasons[reason]);
@@ -121,7 +122,7 @@ static PetscErrorCode CheckOverflow(const Way *way, int which, PetscInt layer)
   PetscCall(MuonSetAdamW(p.muon, adamw, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   if (which == 0) PetscCall(MuonSetWeightDecay(p.muon, 0, MUON_WEIGHT_DECAY_CURRENT));
   else if (ball) PetscCall(MuonLayerSetScale(p.layer[layer], 1));
-  else PetscCall(MuonLayerSetWeightDecay(p.layer[layer], 0));
+  else PetscCall(LayerSet(p.layer[layer], "weight_decay", 0));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(q.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));

@@ -2,6 +2,7 @@ static char help[] = "Options of an optimizer: every key does what MuonSetParame
 
 #include "muon_common.h"
 #include "parameters.h"
+#include "layer_parameter.h"
 
 typedef struct {
   const char *type, *others, *key, *value; /* others are set in both runs that are compared */
@@ -340,8 +341,8 @@ static PetscErrorCode CheckPrefixes(void)
     MuonCompressor c;
 
     PetscCall(MuonGetLearningRate(p[k].muon, &rate));
-    PetscCall(MuonLayerGetScale(p[k].layer[0], &scale[0]));
-    PetscCall(MuonLayerGetScale(p[k].layer[1], &scale[1]));
+    PetscCall(LayerGet(p[k].layer[0], "scale", &scale[0]));
+    PetscCall(LayerGet(p[k].layer[1], "scale", &scale[1]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: learning rate %g, scales %g %g\n", prefixes[k], (double)rate, (double)scale[0], (double)scale[1]));
     PetscCall(MuonEF21GetLayerCompressors(p[k].muon, p[k].layer[1], &c, NULL));
     if (p[k].rank == 0) {

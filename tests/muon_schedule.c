@@ -1,6 +1,7 @@
 static char help[] = "A schedule of the user's: what it is told and what becomes of it; illegal numbers, or other ones on some ranks, are an error on all that leaves everything as it was. The size of updates.\n\n";
 
 #include "ef21_common.h"
+#include "layer_parameter.h"
 
 #define STEPS 6
 
@@ -49,8 +50,8 @@ static PetscErrorCode Create(MuonType type, PetscBool function, User *user)
   PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
   PetscCall(MuonSetAdamW(p->muon, (PetscReal)0.25, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetAdamW(p->muon, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, (PetscReal)0.375));
-  PetscCall(MuonLayerSetMomentum(p->layer[1], (PetscReal)0.25));
-  PetscCall(MuonLayerSetWeightDecay(p->layer[1], (PetscReal)0.75));
+  PetscCall(LayerSet(p->layer[1], "momentum", (PetscReal)0.25));
+  PetscCall(LayerSet(p->layer[1], "weight_decay", (PetscReal)0.75));
   PetscCall(MuonSetMomentum(p->muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetWeightDecay(p->muon, (PetscReal)0.125, MUON_WEIGHT_DECAY_CURRENT));
   PetscCall(MuonSetLearningRate(p->muon, (PetscReal)0.5));
@@ -86,8 +87,8 @@ static PetscErrorCode CheckSteps(MuonType type)
     PetscCheck(user.calls == s + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls in step %" PetscInt_FMT, user.calls, s);
     PetscCall(MuonGetRate(user.problem.muon, &rate));
     PetscCheck(rate == (PetscReal)0.5 * (1 / (PetscReal)(s + 1)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "rate %g in step %" PetscInt_FMT, (double)rate, s);
-    PetscCall(MuonLayerGetMomentum(user.problem.layer[0], &momentum));
-    PetscCall(MuonLayerGetWeightDecay(user.problem.layer[0], &decay));
+    PetscCall(LayerGet(user.problem.layer[0], "momentum", &momentum));
+    PetscCall(LayerGet(user.problem.layer[0], "weight_decay", &decay));
     PetscCheck(momentum == (s < 3 ? (PetscReal)s / 4 : (PetscReal)0.75) && decay == (PetscReal)s / 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "momentum %g and decay %g in step %" PetscInt_FMT, (double)momentum, (double)decay, s);
     PetscCall(MuonSetLearningRate(hand.problem.muon, (PetscReal)0.5 * (1 / (PetscReal)(s + 1))));
     PetscCall(MuonSetAdamW(hand.problem.muon, (PetscReal)0.25 * (1 / (PetscReal)(s + 1)), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
@@ -181,7 +182,7 @@ static PetscErrorCode CheckUpdates(PetscBool step)
   PetscCall(Create(step ? MUONEF21 : MUONDENSE, PETSC_FALSE, &user));
   PetscCall(MuonSetParameter(user.problem.muon, "muon_shape_factor", "moonlight"));
   PetscCall(MuonSetSchedule(user.problem.muon, MUON_SCHEDULE_CURRENT, 0, PETSC_CURRENT, PETSC_CURRENT));
-  for (PetscInt l = 0; l < TEST_LAYERS; l++) PetscCall(MuonLayerSetWeightDecay(user.problem.layer[l], 0));
+  for (PetscInt l = 0; l < TEST_LAYERS; l++) PetscCall(LayerSet(user.problem.layer[l], "weight_decay", 0));
   if (step) {
     MuonLMO lmo;
 

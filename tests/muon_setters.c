@@ -229,11 +229,13 @@ static PetscErrorCode CheckRow(PetscObject object, const char family[], const Mu
 static PetscErrorCode CheckObject(PetscObject object, void *ctx)
 {
   const MuonParameterClass *what = MuonParametersClassOf_Private(object);
+  const char               *family;
 
   PetscFunctionBegin;
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  family = MuonParametersOf(object)->family != NULL ? MuonParametersOf(object)->family : what->family;
   for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = MuonParametersOf(object)->rows[k]; row != NULL && row->key != NULL; row++) PetscCall(CheckRow(object, what->family, row, (RowsTest *)ctx));
+    for (const MuonParameter *row = MuonParametersOf(object)->rows[k]; row != NULL && row->key != NULL; row++) PetscCall(CheckRow(object, family, row, (RowsTest *)ctx));
   }
   if (what->children != NULL) PetscCall((*what->children)(object, CheckObject, ctx));
   PetscFunctionReturn(PETSC_SUCCESS);

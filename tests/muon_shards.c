@@ -3,6 +3,7 @@ static char help[] = "Rows of a layer that is spread over the ranks of a worker 
 #include <petscmuon.h>
 #include <math.h>
 #include "mpicount.h"
+#include "layer_parameter.h"
 
 enum {
   M = 11,
@@ -375,7 +376,8 @@ static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt 
   PetscCall(MuonEF21SetDownlink(run.muon, MUON_DOWNLINK_STEP));
   PetscCall(MuonEF21SetLayerDownlink(run.muon, run.layer, MUON_DOWNLINK_WEIGHTS));
   PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
-  PetscCall(MuonLayerAdamWSetBetas(run.layer, (PetscReal)0.5, (PetscReal)0.5));
+  PetscCall(LayerSet(run.layer, "adamw_beta1", (PetscReal)0.5));
+  PetscCall(LayerSet(run.layer, "adamw_beta2", (PetscReal)0.5));
   PetscCall(MuonSetUp(run.muon));
   PetscCall(MuonGetLayerAssemblyKind(run.muon, run.layer, &kind));
   PetscCall(MuonEF21GetLayerDownlink(run.muon, run.layer, &downlink));

@@ -236,9 +236,9 @@ static PetscErrorCode Compare(const char *what, const Run *slices, const Run *se
 
     PetscCall(MuonGetLayerByName(slices->muon, Names[l], &layer));
     PetscCall(MuonLayerGetSize(layer, &m, &n));
-    PetscCall(MuonLayerGetSlice(layer, &start, &rowmajor));
+    PetscCall(MuonLayerGetVecRange(layer, &start, &rowmajor));
     PetscCall(MuonLayerGetStorage(layer, &storage));
-    PetscCheck(m == Rows[l] && n == Columns[l] && start == at && (rowmajor == RowMajor[l] || n == 1) && storage == MUON_LAYER_SLICE, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+    PetscCheck(m == Rows[l] && n == Columns[l] && start == at && (rowmajor == RowMajor[l] || n == 1) && storage == MUON_LAYER_VEC, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "%s: layer %s is %" PetscInt_FMT " x %" PetscInt_FMT " from %" PetscInt_FMT " on, stored as %s", what, Names[l], m, n, start, MuonLayerStorages[storage]);
     PetscCall(MuonLayerGetWeightsVec(layer, &v));
     PetscCheck(v == slices->x, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the vector of layer %s is another", what, Names[l]);
@@ -383,15 +383,15 @@ static PetscErrorCode CheckRefused(void)
   PetscCall(VecCreate(PETSC_COMM_WORLD, &y));
   PetscCall(VecSetSizes(y, PETSC_DECIDE, ENTRIES + 1));
   PetscCall(VecSetType(y, VECSTANDARD));
-  Refused(MuonAddVecLayers(run.muon, run.x, y, NLAYERS, Names, Rows, Columns, NULL), PETSC_ERR_ARG_SIZ, "Layer \"tall\": gradient of 88 entries, expected 87");
+  Refused(MuonAddVecLayers(run.muon, run.x, y, NLAYERS, Names, Rows, Columns, NULL), PETSC_ERR_ARG_SIZ, "Layer \"tall\": gradient of shape 88 x 1, expected 87 x 1");
   PetscCall(VecDestroy(&y));
   PetscCall(MuonGetNumLayers(run.muon, &count));
   PetscCheck(count == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " layers after errors", count);
   PetscCall(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, Rows, Columns, NULL));
   Refused(MuonAddVecLayers(run.muon, run.x, run.g, NLAYERS, Names, Rows, Columns, NULL), PETSC_ERR_ARG_WRONG, "Layer \"tall\": there is a layer \"tall\" already");
   PetscCall(MuonGetLayerByName(run.muon, "tall", &layer));
-  Refused(MuonLayerGetWeights(layer, &W), PETSC_ERR_ARG_WRONGSTATE, "Layer \"tall\" is a slice of a vector: use MuonLayerGetWeightsVec()");
-  PetscCall(MuonLayerGetSlice(layer, NULL, &rowmajor));
+  Refused(MuonLayerGetWeights(layer, &W), PETSC_ERR_ARG_WRONGSTATE, "Layer \"tall\" is a vector: use MuonLayerGetWeightsVec()");
+  PetscCall(MuonLayerGetVecRange(layer, NULL, &rowmajor));
   PetscCheck(rowmajor == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Without a word a slice lies by rows");
   if (size > 1) {
     PetscCall(VecCreate(PETSC_COMM_WORLD, &y));
@@ -399,8 +399,8 @@ static PetscErrorCode CheckRefused(void)
     PetscCall(VecSetType(y, VECSTANDARD));
     Refused(MuonLayerSetGradientVec(layer, y), PETSC_ERR_ARG_SIZ, "Layer \"tall\": gradient with ");
     PetscCall(VecDestroy(&y));
-    Refused(MuonLayerSetWholeGradient(layer, PETSC_TRUE), PETSC_ERR_SUP, "Layer \"tall\" is a slice of a vector on");
-    Refused(MuonLayerSetBlocks(layer, 2, cut, 1, NULL), PETSC_ERR_SUP, "Layer \"tall\": -muon_layer_tall_blocks_rows: the layer is a slice of a vector on");
+    Refused(MuonLayerSetWholeGradient(layer, PETSC_TRUE), PETSC_ERR_SUP, "Layer \"tall\" is a range of a vector on");
+    Refused(MuonLayerSetBlocks(layer, 2, cut, 1, NULL), PETSC_ERR_SUP, "Layer \"tall\": -muon_layer_tall_blocks_rows: the layer is a range of a vector on");
     PetscCall(MuonSetParameter(run.muon, "muon_assembly", "gram"));
     Refused(MuonStep(run.muon), PETSC_ERR_SUP, "-muon_assembly gram of layer \"tall\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner");
   } else {

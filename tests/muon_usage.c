@@ -287,7 +287,6 @@ static PetscErrorCode Check(const Mistake *mistake, MuonType type, MuonExchangeT
   Problem        p;
   MuonExchange   exchange;
   PetscErrorCode ierr;
-  const char    *prefix;
   int            mine[2], most[2];
 
   PetscFunctionBegin;
@@ -301,10 +300,6 @@ static PetscErrorCode Check(const Mistake *mistake, MuonType type, MuonExchangeT
   mine[1] = -(int)ierr;
   PetscCallMPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   PetscCheck(most[0] == -most[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the ranks have errors from %d to %d", mistake->name, -most[1], most[0]);
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscCall(MuonLayerGetOptionsPrefix(p.layer[l], &prefix));
-    PetscCheck(prefix == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s has been left with the prefix %s", mistake->name, Shapes[l].name, prefix);
-  }
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

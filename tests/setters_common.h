@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ef21_common.h"
+#include "layer_parameter.h"
 
 /* A matrix, a vector, a matrix of another rule or norm where options say so */
 #define SETTERS_LAYERS 3
@@ -228,16 +229,15 @@ SETTER(SignUpdate, MuonSignSetUpdate(RunMuon(run), MUON_SIGN_UPDATE_FROBENIUS))
 SETTER(SignTie, MuonSignSetTie(RunMuon(run), MUON_SIGN_TIE_MINUS))
 SETTER(SignMeasure, MuonSignSetMeasure(RunMuon(run), PETSC_TRUE))
 /* Layers */
-SETTER(LayerPrefix, MuonLayerSetOptionsPrefix(RunLayer(run, 0), "some_"))
 SETTER(Rule, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERFROZEN))
 SETTER(RuleOfFrozen, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERLMO))
 SETTER(Scale, MuonLayerSetScale(RunLayer(run, 1), (PetscReal)2.5))
-SETTER(LayerFactor, MuonLayerSetShapeFactor(RunLayer(run, 0), MUON_SHAPE_FACTOR_MOONLIGHT))
-SETTER(LayerMomentum, MuonLayerSetMomentum(RunLayer(run, 0), (PetscReal)0.5))
-SETTER(LayerDecay, MuonLayerSetWeightDecay(RunLayer(run, 1), (PetscReal)0.5))
+SETTER(LayerFactor, LayerSetText(RunLayer(run, 0), "shape_factor", MuonShapeFactors[MUON_SHAPE_FACTOR_MOONLIGHT]))
+SETTER(LayerMomentum, LayerSet(RunLayer(run, 0), "momentum", (PetscReal)0.5))
+SETTER(LayerDecay, LayerSet(RunLayer(run, 1), "weight_decay", (PetscReal)0.5))
 SETTER(Blocks, MuonLayerSetBlocks(RunLayer(run, 0), 2, NULL, 1, NULL))
-SETTER(Betas, MuonLayerAdamWSetBetas(RunLayer(run, 2), (PetscReal)0.5, (PetscReal)0.75))
-SETTER(Epsilon, MuonLayerAdamWSetEpsilon(RunLayer(run, 2), (PetscReal)0.5))
+SETTER(Betas, LayerSet(RunLayer(run, 2), "adamw_beta1", (PetscReal)0.5))
+SETTER(Epsilon, LayerSet(RunLayer(run, 2), "adamw_epsilon", (PetscReal)0.5))
 /* Norms */
 SETTER(LMOType, MuonLMOSetType(RunLMO(run, 0), MUONLMOMAX))
 SETTER(LMOPrefix, MuonLMOSetOptionsPrefix(RunLMO(run, 0), "some_"))
@@ -387,7 +387,6 @@ static const Setter Setters[] = {
   {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
   {"MuonSignSetTie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL, NULL, NULL},
   {"MuonSignSetMeasure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL, NULL, NULL},
-  {"MuonLayerSetOptionsPrefix", DENSE, Set_LayerPrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
   {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, NULL},

@@ -162,7 +162,7 @@ def read_options(rows, references):
   pages = [(page, name, text) for page in references.values() for section in page.sections if "Options Database" in section.title for block in section.blocks for name, text in block.items]
   types = {name: [references[v].value for v in re.findall(r"\bMUON\w+", " ".join(n for section in page.sections for block in section.blocks for n, _ in block.items)) if v in references and references[v].value]
            for name, page in references.items() if page.kind == "J"}
-  families = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_": "MuonLayer", "muon_": "Muon", "": "Muon"}
+  families = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_NAME_": "MuonLayer", "muon_": "Muon", "": "Muon"}
   found = {}
   for family, kind, name, default, choices, when, meaning in rows:
     key = "-" + family + name

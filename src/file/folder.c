@@ -143,7 +143,7 @@ static void MuonFileLockRead(MuonFileFolder *folder, int handle, char text[MUON_
 static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN])
 {
   const MuonFileSystem *system = folder->system;
-  int                   error  = system->lock(system->ctx, handle), length;
+  int                   error  = system->lock(system->ctx, handle), length, other;
   char                  found[MUON_FILE_TEXT / 4], text[MUON_FILE_TEXT / 4], host[256];
   long                  number = 0;
 
@@ -154,7 +154,8 @@ static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const 
   if (error < 0) return MuonFileFailSystem(folder, error, "find out the name of this host for it", path);
   length = snprintf(text, sizeof(text), "host %s", host);
   /* Version 0.1 had a line for each of the three */
-  if (found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || (found[length] != ',' && found[length] != 0))) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
+  other = found[0] != 0 && (strncmp(found, text, (size_t)length) != 0 || (found[length] != ',' && found[length] != 0));
+  if (other) return MuonFileFail(folder, MUON_FILE_BUSY, "%s: the folder is in use by a job on another host, or was when that ended (%s)", path, found);
   length += snprintf(text + length, sizeof(text) - (size_t)length, ", process %ld, run ", number);
   for (int i = 0; i < MUON_FILE_RUN; i++) length += snprintf(text + length, sizeof(text) - (size_t)length, "%02x", run[i]);
   text[length++] = '\n';

@@ -52,10 +52,7 @@ static void MuonFileForked_Posix(void)
 static int MuonFileOpen_Posix(void *ctx, const char path[], MuonFileAccess access)
 {
   /* Not to wait for whoever writes to a pipe of that name: size() refuses it. No file is a link to another */
-  const int flags = access == MUON_FILE_READ     ? O_RDONLY | O_NONBLOCK | O_NOFOLLOW
-                    : access == MUON_FILE_CREATE ? O_WRONLY | O_CREAT | O_EXCL
-                    : access == MUON_FILE_FOLDER ? O_RDONLY | O_DIRECTORY
-                                                 : O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW;
+  const int flags = access == MUON_FILE_READ ? O_RDONLY | O_NONBLOCK | O_NOFOLLOW : access == MUON_FILE_CREATE ? O_WRONLY | O_CREAT | O_EXCL : access == MUON_FILE_FOLDER ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW;
 
   (void)ctx;
   MUON_FILE_TRY(int, open(path, flags | O_CLOEXEC, 0666));

@@ -65,7 +65,7 @@ PetscErrorCode MuonCheckHandleFortran(void *handle, const char classname[], cons
   PetscFunctionBegin;
   PetscCheck(lives == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "%s(): argument %d is an object that was never made or was destroyed (its %%v is -2), expected one that lives", function, position);
   if (classname[0] == '\0') PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonObjectLives_Private(handle, &lives));
+  PetscCall(MuonObjectIsRegistered_Private(handle, &lives));
   /* Another object may have got the address meanwhile */
   if (lives == PETSC_TRUE) PetscCall(PetscStrcmp(((PetscObject)handle)->class_name, classname, &lives));
   PetscCheck(lives == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_CORRUPT, "%s(): argument %d is no %s that lives, expected one: its %%v is a copy of a handle whose object was destroyed, or of none", function, position, classname);

@@ -236,26 +236,26 @@ PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonStateVisit_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array, size_t bytes, void *data)
+{
+  const MuonState state = {visitor->layer, name, visitor->holder, entrywise, scratch, array, bytes, data};
+
+  PetscFunctionBegin;
+  PetscCall((*visitor->visit)(visitor, &state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
 {
-  MuonState state;
   MuonArray there = *array;
 
   PetscFunctionBegin;
-  if (array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!array->data) PetscFunctionReturn(PETSC_SUCCESS);
   /* The array itself becomes the copy for a while: a visitor may know it by its address */
   if (visitor->onhost) PetscCall(MuonArrayOnHost(&there, PETSC_TRUE, array));
-  state.layer     = visitor->layer;
-  state.name      = name;
-  state.holder    = visitor->holder;
-  state.entrywise = entrywise;
-  state.scratch   = scratch;
-  state.array     = array;
-  state.bytes     = MuonArrayBytes(array);
-  state.data      = array->data;
-  PetscCall((*visitor->visit)(visitor, &state));
+  PetscCall(MuonStateVisit_Private(visitor, name, entrywise, scratch, array, MuonArrayBytes(array), array->data));
   if (visitor->onhost && there.memory != MUON_HOST) {
-    if (array->data != NULL) PetscCall(MuonArrayOffHost(&there, PETSC_TRUE, array));
+    if (array->data) PetscCall(MuonArrayOffHost(&there, PETSC_TRUE, array));
     else PetscCall(MuonArrayDestroy(&there));
     *array = there;
   }
@@ -264,17 +264,7 @@ PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[],
 
 PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *visitor, const char name[], size_t bytes, void *data)
 {
-  MuonState state;
-
   PetscFunctionBegin;
-  state.layer     = visitor->layer;
-  state.name      = name;
-  state.holder    = visitor->holder;
-  state.entrywise = PETSC_FALSE;
-  state.scratch   = PETSC_FALSE;
-  state.array     = NULL;
-  state.bytes     = bytes;
-  state.data      = data;
-  PetscCall((*visitor->visit)(visitor, &state));
+  PetscCall(MuonStateVisit_Private(visitor, name, PETSC_FALSE, PETSC_FALSE, NULL, bytes, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,9 +22,9 @@ PetscErrorCode MuonSetFromLayeredOptions(PetscObject object, const char shared[]
   char     *type;
 
   PetscFunctionBegin;
-  if (sharedread == PETSC_FALSE) PetscCall((*read)(object, shared, PETSC_FALSE));
+  if (!sharedread) PetscCall((*read)(object, shared, PETSC_FALSE));
   PetscCall(MuonHasOptions(object, own, &has));
-  if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrallocpy(object->type_name, &type));
   PetscCall((*read)(object, own, PETSC_FALSE));
   PetscCall(PetscObjectTypeCompare(object, type, &same));

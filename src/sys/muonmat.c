@@ -7,7 +7,7 @@ PetscErrorCode MuonCheckMat_Private(PetscObject object, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCheck(dense == PETSC_TRUE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "%s with options prefix \"%s\": matrix of type %s, expected %s or %s", object->class_name, prefix, ((PetscObject)A)->type_name, MATSEQDENSE, MATMPIDENSE);
+  PetscCheck(dense, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "%s with options prefix \"%s\": matrix of type %s, expected %s or %s", object->class_name, prefix, ((PetscObject)A)->type_name, MATSEQDENSE, MATMPIDENSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -26,7 +26,7 @@ PetscErrorCode MuonCheckMats_Private(PetscObject object, Mat A, Mat B)
   comm = PetscObjectComm((PetscObject)A);
   PetscCheck(A != B, comm, PETSC_ERR_ARG_IDN, "%s with options prefix \"%s\": input and output are the same matrix, expected two", object->class_name, prefix);
   PetscCall(PetscStrcmp(((PetscObject)A)->type_name, ((PetscObject)B)->type_name, &kind));
-  PetscCheck(kind == PETSC_TRUE, comm, PETSC_ERR_ARG_NOTSAMETYPE, "%s with options prefix \"%s\": the output is a matrix of type %s, expected the input's %s", object->class_name, prefix, ((PetscObject)B)->type_name, ((PetscObject)A)->type_name);
+  PetscCheck(kind, comm, PETSC_ERR_ARG_NOTSAMETYPE, "%s with options prefix \"%s\": the output is a matrix of type %s, expected the input's %s", object->class_name, prefix, ((PetscObject)B)->type_name, ((PetscObject)A)->type_name);
   PetscCallMPI(MPI_Comm_compare(comm, PetscObjectComm((PetscObject)B), &same));
   PetscCheck(same == MPI_IDENT || same == MPI_CONGRUENT, comm, PETSC_ERR_ARG_NOTSAMECOMM, "%s with options prefix \"%s\": the output is on another communicator, expected the input's", object->class_name, prefix);
   PetscCall(MatGetSize(A, &m, &n));
@@ -74,7 +74,7 @@ PetscErrorCode MuonMatrixMoveRows(const MuonMatrix *A, const MuonArray *part, co
   PetscCall(PetscMalloc1(A->size + 1, &requests));
   if (A->ranges[A->rank + 1] > A->ranges[A->rank]) {
     PetscCall(MuonArrayType_Private(part, &type));
-    if (gather == PETSC_TRUE) PetscCallMPI(MPI_Isend(part->data, 1, type, 0, tag, comm, &requests[count++]));
+    if (gather) PetscCallMPI(MPI_Isend(part->data, 1, type, 0, tag, comm, &requests[count++]));
     else PetscCallMPI(MPI_Irecv(part->data, 1, type, 0, tag, comm, &requests[count++]));
     PetscCallMPI(MPI_Type_free(&type));
   }
@@ -84,7 +84,7 @@ PetscErrorCode MuonMatrixMoveRows(const MuonMatrix *A, const MuonArray *part, co
 
     if (rows == 0) continue;
     PetscCall(MuonArrayType_Private(&block, &type));
-    if (gather == PETSC_TRUE) PetscCallMPI(MPI_Irecv(block.data, 1, type, r, tag, comm, &requests[count++]));
+    if (gather) PetscCallMPI(MPI_Irecv(block.data, 1, type, r, tag, comm, &requests[count++]));
     else PetscCallMPI(MPI_Isend(block.data, 1, type, r, tag, comm, &requests[count++]));
     PetscCallMPI(MPI_Type_free(&type));
   }

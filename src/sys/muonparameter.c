@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/petscmuonimpl.h>
+#include <math.h>
 #include <string.h>
 
 /*
@@ -47,7 +48,9 @@ const MuonParameterClass *MuonParametersClassOf_Private(PetscObject object)
 
 const char *MuonParameterFamily_Private(PetscObject object, const MuonParameter *row)
 {
-  return row->flags & MUON_PARAMETER_BARE ? "" : MuonParametersClassOf_Private(object)->family;
+  const char *const own = MuonParametersOf(object)->family;
+
+  return row->flags & MUON_PARAMETER_BARE ? "" : own != NULL ? own : MuonParametersClassOf_Private(object)->family;
 }
 
 PetscErrorCode MuonParametersRegisterClass(PetscClassId classid, const MuonParameterClass *what)
@@ -112,6 +115,8 @@ const char *MuonParametersTypeOfKey(const char key[])
       const char  *family = row->flags & MUON_PARAMETER_BARE ? "" : MuonParameterClassFind_Private(registry.type[t].classid)->family;
       const size_t before = strlen(family), behind = strlen(row->key);
 
+      /* "muon_layer_NAME_" stands for any name */
+      if (strstr(family, "NAME_") != NULL && length > behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key, family, before - strlen("NAME_")) == 0) return registry.type[t].type;
       if (length >= before + behind && strcmp(key + length - behind, row->key) == 0 && strncmp(key + length - behind - before, family, before) == 0) return registry.type[t].type;
     }
   }
@@ -259,7 +264,7 @@ static PetscErrorCode MuonParameterCheckRange_Private(PetscObject object, const 
   if (!(value >= row->least) || !(value <= row->most)) legal = PETSC_FALSE;
   if ((row->flags & MUON_PARAMETER_ABOVE) && value == row->least) legal = PETSC_FALSE;
   if ((row->flags & MUON_PARAMETER_BELOW) && value == row->most) legal = PETSC_FALSE;
-  if (!(row->flags & MUON_PARAMETER_INF) && row->kind == MUON_PARAMETER_REAL && PetscIsInfOrNanReal((PetscReal)value)) legal = PETSC_FALSE;
+  if (!(row->flags & MUON_PARAMETER_INF) && row->kind == MUON_PARAMETER_REAL && fabs(value) >= (double)PETSC_INFINITY) legal = PETSC_FALSE; /* which is finite */
   if (row->flags & MUON_PARAMETER_INF && value >= (double)PETSC_INFINITY) legal = PETSC_TRUE;
   if (legal) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));

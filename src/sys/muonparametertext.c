@@ -320,6 +320,7 @@ PetscErrorCode MuonObjectSetParameter(PetscObject object, const char key[], cons
   char                      name[PETSC_MAX_OPTION_NAME];
   const char               *type = MuonParametersTypeOfKey(key);
   PetscOptions              options;
+  PetscErrorCode            ierr;
   PetscInt                  left = 0;
   size_t                    family;
 
@@ -337,9 +338,10 @@ PetscErrorCode MuonObjectSetParameter(PetscObject object, const char key[], cons
   PetscCall(PetscSNPrintf(name, sizeof(name), "-%s%s", object->prefix != NULL ? object->prefix : "", key));
   PetscCall(PetscOptionsCreate(&options));
   PetscCall(PetscOptionsSetValue(options, name, value));
-  PetscCall(MuonParametersReadFrom(object, options));
-  PetscCall(PetscOptionsAllUsed(options, &left));
+  ierr = MuonParametersReadFrom(object, options);
+  if (ierr == PETSC_SUCCESS) ierr = PetscOptionsAllUsed(options, &left);
   PetscCall(PetscOptionsDestroy(&options));
+  PetscCall(ierr);
   PetscCheck(left == 0 || type == NULL, PetscObjectComm(object), PETSC_ERR_SUP, "%s takes effect with the type %s, and the %s has another", name, type, object->class_name);
   PetscCheck(left == 0, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s is no parameter of this %s", name, object->class_name);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,7 +42,7 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], double s
     PetscCheck(count <= PETSC_MPI_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries in the rows of rank %d are more than MPI sums in one call, expected at most %d", count, r, PETSC_MPI_INT_MAX);
     counts[r] = (PetscMPIInt)count;
   }
-  if (MuonRowsArePacked(whole) == PETSC_FALSE || scale != 1) {
+  if (!MuonRowsArePacked(whole) || scale != 1) {
     MuonRowsPack(size, ranges, scale, whole, packed->data, PETSC_TRUE);
     send = packed->data;
   }
@@ -78,7 +78,7 @@ static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, const PetscInt r
   PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
   PetscCallMPI(MPI_Type_free(&row));
   PetscCall(PetscFree(counts));
-  if (direct == PETSC_FALSE) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
+  if (!direct) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

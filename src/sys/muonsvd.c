@@ -27,7 +27,7 @@ static PetscErrorCode MuonSVDFinalizeSlepc_Private(void)
 
   PetscFunctionBegin;
   PetscCall(SlepcInitialized(&started));
-  if (started == PETSC_TRUE) PetscCall(SlepcFinalize());
+  if (started) PetscCall(SlepcFinalize());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,7 +42,7 @@ PetscErrorCode MuonSVDStart(void)
 
   PetscFunctionBegin;
   PetscCall(SlepcInitialized(&started));
-  if (started == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (started) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SlepcInitialize(NULL, NULL, NULL, NULL));
   PetscCall(PetscRegisterFinalize(MuonSVDFinalizeSlepc_Private));
   PetscCall(BVInitializePackage());
@@ -83,22 +83,14 @@ PetscErrorCode MuonSVDSetWorkspace(MuonSVD svd, MuonWorkspace work)
 PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD svd, PetscObject parent, const char child[])
 {
   const char *prefix;
-  size_t      length;
+  char        both[256];
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetOptionsPrefix(parent, &prefix));
   svd->options = parent->options;
   PetscCall(PetscFree(svd->prefix));
-  PetscCall(PetscStrlen(child, &length));
-  length += 1;
-  if (prefix != NULL) {
-    size_t first;
-
-    PetscCall(PetscStrlen(prefix, &first));
-    length += first;
-  }
-  PetscCall(PetscMalloc1(length, &svd->prefix));
-  PetscCall(PetscSNPrintf(svd->prefix, length, "%s%s", prefix != NULL ? prefix : "", child));
+  PetscCall(PetscSNPrintf(both, sizeof(both), "%s%s", prefix ? prefix : "", child));
+  PetscCall(PetscStrallocpy(both, &svd->prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,7 +105,7 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
     PetscBool known;
 
     PetscCall(PetscStrcmp(svd->read[i], svd->prefix, &known));
-    if (known == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+    if (known) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(svd->nread < MAXPREFIXES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Options of a singular value decomposition are read behind more than %d prefixes", MAXPREFIXES);
   PetscCall(PetscStrallocpy(svd->prefix != NULL ? svd->prefix : "", &svd->read[svd->nread++]));
@@ -143,14 +135,14 @@ static PetscErrorCode MuonSVDKeys_Private(MuonSVD svd, char **keys)
     if (word[w][0] == '-' && word[w][1] >= 'a' && word[w][1] <= 'z') {
       ours = PETSC_FALSE;
       for (PetscInt i = 0; i < svd->nread; i++) {
-        for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(classes) && ours == PETSC_FALSE; k++) {
+        for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(classes) && !ours; k++) {
           PetscCall(PetscSNPrintf(start, sizeof(start), "-%s%s", svd->read[i], classes[k]));
           PetscCall(PetscStrtolower(start));
           PetscCall(PetscStrbeginswith(word[w], start, &ours));
         }
       }
     }
-    if (ours == PETSC_FALSE) continue;
+    if (!ours) continue;
     PetscCall(PetscStrlcat(*keys, " ", length + 2));
     PetscCall(PetscStrlcat(*keys, word[w], length + 2));
   }
@@ -210,16 +202,16 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (svd->setup == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (svd->setup) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSVDKeys_Private(svd, &keys));
   set = keys[0] != '\0' ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscFree(keys));
   svd->keys = set;
-  if (set == PETSC_TRUE) {
+  if (set) {
     PetscCall(MuonSVDStart());
     for (PetscInt i = 0; i < svd->nread; i++) {
       PetscCall(PetscOptionsGetString(svd->options, svd->read[i], "-svd_type", type, sizeof(type), &set));
-      if (set == PETSC_TRUE) {
+      if (set) {
         PetscCall(PetscFunctionListFind(SVDList, type, &create));
         PetscCall(MuonListNames_Private(SVDList, sizeof(names), names));
         PetscCheck(create != NULL, svd->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%ssvd_type, expected one of: %s", type, svd->read[i], names);
@@ -328,7 +320,7 @@ static PetscErrorCode MuonSVDSeed_Private(SVD solve)
 */
 static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, PetscInt s, PetscInt nsv, const char solver[], SVD *solve)
 {
-  const PetscBool  shared = svd->keys == PETSC_FALSE || nread == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool  shared = !svd->keys || nread == 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscObjectList *kept;
   char             name[96];
 
@@ -342,7 +334,7 @@ static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, Pets
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SVDCreate(PETSC_COMM_SELF, solve));
-  if (shared == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!shared) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SVDSetOptionsPrefix(*solve, "muon_workspace_"));
   PetscCall(SVDSetFromOptions(*solve)); /* without which SLEPc makes no random numbers */
   PetscCall(PetscObjectListAdd(kept, name, (PetscObject)*solve));
@@ -402,7 +394,7 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   /*
      LAPACK's own count of a full decomposition; the other solvers are built of operations that PETSc counts
   */
-  if (lapack == PETSC_TRUE) PetscCall(PetscLogFlops(22.0 * s * s * s));
+  if (lapack) PetscCall(PetscLogFlops(22.0 * s * s * s));
   if (tau != NULL && L != NULL) PetscCall(MuonSVDBackTransform_Private(svd, l, s, X, tau, *nconv, L));
   PetscCall(MuonWorkspaceRelease(svd->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -416,7 +408,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscScalar *left = A->rowmajor ? V : U, *right = A->rowmajor ? U : V, *X;
   const char  *solver;
   PetscInt     nconv;
-  double       most;
+  double       norm;
   int          exponent;
 
   PetscFunctionBegin;
@@ -424,17 +416,12 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   *status = MUON_STATUS_OK;
   PetscCheck(nsv >= 0 && nsv <= s, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " singular triples of a %zu x %zu matrix, expected at most %" PetscInt_FMT, nsv, MuonArrayRows(A), MuonArrayColumns(A), s);
   if (nsv == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!MuonArrayIsFinite(A)) {
-    *status = MUON_STATUS_NANORINF;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  norm = MuonArrayKernels(A)->Norm(A->len, A->count, A->data, A->ld, &exponent);
+  if (norm == HUGE_VAL) *status = MUON_STATUS_NANORINF;
+  if (norm == HUGE_VAL || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSVDStart());
   PetscCall(MuonWorkspaceGet(svd->work, (size_t)l * s * sizeof(PetscScalar), &X));
-
   /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
-  most = MuonArrayKernels(A)->MaxAbs(A->len, A->count, A->data, A->ld);
-  if (most == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  (void)frexp(most, &exponent);
   MuonSVDLoad_Private(A, exponent, X);
   /*
      Where few triples are wanted Lanczos is faster. SLEPc's cross is as fast but ends the program with an
@@ -550,7 +537,7 @@ PetscErrorCode MuonSVDView(MuonSVD svd, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "singular values by SLEPc, options -%ssvd_*, last solver: %s\n", prefix, svd->solver[0] != '\0' ? svd->solver : "none yet"));
   if (svd->fallbacks > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "%s took over %" PetscInt_FMT " times\n", SVDLAPACK, svd->fallbacks));
   PetscFunctionReturn(PETSC_SUCCESS);

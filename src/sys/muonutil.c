@@ -58,7 +58,7 @@ PetscErrorCode MuonExponentRead_Private(const char text[], PetscReal *p)
     PetscBool same;
 
     PetscCall(PetscStrcasecmp(text, names[i], &same));
-    if (same == PETSC_FALSE) continue;
+    if (!same) continue;
     *p = PETSC_INFINITY;
     PetscFunctionReturn(PETSC_SUCCESS);
   }

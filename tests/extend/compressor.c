@@ -6,10 +6,8 @@ typedef struct {
   PetscReal factor;
 } Halve;
 
-static const MuonParameter HalveParameters[] = {
-  {"halve_factor", MUON_PARAMETER_REAL, offsetof(Halve, factor), 0.5, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_ABOVE, "What every entry is multiplied with"},
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+static const MuonParameter HalveParameters[] = {{"halve_factor", MUON_PARAMETER_REAL, offsetof(Halve, factor), 0.5, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_ABOVE, "What every entry is multiplied with"},
+                                                {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 static PetscErrorCode MuonCompressorLayout_Halve(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
@@ -46,13 +44,13 @@ static PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&halve));
-  c->data                = halve;
-  c->keys                = "values";
-  c->ops->layout         = MuonCompressorLayout_Halve;
-  c->ops->encode         = MuonCompressorEncode_Halve;
-  c->ops->decode         = MuonCompressorDecode_Halve;
-  c->ops->alpha          = MuonCompressorAlpha_Halve;
-  c->ops->destroy        = MuonCompressorDestroyData;
+  c->data         = halve;
+  c->keys         = "values";
+  c->ops->layout  = MuonCompressorLayout_Halve;
+  c->ops->encode  = MuonCompressorEncode_Halve;
+  c->ops->decode  = MuonCompressorDecode_Halve;
+  c->ops->alpha   = MuonCompressorAlpha_Halve;
+  c->ops->destroy = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

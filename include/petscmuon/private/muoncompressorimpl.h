@@ -130,7 +130,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor)
 */
 PETSC_INTERN PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor, const MuonArray *shape, PetscInt *count);
 PETSC_INTERN PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *);
-static inline MuonArray MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock *block)
+static inline MuonArray     MuonCompressorBlock_Private(const MuonArray *A, const MuonBlock *block)
 {
   return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
 }

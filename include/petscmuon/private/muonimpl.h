@@ -387,7 +387,10 @@ static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const Muo
 PETSC_EXTERN PetscErrorCode MuonShardGetStateShape(Muon, const MuonShard *, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
-PETSC_EXTERN const char *MuonPrefix(Muon);
+static inline const char *MuonPrefix(Muon muon)
+{
+  return ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : "";
+}
 /*
    The blocks of the layer, as far as they are in the shard: sizes of their rows and columns, or NULL for
    equal ones; what is in cut must be freed

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuoncompressor.h>
 #include <petscmuonlayer.h>
 
@@ -60,68 +61,96 @@ struct _MuonLayerOps {
 
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
-  PetscInt         m, n;        /* of the whole matrix */
-  MPI_Comm         comm;        /* of the ranks that hold its rows together: a worker; the caller's */
-  PetscMPIInt      ranks;       /* how many these are */
-  PetscInt         M, N;        /* of the matrix of which each of them has rows: m and n, or of a slice that is spread over them its m n entries in the order of memory, and 1 */
+  MuonParameters   parameters; /* their family is muon_layer_NAME_, and the prefix that of all layers */
+  PetscInt         m, n;       /* of the full matrix */
+  MPI_Comm         comm;       /* of the ranks that hold its rows together: a worker; the caller's */
+  PetscMPIInt      ranks;      /* how many these are */
+  /*
+     Each of them has rows of an M x N matrix: m x n, or of a matrix whose entries are a range of a parallel Vec
+     these entries in the order of memory, m n x 1
+  */
+  PetscInt         M, N;
   PetscInt         first, rows; /* the rows of that which are here in memory */
   PetscInt        *ranges;      /* of rows on these ranks, known after MuonLayerSetUpRows_Private() */
-  int              rowmajor;    /* the lines of the m x n matrix in memory are its rows */
+  int              rowmajor;    /* the contiguous vectors of the m x n matrix in memory are its rows */
   MuonLayerStorage storage;
-  Mat              W; /* the caller's weights: one of W, w and array, by the storage */
+  /*
+     The weights: a Mat, or an array view. The memory of a view is that of array, or of w, which it borrows for
+     as long as it is used
+  */
+  Mat              W;
   Vec              w;
-  Vec              g;     /* of a slice of w, its gradient's vector, */
-  PetscInt         start; /* the number of its first entry in both, */
+  Vec              g;     /* of a range of w: the Vec of its gradients, */
+  PetscInt         start; /* the number of the layer's first entry in both, */
   PetscInt         skip;  /* and how many entries here are before it */
   MuonLayerArray   array;
   MuonArray        shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
   /*
-     The gradient: the caller's own for this step, in whatever storage, or our buffer, which has no gaps and
-     the weights' precision and is made when first asked for
+     The gradient: the caller's own for this step, or our buffer, which has no gaps and the weights' precision
+     and is made when first asked for
   */
-  PetscBool        wholeasked;    /* on one rank, where it changes nothing but the type of the gradient's matrix */
-  PetscBool        wholegradient; /* on every rank of the worker it is of the whole matrix, to be averaged over them; else it has the rows of the weights */
+  PetscBool        wholetype;     /* on one rank: the Mat or Vec of the gradient is sequential, whatever that of the weights is */
+  PetscBool        wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
   PetscBool        nogradient;    /* the caller said that there is none */
-  PetscBool        asked;         /* somebody took or gave a gradient since the last step */
-  Mat              usermat;
-  Vec              uservec;
-  const void      *userarray;
-  MuonArray        gradient;
-  Mat              gradientmat; /* what the caller got to fill: one of them shows the buffer */
-  Vec              gradientvec;
-  PetscObjectState seen; /* of it, after the last step */
+  PetscBool        provided;      /* somebody took or gave a gradient since the last step */
+  PetscObject      given;         /* the caller's Mat or Vec */
+  const void      *givenarray;    /* or array */
+  MuonArray        gradient;      /* our buffer */
+  PetscObject      shown;         /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
+  PetscObjectState seen;          /* of shown, after the last step */
 
-  MuonBlocks       blocks; /* on which the oracle acts by itself */
+  MuonBlocks       blocks; /* to each of which the LMO is applied */
   MuonLMO          lmo;
-  PetscReal        scale, momentum, weight_decay;
-  MuonShapeFactor  shapefactor;
-  PetscBool        momentumset, weight_decayset, shapefactorset; /* by the layer's own setter or option: else the optimizer's value holds */
-  PetscBool        readsown;                                     /* while the layer reads its own keys its prefix is theirs */
-  PetscBool        frozen;                                       /* the rule moves nothing: no gradient, no message, no state */
-  PetscBool        workermomentum;                               /* the rule wants the workers' momentum; others keep their own moments at the owner */
-  PetscBool        fixed;                                        /* set by the driver: the optimizer was set up with the rule and the blocks */
-  PetscBool        keepsmomentum;                                /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt      owner;                                        /* -1: every rank */
-  PetscInt         assembly, downlink;                           /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
+  PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
+  MuonShapeFactor  shape_factor;
+  PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        fixed;          /* set by the driver: rule and blocks were used by MuonSetUp() */
+  PetscBool        keepsmomentum;  /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;          /* -1: every rank */
+  PetscInt         assembly, downlink; /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
   PetscBool        assemblyset, downlinkset;
-  const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not serve the layer */
+  const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not own the layer */
   PetscBool        watched; /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState writes;
-  PetscInt         slice; /* that is noted beside the whole */
-  unsigned int     hashofall, hashofslice;
+  PetscInt         sample; /* the part that is noted beside the whole */
+  unsigned int     hashofall, hashofsample;
   PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
   MuonPrecision  state;           /* set by the driver: the precision of what rules see as G, at first that of the weights */
+  PetscReal      updaterms;       /* set by the driver: root mean square of the last update, -1 where it was not measured here */
   unsigned int   hash;
   MuonWorkspace  work;
   void          *data;
-
-  PetscReal learning_rate;
-  PetscBool learning_rateset;
-  PetscReal updaterms; /* set by the driver: root mean square of the last step's update, -1 where it was not measured here */
 };
+
+/*
+   Layers are made by the optimizer. W is dense, sequential or parallel, in any memory. A Vec holds m x n
+   entries from number start on, PETSC_DECIDE x 1 for all; g is the Vec of gradients, NULL for a buffer of the layer's own. The memory of
+   an array is borrowed, the struct is copied
+*/
+PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat W, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer, Vec w, Vec g);
+PETSC_EXTERN PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer, const char[]);
+PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerReset(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
+
+/* Of the class, and of AdamW and NAdamW; what the class says of itself */
+PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[];
+PETSC_INTERN PetscErrorCode      MuonLayerSetFromOptions_Object(PetscObject);
+PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const MuonParameter *, double);
+PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
+/* A number that the layer takes over where nobody set its own; nothing where it has no such parameter */
+PETSC_INTERN PetscErrorCode MuonLayerInherit_Private(MuonLayer, const char key[], PetscReal value);
+static inline PetscBool MuonLayerIsSet(MuonLayer layer, const char key[])
+{
+  return MuonParametersIsSet((PetscObject)layer, key);
+}
 
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
@@ -149,14 +178,10 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 
-/*
-   The optimizer's numbers for a layer that AdamW or NAdamW moves and that has none of its own; nothing to
-   another
-*/
+/* Defaults of AdamW and NAdamW, of the optimizer and its layers */
 #define MUON_ADAMW_BETA1   0.9
 #define MUON_ADAMW_BETA2   0.95
 #define MUON_ADAMW_EPSILON 1e-10
-PETSC_INTERN PetscErrorCode MuonLayerAdamWInherit_Private(MuonLayer, PetscReal beta1, PetscReal beta2, PetscReal epsilon);
 
 /*
    A block by its number, the part of an array of the layer's shape that it is, and the radius factor of its
@@ -165,22 +190,19 @@ PETSC_INTERN PetscErrorCode MuonLayerAdamWInherit_Private(MuonLayer, PetscReal b
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlockArray(MuonLayer, PetscInt, const MuonArray *, MuonArray *part);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const MuonBlock *, PetscReal *);
-PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, MuonOptionItems);
+PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, const char own[]);
 /*
    The norm of an array of the layer's shape, the largest of those of its blocks, or the sum of their dual
    norms; NaN where MuonLMOGetStatus() says why
 */
 PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray *, PetscBool dual, PetscReal *);
 
-/*
-   An error that names the function to call instead, where the storage is another: function without Vec or
-   Array at its end
-*/
+/* An error that names the function to call instead, where the storage is another: function without Vec or Array at its end */
 PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerStorage, const char function[]);
 /* An error where what is not NULL is in another memory */
 PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory, const char what[], const void *data);
-/* Memory that is laid out as the weights are */
-PETSC_INTERN PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer, const void *data, MuonArray *);
+/* The rows here of an array view whose memory begins at data */
+PETSC_INTERN MuonArray MuonLayerViewOf_Private(MuonLayer, const void *data);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
 /* Of the whole matrix: more than a PetscInt may hold */
 static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
@@ -211,15 +233,15 @@ PETSC_INTERN PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer, PetscBool write, MuonArray *);
 /*
-   A checksum, on from that in hash, of the weights that are here, or of one of so many slices of them, one
-   entry behind the other. A negative slice is all
+   A checksum, on from that in hash, of the weights that are here, or of one of so many samples of them, one
+   entry behind the other. A negative sample is all
 */
-#define MUON_LAYER_SLICES 64
-PETSC_EXTERN PetscErrorCode MuonLayerHashWeights(MuonLayer, PetscInt slice, unsigned int *hash);
+#define MUON_LAYER_SAMPLES 64
+PETSC_EXTERN PetscErrorCode MuonLayerHashWeights(MuonLayer, PetscInt sample, unsigned int *hash);
 /*
    Notes what the weights are, which MuonLayerRestoreWeightsMemory() does after each write of the library's to
    a layer that is watched; and tells whether they are something else now. Weights in an object that counts
-   its writes are looked at whole where there was one; of others, and of memory that is not PETSc's, a slice
+   its writes are looked at whole where there was one; of others, and of memory that is not PETSc's, a sample
    is, another one each time
 */
 PETSC_EXTERN PetscErrorCode MuonLayerNoteWeights(MuonLayer);
@@ -241,12 +263,12 @@ PETSC_EXTERN PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer, MuonArray *);
    At the end of a step: what our buffer holds is undefined from here on, NaN in debug builds, and nobody has
    asked for it yet
 */
-PETSC_EXTERN PetscErrorCode MuonLayerSpoilGradient(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerInvalidateGradient(MuonLayer);
 /*
    Whether somebody took our buffer to fill it, filled the object that he has of it, gave a gradient of his
    own, or said that there is none
 */
-PETSC_EXTERN PetscErrorCode MuonLayerWasGradientAsked(MuonLayer, PetscBool *);
+PETSC_EXTERN PetscErrorCode MuonLayerIsGradientProvided(MuonLayer, PetscBool *);
 
 /* The LMO and the rule are made ready: usage errors are seen here, on every rank */
 PETSC_EXTERN PetscErrorCode MuonLayerSetUp(MuonLayer);

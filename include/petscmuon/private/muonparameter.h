@@ -50,7 +50,8 @@ typedef struct _MuonParameter {
 /* The member "parameters" of an object. rows[0] are those of its class, rows[1] those of its type or NULL */
 typedef struct {
   const MuonParameter *rows[2];
-  const char          *layer; /* the layer it works for, borrowed: errors name it; NULL for none */
+  const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
+  const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
   PetscBool            fixed; /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
   PetscInt             nset, maxset;
   const char         **set;      /* keys that somebody set, by a call or an option */

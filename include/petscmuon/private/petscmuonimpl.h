@@ -380,9 +380,8 @@ PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *c
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
 
 /*
-   An object of a class of the library says when it has its header, and when it is about to lose it. Any
-   address may be asked about
+   After PetscHeaderCreate(), and before PetscHeaderDestroy(). Any address may be asked about
 */
-PETSC_INTERN PetscErrorCode MuonObjectBegins_Private(PetscObject);
-PETSC_INTERN PetscErrorCode MuonObjectEnds_Private(PetscObject);
-PETSC_INTERN PetscErrorCode MuonObjectLives_Private(const void *, PetscBool *);
+PETSC_INTERN PetscErrorCode MuonObjectRegister_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectUnregister_Private(PetscObject);
+PETSC_INTERN PetscErrorCode MuonObjectIsRegistered_Private(const void *, PetscBool *);

@@ -27,7 +27,7 @@ PetscErrorCode MuonAssemblyCreate(MPI_Comm comm, MuonAssembly *assembly)
   *assembly = NULL;
   PetscCall(MuonAssemblyInitializePackage());
   PetscCall(PetscHeaderCreate(a, MUONASSEMBLY_CLASSID, "MuonAssembly", "Assembly of matrices from their rows", "MuonAssembly", comm, MuonAssemblyDestroy, MuonAssemblyView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)a));
+  PetscCall(MuonObjectRegister_Private((PetscObject)a));
   a->precision  = MUON_ASSEMBLY_PRECISION_NATIVE;
   a->assignment = MUON_EXCHANGE_ASSIGNMENT_LPT;
   a->warmup     = 5;
@@ -676,7 +676,7 @@ PetscErrorCode MuonAssemblyDestroy(MuonAssembly *assembly)
   PetscCall(MuonWorkspaceDestroy(&(*assembly)->work));
   MuonTransportFree(&(*assembly)->transport);
   PetscCallMPI(MPI_Comm_free(&(*assembly)->comm));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*assembly));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*assembly));
   PetscCall(PetscHeaderDestroy(assembly));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscAssertPointer(newc, 2);
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)c));
+  PetscCall(MuonObjectRegister_Private((PetscObject)c));
   PetscCall(MuonParametersCreate((PetscObject)c));
   c->keys   = "";
   c->status = MUON_STATUS_OK;
@@ -547,7 +547,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*c));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*c));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

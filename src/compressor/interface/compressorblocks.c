@@ -31,7 +31,7 @@
    `MuonLayerSetBlocks()` sets the blocks of a layer, from which a `Muon` gives them to the layer's
    compressors.
 
-.seealso: `MuonCompressor`, `MuonCompressorGetBlocks()`, `MuonLayerSetBlocks()`, `MuonCompressorSetStream()`
+.seealso: `MuonCompressor`, `MuonLayerSetBlocks()`, `MuonCompressorSetStream()`
 @*/
 PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const PetscInt rows[], PetscInt ncolumns, const PetscInt columns[])
 {

@@ -149,7 +149,8 @@ PetscErrorCode MuonCompressorGetMaxBytesOf(MuonCompressor c, const MuonArray *sh
    Block b of T - R at to, in what is left of own or in scratch memory first where it is entropy-coded. Both
    lengths and the cost are added to
 */
-static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, PetscBool scratch, MuonValidated *own, PetscBool entropy, MuonCompressorCost *cost)
+static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *T, const MuonArray *R, size_t capacity, unsigned char buf[], size_t *sent, PetscBool scratch, MuonValidated *own,
+                                                        PetscBool entropy, MuonCompressorCost *cost)
 {
   MuonArray            tb, rb;
   MuonBlock            block;
@@ -227,7 +228,8 @@ PetscErrorCode MuonCompressorEncodeArray(MuonCompressor c, const MuonArray *T, c
    The message of a block behind those before it, message->bytes long together: where they came as long as all
    are uncompressed, else in the buffer
 */
-static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch, MuonValidated *message, PetscBool *valid)
+static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, size_t bytes, const unsigned char from[], PetscBool entropy, MuonCompressorCost *cost, PetscBool scratch,
+                                                          MuonValidated *message, PetscBool *valid)
 {
   const unsigned char *plain;
   unsigned char       *to = NULL;

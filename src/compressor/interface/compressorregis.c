@@ -36,12 +36,11 @@ static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 #define AT(member) offsetof(struct _p_MuonCompressor, member)
 static const MuonParameter MuonCompressorParameters[] = {
   {"ratio", MUON_PARAMETER_REAL, AT(ratio), 0.1, 0, 1, NULL, MUON_PARAMETER_ABOVE, "Fraction that is kept"},
-  {"rank", MUON_PARAMETER_INT, AT(rank), PETSC_DETERMINE, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_AUTO, "Rank that is kept, -1: by the ratio"},
+  {"rank", MUON_PARAMETER_INT, AT(rank), PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Rank that is kept, -1: by the ratio"},
   {"bits", MUON_PARAMETER_INT, AT(bits), 4, 2, 8, NULL, 0, "Bits of a quantized entry"},
   {"values", MUON_PARAMETER_ENUM, AT(values), PETSC_DETERMINE, 0, 0, MuonCompressorValuesTypes, MUON_PARAMETER_AUTO, "How values are written; by default single, and native in uncompressed messages"},
-  {"paper_index_bits", MUON_PARAMETER_INT, AT(paperbits), PETSC_DETERMINE, 0, 64, NULL, MUON_PARAMETER_AUTO, "Bits of an index in the paper's accounting, -1: the fewest that number the entries"},
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+  {"paper_index_bits", MUON_PARAMETER_INT, AT(paperbits), PETSC_DETERMINE, 0, 64, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Bits of an index in the paper's accounting, -1: the fewest that number the entries"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 static PetscErrorCode MuonCompressorChanging_Private(PetscObject object, const MuonParameter *row, double value)
@@ -114,16 +113,28 @@ static PetscErrorCode MuonCompressorFinalizePackage_Private(void)
 @*/
 PetscErrorCode MuonCompressorInitializePackage(void)
 {
-  const MuonParameterClass what = {"compressor_", MuonCompressorParameters, offsetof(struct _p_MuonCompressor, parameters), offsetof(struct _p_MuonCompressor, data), MuonCompressorSetFromOptions_Object, MuonCompressorChanging_Private, NULL, NULL, NULL, NULL};
-  PetscErrorCode (*const families[])(void) = {MuonCompressorRegister_Dense, MuonCompressorRegister_Sparse, MuonCompressorRegister_RowColumn, MuonCompressorRegister_LowRank, MuonCompressorRegister_PowerSGD, MuonCompressorRegister_Sign, MuonCompressorRegister_QSGD};
+  MuonParameterClass what;
 
   PetscFunctionBegin;
   if (MuonCompressorPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCompressorPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
   PetscCall(MuonRegisterKeyFamily("compressor"));
+  PetscCall(PetscMemzero(&what, sizeof(what)));
+  what.family         = "compressor_";
+  what.rows           = MuonCompressorParameters;
+  what.at             = offsetof(struct _p_MuonCompressor, parameters);
+  what.data           = offsetof(struct _p_MuonCompressor, data);
+  what.setfromoptions = MuonCompressorSetFromOptions_Object;
+  what.changing       = MuonCompressorChanging_Private;
   PetscCall(MuonParametersRegisterClass(MUONCOMPRESSOR_CLASSID, &what));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families); k++) PetscCall((*families[k])());
+  PetscCall(MuonCompressorRegister_Dense());
+  PetscCall(MuonCompressorRegister_Sparse());
+  PetscCall(MuonCompressorRegister_RowColumn());
+  PetscCall(MuonCompressorRegister_LowRank());
+  PetscCall(MuonCompressorRegister_PowerSGD());
+  PetscCall(MuonCompressorRegister_Sign());
+  PetscCall(MuonCompressorRegister_QSGD());
   PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
   PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -69,7 +69,7 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   *exchange = NULL;
   PetscCall(MuonExchangeInitializePackage());
   PetscCall(PetscHeaderCreate(ex, MUONEXCHANGE_CLASSID, "MuonExchange", "Exchange of messages", "MuonExchange", comm, MuonExchangeDestroy, MuonExchangeView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)ex));
+  PetscCall(MuonObjectRegister_Private((PetscObject)ex));
   ex->mode       = MUON_EXCHANGE_MODE_REDUCE;
   ex->assignment = MUON_EXCHANGE_ASSIGNMENT_LPT;
   PetscCall(MuonExchangeLinkCreate_Private(comm, &ex->link));
@@ -770,7 +770,7 @@ PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
   PetscCall(MuonExchangeReset(*exchange));
   PetscTryTypeMethod(*exchange, destroy);
   PetscCall(MuonExchangeLinkDestroy_Private(&(*exchange)->link));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*exchange));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*exchange));
   PetscCall(PetscHeaderDestroy(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

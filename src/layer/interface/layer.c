@@ -3,7 +3,7 @@
 #include <petscmuon/private/muonpolarimpl.h>
 
 /*
-   The life of a layer: its rule, its options, its oracle, its end.
+   The life of a layer: its optimizer, its LMO, its end.
 */
 
 /*@
@@ -44,6 +44,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "rule %s: unknown rule, expected one of: %s", rule, names);
   MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "rule %s: the optimizer was set up with the rule %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", rule,
                  ((PetscObject)layer)->type_name);
+  PetscCall(MuonParametersDestroyType((PetscObject)layer));
   PetscTryTypeMethod(layer, destroy);
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
   layer->data           = NULL;
@@ -51,6 +52,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   layer->workermomentum = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)layer, rule));
   PetscCall((*create)(layer));
+  PetscCall(MuonParametersSetType((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,163 +75,6 @@ PetscErrorCode MuonLayerGetRule(MuonLayer layer, MuonLayerRule *rule)
 {
   PetscFunctionBegin;
   MuonGet(layer, MUONLAYER_CLASSID, rule, ((PetscObject)layer)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerSetOptionsPrefix - Sets the prefix of the keys that all layers of an optimizer share
-
-  Not Collective
-
-  Input Parameters:
-+ layer  - the layer
-- prefix - the prefix, without a leading hyphen
-
-  Level: advanced
-
-  Note:
-  A key is looked up behind this prefix, then behind `muon_layer_NAME_` appended to it: `-lmo_type max` speaks
-  to all layers, `-muon_layer_embed_lmo_type max` to one.
-
-.seealso: `MuonLayer`, `MuonLayerGetOptionsPrefix()`, `MuonSetOptionsPrefix()`
-@*/
-PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer layer, const char prefix[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerGetOptionsPrefix - Gets the prefix of the keys that all layers of an optimizer share
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. prefix - the prefix, `NULL` where there is none
-
-  Level: advanced
-
-.seealso: `MuonLayer`, `MuonLayerSetOptionsPrefix()`
-@*/
-PetscErrorCode MuonLayerGetOptionsPrefix(MuonLayer layer, const char *prefix[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscAssertPointer(prefix, 2);
-  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)layer, prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, char own[])
-{
-  const char *prefix = ((PetscObject)layer)->prefix;
-
-  PetscFunctionBegin;
-  if (layer->readsown) PetscCall(PetscStrncpy(own, prefix, length));
-  else PetscCall(PetscSNPrintf(own, length, "%smuon_layer_%s_", prefix ? prefix : "", ((PetscObject)layer)->name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer)
-{
-  char            rule[256];
-  PetscReal       value;
-  MuonShapeFactor factor = layer->shapefactor;
-  PetscBool       flg;
-
-  PetscFunctionBegin;
-  PetscObjectOptionsBegin((PetscObject)layer);
-  PetscCall(PetscOptionsFList("-rule", "Rule that moves the layer", "MuonLayerSetRule", MuonLayerRuleList, ((PetscObject)layer)->type_name, rule, sizeof(rule), &flg));
-  if (flg) PetscCall(MuonLayerSetRule(layer, rule));
-  PetscCall(PetscOptionsReal("-scale", "Factor of the layer's radius", "MuonLayerSetScale", layer->scale, &value, &flg));
-  if (flg) PetscCall(MuonLayerSetScale(layer, value));
-  PetscCall(PetscOptionsReal("-learning_rate", "Learning rate of the layer", "MuonLayerSetLearningRate", layer->learning_rate, &value, &flg));
-  if (flg) PetscCall(MuonLayerSetLearningRate(layer, value));
-  PetscCall(PetscOptionsEnum("-shape_factor", "How the layer's shape enters its radius", "MuonLayerSetShapeFactor", MuonShapeFactors, (PetscEnum)factor, (PetscEnum *)&factor, &flg));
-  if (flg) PetscCall(MuonLayerSetShapeFactor(layer, factor));
-  PetscCall(PetscOptionsReal("-momentum", "Weight of the old momentum", "MuonLayerSetMomentum", layer->momentum, &value, &flg));
-  if (flg) PetscCall(MuonLayerSetMomentum(layer, value));
-  PetscCall(PetscOptionsReal("-weight_decay", "Decoupled weight decay", "MuonLayerSetWeightDecay", layer->weight_decay, &value, &flg));
-  if (flg) PetscCall(MuonLayerSetWeightDecay(layer, value));
-  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, PetscOptionsObject));
-  PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
-  PetscOptionsEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The layer has its shared prefix again, whatever becomes of the keys */
-static PetscErrorCode MuonLayerReadOptions_Private(MuonLayer layer, const char own[])
-{
-  char          *shared;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrallocpy(((PetscObject)layer)->prefix, &shared));
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, own));
-  layer->readsown = PETSC_TRUE;
-  ierr            = MuonLayerReadKeys_Private(layer);
-  layer->readsown = PETSC_FALSE;
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, shared));
-  PetscCall(PetscFree(shared));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char prefix[], PetscBool type)
-{
-  MuonLMO lmo = (MuonLMO)object;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
-  if (type) PetscCall(MuonLMOTypeSetFromOptions_Private(lmo));
-  else PetscCall(MuonLMOSetFromOptions(lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerSetFromOptions - Sets a layer and its linear minimization oracle from the options database
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Options Database Keys:
-+ -muon_layer_NAME_rule rule                - the rule that moves the layer (lmo|adamw|nadamw|sgd|frozen)
-. -muon_layer_NAME_scale scale              - factor of the layer's radius
-. -muon_layer_NAME_learning_rate rate       - learning rate
-. -muon_layer_NAME_shape_factor factor      - how the layer's shape enters its radius (none|kj|moonlight|scion)
-. -muon_layer_NAME_momentum momentum        - weight of the old momentum
-. -muon_layer_NAME_weight_decay decay       - decoupled weight decay
-. -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows, see `MuonLayerSetBlocks()`
-- -muon_layer_NAME_blocks_columns n1,n2,... - sizes of the blocks of columns
-
-  Level: developer
-
-  Notes:
-  NAME is the layer's name. Keys of the oracle (`-lmo_type`, ...) are looked up for all layers first, then as
-  `-muon_layer_NAME_lmo_type`, ... for this one. `MuonSetFromOptions()` calls this routine for each layer.
-
-.seealso: `MuonLayer`, `MuonSetFromOptions()`, `MuonLMOSetFromOptions()`
-@*/
-PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
-{
-  MuonLMO   lmo;
-  PetscBool has;
-  char      own[PETSC_MAX_OPTION_NAME];
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
-  PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
-  PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
-  if (has) PetscCall(MuonLayerReadOptions_Private(layer, own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,10 +223,10 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, layer->m, layer->n));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     if (layer->ops->oracle != NULL)
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shapefactor], (double)factor));
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
     PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-    if (layer->storage == MUON_LAYER_ARRAY || layer->storage == MUON_LAYER_SLICE)
+    if (layer->storage != MUON_LAYER_MAT)
       PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) {
       char rows[256], columns[256];
@@ -392,24 +237,14 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g, weight decay %g\n", (double)layer->learning_rate, (double)layer->momentum, (double)layer->weight_decay));
     if (layer->updaterms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "root mean square of the last update %g\n", (double)layer->updaterms));
+    PetscCall(MuonParametersView((PetscObject)layer, viewer));
     PetscTryTypeMethod(layer, view, viewer);
     PetscCall(PetscViewerASCIIPopTab(viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLayerReset - Drops what a layer computed, its gradient and its rule's moments; keeps weights and options
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonReset()`
-@*/
+/* Drops what the layer computed, its gradient and the moments of its optimizer; keeps weights and options */
 PetscErrorCode MuonLayerReset(MuonLayer layer)
 {
   PetscFunctionBegin;
@@ -427,18 +262,6 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLayerDestroy - Frees a layer
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Level: developer
-
-.seealso: `MuonLayer`, `MuonLayerCreate()`, `MuonDestroy()`
-@*/
 PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
 {
   PetscFunctionBegin;
@@ -450,13 +273,16 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   }
   PetscCall(VecDestroy(&(*layer)->g)); /* which a reset keeps */
   PetscCall(MuonLayerReset(*layer));
+  PetscCall(MuonParametersDestroyType((PetscObject)*layer));
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
   PetscCall(MatDestroy(&(*layer)->W));
   PetscCall(VecDestroy(&(*layer)->w));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*layer));
+  PetscCall(PetscFree((*layer)->parameters.family));
+  PetscCall(MuonParametersDestroy((PetscObject)*layer));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*layer));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -63,7 +63,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &samerows));
   PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &samecolumns));
   if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or slices that are a block each",
+  MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a range of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or ranges that are a block each",
                  samerows ? "columns" : "rows", layer->ranks);
   MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
@@ -191,36 +191,18 @@ PetscErrorCode MuonLayerGetBlockArray(MuonLayer layer, PetscInt b, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One side from the options database: its sizes, to be freed, or what the layer has */
-static PetscErrorCode MuonLayerReadSide_Private(MuonLayer layer, const char key[], PetscInt whole, PetscInt *count, PetscInt **sizes, PetscBool *set)
+PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, const char own[])
 {
-  PetscInt most = whole + 1; /* sizes are positive: so many have too large a sum */
+  const PetscOptions options = ((PetscObject)layer)->options;
+  PetscInt           nrows = layer->m + 1, ncolumns = layer->n + 1, *rows, *columns; /* sizes are positive: so many have too large a sum */
+  PetscBool          setrows, setcolumns;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(most, sizes));
-  PetscCall(PetscOptionsGetIntArray(((PetscObject)layer)->options, ((PetscObject)layer)->prefix, key, *sizes, &most, set));
-  if (*set) *count = most;
-  else PetscCall(PetscFree(*sizes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer layer, MuonOptionItems PetscOptionsObject)
-{
-  PetscInt  nrows = layer->blocks.nrows, ncolumns = layer->blocks.ncolumns, *rows = NULL, *columns = NULL;
-  PetscBool flg, setrows, setcolumns;
-  char      now[256], text[256];
-
-  PetscFunctionBegin;
-  /* For the help: an array that can have so many numbers would be shown with all of them */
-  PetscCall(MuonBlocksPrintSide_Private(nrows, layer->blocks.rows, layer->m, sizeof(now), now));
-  PetscCall(PetscOptionsString("-blocks_rows", "Sizes of the blocks of rows", "MuonLayerSetBlocks", now, text, sizeof(text), &flg));
-  PetscCall(MuonBlocksPrintSide_Private(ncolumns, layer->blocks.columns, layer->n, sizeof(now), now));
-  PetscCall(PetscOptionsString("-blocks_columns", "Sizes of the blocks of columns", "MuonLayerSetBlocks", now, text, sizeof(text), &flg));
-  PetscCall(MuonLayerReadSide_Private(layer, "-blocks_rows", layer->m, &nrows, &rows, &setrows));
-  PetscCall(MuonLayerReadSide_Private(layer, "-blocks_columns", layer->n, &ncolumns, &columns, &setcolumns));
-  if (setrows || setcolumns) PetscCall(MuonLayerSetBlocks(layer, nrows, setrows ? rows : layer->blocks.rows, ncolumns, setcolumns ? columns : layer->blocks.columns));
-  PetscCall(PetscFree(rows));
-  PetscCall(PetscFree(columns));
+  PetscCall(PetscMalloc2(nrows, &rows, ncolumns, &columns));
+  PetscCall(PetscOptionsGetIntArray(options, own, "-blocks_rows", rows, &nrows, &setrows));
+  PetscCall(PetscOptionsGetIntArray(options, own, "-blocks_columns", columns, &ncolumns, &setcolumns));
+  PetscCall(MuonLayerSetBlocks(layer, setrows ? nrows : layer->blocks.nrows, setrows ? rows : layer->blocks.rows, setcolumns ? ncolumns : layer->blocks.ncolumns, setcolumns ? columns : layer->blocks.columns)); /* the same are no change */
+  PetscCall(PetscFree2(rows, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,30 +6,27 @@
    fills and the step may overwrite.
 */
 
-/* Forgets what the caller gave */
-static PetscErrorCode MuonLayerDropGradient_Private(MuonLayer layer, PetscBool none)
+/* Takes the place of what the caller gave before; neither of both: there is none, or our buffer again */
+static PetscErrorCode MuonLayerGive_Private(MuonLayer layer, PetscObject given, const void *array, PetscBool none)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&layer->usermat));
-  PetscCall(VecDestroy(&layer->uservec));
-  layer->userarray  = NULL;
+  if (given != NULL) PetscCall(PetscObjectReference(given));
+  PetscCall(PetscObjectDestroy(&layer->given));
+  layer->given      = given;
+  layer->givenarray = array;
   layer->nogradient = none;
-  layer->asked      = PETSC_TRUE;
+  layer->provided   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLayerDropGradient_Private(layer, PETSC_FALSE));
-  PetscCall(MatDestroy(&layer->gradientmat));
-  PetscCall(VecDestroy(&layer->gradientvec));
+  PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, layer->array.g, PETSC_FALSE));
+  PetscCall(PetscObjectDestroy(&layer->shown));
   PetscCall(MuonArrayDestroy(&layer->gradient));
-  PetscCall(PetscObjectReference((PetscObject)layer->g));
-  layer->uservec   = layer->g;
-  layer->userarray = layer->array.g;
-  layer->seen      = 0;
-  layer->asked     = PETSC_FALSE;
+  layer->seen     = 0;
+  layer->provided = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,27 +46,28 @@ static PetscErrorCode MuonLayerGetGradientShape_Private(MuonLayer layer, MuonArr
 static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
 {
   MuonMatrix matrix;
-  Mat        here;
+  Mat        here, G;
 
   PetscFunctionBegin;
-  if (layer->gradientmat != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->wholegradient) {
     PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
-    PetscCall(MatCreate(PETSC_COMM_SELF, &layer->gradientmat));
-    PetscCall(MatSetSizes(layer->gradientmat, layer->m, layer->n, layer->m, layer->n));
-    PetscCall(MatSetType(layer->gradientmat, ((PetscObject)here)->type_name));
-    PetscCall(MatSetUp(layer->gradientmat));
-  } else PetscCall(MatDuplicate(layer->W, MAT_DO_NOT_COPY_VALUES, &layer->gradientmat));
-  PetscCall(MuonMatGetMatrix(layer->gradientmat, PETSC_TRUE, &matrix));
+    PetscCall(MatCreate(PETSC_COMM_SELF, &G));
+    PetscCall(MatSetSizes(G, layer->m, layer->n, layer->m, layer->n));
+    PetscCall(MatSetType(G, ((PetscObject)here)->type_name));
+    PetscCall(MatSetUp(G));
+  } else PetscCall(MatDuplicate(layer->W, MAT_DO_NOT_COPY_VALUES, &G));
+  PetscCall(MuonMatGetMatrix(G, PETSC_TRUE, &matrix));
   PetscCall(MuonArrayZero(&matrix.here));
-  PetscCall(MuonMatRestoreMatrix(layer->gradientmat, PETSC_TRUE, &matrix));
+  PetscCall(MuonMatRestoreMatrix(G, PETSC_TRUE, &matrix));
+  layer->shown = (PetscObject)G;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Where the gradient of a step is a matrix and not our buffer */
 static Mat MuonLayerGradientMat_Private(MuonLayer layer)
 {
-  return layer->usermat != NULL || layer->gradient.data != NULL ? layer->usermat : layer->gradientmat;
+  return layer->W == NULL ? NULL : (Mat)(layer->given != NULL || layer->gradient.data != NULL ? layer->given : layer->shown);
 }
 
 static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
@@ -98,10 +96,48 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
 */
 static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
 {
-  const char *const type = layer->W != NULL ? ((PetscObject)layer->W)->type_name : layer->w != NULL ? ((PetscObject)layer->w)->type_name : "";
+  const char *const type = ((PetscObject)(layer->W != NULL ? (PetscObject)layer->W : (PetscObject)layer->w))->type_name;
 
-  if (layer->ranks > 1 || layer->wholeasked) return MuonLayerHasParallelGradient_Private(layer);
+  if (layer->ranks > 1 || layer->wholetype) return MuonLayerHasParallelGradient_Private(layer);
   return strcmp(type, MATMPIDENSE) == 0 || strcmp(type, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The memory of our buffer is what the object shows; of a new object, or in place of other memory */
+static PetscErrorCode MuonLayerPlaceGradient_Private(MuonLayer layer, PetscBool again)
+{
+  PetscScalar *const data = (PetscScalar *)layer->gradient.data;
+
+  PetscFunctionBegin;
+  if (layer->shown == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (again && layer->W != NULL) PetscCall(MatDenseResetArray((Mat)layer->shown));
+  else if (again) PetscCall(VecResetArray((Vec)layer->shown));
+  if (layer->W != NULL) PetscCall(MatDensePlaceArray((Mat)layer->shown, data));
+  else PetscCall(VecPlaceArray((Vec)layer->shown, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
+{
+  const PetscBool    parallel = MuonLayerHasParallelType_Private(layer);
+  PetscScalar *const data     = (PetscScalar *)layer->gradient.data;
+  PetscInt           columns  = layer->n;
+  Mat                G;
+  Vec                g;
+
+  PetscFunctionBegin;
+  if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer->W != NULL && parallel) {
+    PetscCall(MatGetLocalSize(layer->W, NULL, &columns));
+    PetscCall(MatCreate(layer->comm, &G));
+    PetscCall(MatSetSizes(G, layer->rows, columns, layer->m, layer->n));
+    PetscCall(MatSetType(G, MATMPIDENSE));
+    PetscCall(MatMPIDenseSetPreallocation(G, data));
+  } else if (layer->W != NULL) PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, columns, data, &G));
+  else if (parallel) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, data, &g));
+  else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, data, &g));
+  layer->shown = layer->W != NULL ? (PetscObject)G : (PetscObject)g;
+  PetscCall(MuonLayerPlaceGradient_Private(layer, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
@@ -124,18 +160,18 @@ static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
   `MuonLayerSetGradient()` with a sequential matrix says the same. The choice is fixed at `MuonSetUp()`. It
   changes nothing where the matrix is all on one rank.
 
-.seealso: `MuonLayer`, `MuonLayerGetWholeGradient()`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonLayerGradientReady()`
+.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonLayerGradientReady()`
 @*/
 PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (layer->ranks == 1 && whole != layer->wholeasked) {
+  if (layer->ranks == 1 && whole != layer->wholetype) {
     PetscCall(MuonLayerResetGradient_Private(layer));
-    layer->wholeasked = whole;
+    layer->wholetype = whole;
   }
   if (layer->ranks == 1 || whole == layer->wholegradient) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(layer->storage != MUON_LAYER_SLICE, PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is a slice of a vector on %d ranks, and its gradient is one of a vector with the same entries on each", ((PetscObject)layer)->name,
+  PetscCheck(layer->g == NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is a range of a vector on %d ranks, and its gradient is one of a vector with the same entries on each", ((PetscObject)layer)->name,
              layer->ranks);
   PetscCheck(layer->fixed == PETSC_FALSE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ORDER, "Layer \"%s\": whether its gradients are whole is fixed at MuonSetUp(), where it was %s; call MuonReset() before", ((PetscObject)layer)->name,
              layer->wholegradient ? "whole" : "rows");
@@ -144,37 +180,18 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLayerGetWholeGradient - Gets whether each rank gives a whole gradient for a layer whose rows are spread
-  over the ranks of a worker
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. whole - whether it does; `PETSC_FALSE` where the matrix is all on one rank
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerSetWholeGradient()`
-@*/
-PetscErrorCode MuonLayerGetWholeGradient(MuonLayer layer, PetscBool *whole)
-{
-  PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, whole, layer->wholegradient);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A caller wants to see his gradient, or our buffer */
-static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerStorage storage)
+static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLayerStorage storage)
 {
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCall(MuonLayerCheckStorage_Private(layer, storage, "MuonLayerGetGradient"));
+  if (layer->g != NULL && layer->given == NULL) PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, NULL, PETSC_FALSE));
+  if (layer->given != NULL || layer->givenarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerMakeGradient_Private(layer));
+  if (storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerShowGradient_Private(layer));
   layer->nogradient = PETSC_FALSE;
-  layer->asked      = PETSC_TRUE;
+  layer->provided   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,22 +224,9 @@ static PetscErrorCode MuonLayerAskGradient_Private(MuonLayer layer, MuonLayerSto
 PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(G, 2);
-  PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_MAT));
-  if (layer->gradientmat == NULL) {
-    PetscInt columns = layer->n;
-
-    if (MuonLayerHasParallelType_Private(layer)) {
-      PetscCall(MatGetLocalSize(layer->W, NULL, &columns));
-      PetscCall(MatCreate(layer->comm, &layer->gradientmat));
-      PetscCall(MatSetSizes(layer->gradientmat, layer->rows, columns, layer->m, layer->n));
-      PetscCall(MatSetType(layer->gradientmat, MATMPIDENSE));
-      PetscCall(MatMPIDenseSetPreallocation(layer->gradientmat, (PetscScalar *)layer->gradient.data));
-    } else PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, columns, (PetscScalar *)layer->gradient.data, &layer->gradientmat));
-    PetscCall(MatDensePlaceArray(layer->gradientmat, (PetscScalar *)layer->gradient.data));
-  }
-  *G = layer->usermat != NULL ? layer->usermat : layer->gradientmat;
+  PetscCall(MuonLayerProvideGradient_Private(layer, MUON_LAYER_MAT));
+  *G = (Mat)(layer->given != NULL ? layer->given : layer->shown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,28 +245,17 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
   Level: beginner
 
   Note:
-  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step. Of a slice
-  it is the caller's own whole vector, which a step only reads.
+  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step. Of a range
+  that was added with `MuonAddVecLayers()` it is the caller's own full vector, which a step only reads.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerGetWeightsVec()`
 @*/
 PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(g, 2);
-  if (layer->storage == MUON_LAYER_SLICE) {
-    if (layer->uservec == NULL) PetscCall(MuonLayerSetGradientVec(layer, layer->g));
-    *g = layer->uservec;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_VEC));
-  if (layer->gradientvec == NULL) {
-    if (MuonLayerHasParallelType_Private(layer)) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
-    else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, (PetscScalar *)layer->gradient.data, &layer->gradientvec));
-    PetscCall(VecPlaceArray(layer->gradientvec, (PetscScalar *)layer->gradient.data));
-  }
-  *g = layer->uservec != NULL ? layer->uservec : layer->gradientvec;
+  PetscCall(MuonLayerProvideGradient_Private(layer, MUON_LAYER_VEC));
+  *g = (Vec)(layer->given != NULL ? layer->given : layer->shown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,32 +285,56 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(array, 2);
-  *array   = layer->array;
-  array->w = NULL;
-  array->g = layer->userarray;
+  PetscCall(MuonLayerProvideGradient_Private(layer, MUON_LAYER_ARRAY));
+  *array = layer->array;
   if (layer->wholegradient) {
     array->first = 0;
     array->rows  = layer->m;
     array->ld    = array->rowmajor ? layer->n : layer->m;
   }
-  if (layer->storage == MUON_LAYER_ARRAY && layer->userarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerAskGradient_Private(layer, MUON_LAYER_ARRAY));
+  array->w = NULL;
+  array->g = layer->givenarray;
+  if (layer->givenarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   array->ld = (PetscInt)layer->gradient.ld;
   array->w  = layer->gradient.data;
   array->g  = layer->gradient.data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* rows of a gradient are here, of which the weights have some here and a number in all */
-static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscMPIInt ranks, PetscInt rows, PetscInt here, PetscInt all)
+/*
+   A gradient of the caller's: its type is one of two, its shape that of the weights, its rows here theirs, or all
+*/
+static PetscErrorCode MuonLayerCheckGradient_Private(MuonLayer layer, PetscObject G, PetscBool legal, const char expected[], PetscInt m, PetscInt n, PetscInt rows)
 {
+  const MPI_Comm  comm     = PetscObjectComm((PetscObject)layer);
   const PetscBool parallel = MuonLayerHasParallelGradient_Private(layer);
+  PetscInt        M = layer->m, N = layer->n, here = layer->rows;
+  PetscMPIInt     ranks;
 
   PetscFunctionBegin;
-  PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == (parallel ? here : all), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ,
-             "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks, parallel ? here : all, parallel ? layer->ranks : 1);
+  PetscCheck(legal, PetscObjectComm(G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, G->type_name, expected);
+  if (layer->w != NULL) {
+    N = 1;
+    PetscCall(VecGetSize(layer->w, &M));
+    PetscCall(VecGetLocalSize(layer->w, &here));
+  }
+  if (parallel == PETSC_FALSE) here = M;
+  PetscCheck(m == M && n == N, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n, M, N);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(G), &ranks));
+  PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == here, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have",
+             ((PetscObject)layer)->name, rows, ranks, here, parallel ? layer->ranks : 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A gradient on one rank of weights on many is a whole one */
+static PetscErrorCode MuonLayerCheckWhole_Private(MuonLayer layer, PetscObject G)
+{
+  PetscMPIInt ranks;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(G), &ranks));
+  if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -343,31 +360,26 @@ static PetscErrorCode MuonLayerCheckGradientRows_Private(MuonLayer layer, PetscM
 PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 {
   PetscInt    m, n, rows;
-  PetscMPIInt ranks;
   PetscBool   dense;
   MuonMatrix  matrix;
+  const char *type;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (G != NULL) {
     PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerSetGradient"));
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &ranks));
-    if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)G, &dense, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE, layer->ranks == 1 ? MATMPIDENSE : "", ""));
-    PetscCheck(dense, PetscObjectComm((PetscObject)G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)G)->type_name, MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE);
+    PetscCall(MuonLayerCheckWhole_Private(layer, (PetscObject)G));
+    type = MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)G, &dense, type, layer->ranks == 1 ? MATMPIDENSE : "", ""));
     PetscCall(MatGetSize(G, &m, &n));
-    PetscCheck(m == layer->m && n == layer->n, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name,
-               m, n, layer->m, layer->n);
     PetscCall(MatGetLocalSize(G, &rows, NULL));
-    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows, layer->rows, layer->m));
+    PetscCall(MuonLayerCheckGradient_Private(layer, (PetscObject)G, dense, type, m, n, rows));
     PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &matrix));
     PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", matrix.here.data));
     PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &matrix));
-    PetscCall(PetscObjectReference((PetscObject)G));
   }
-  PetscCall(MuonLayerDropGradient_Private(layer, G == NULL ? PETSC_TRUE : PETSC_FALSE));
-  layer->usermat = G;
+  PetscCall(MuonLayerGive_Private(layer, (PetscObject)G, NULL, G == NULL ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,7 +391,7 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 
   Input Parameters:
 + layer - the layer
-- g     - the worker's mean gradient, of the type, size and distribution of the weights, for a slice of the vector of these; or `NULL` for none
+- g     - the worker's mean gradient, of the type, size and distribution of the weights, of a range of those of the full vector; or `NULL` for none
 
   Level: intermediate
 
@@ -390,29 +402,21 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 @*/
 PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 {
-  PetscInt    m, rows, all, here;
-  PetscMPIInt ranks;
-  PetscBool   standard;
+  PetscInt  m, rows;
+  PetscBool standard;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (g != NULL) {
     PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
     PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)g), &ranks));
-    if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+    PetscCall(MuonLayerCheckWhole_Private(layer, (PetscObject)g));
     PetscCall(PetscObjectTypeCompareAny((PetscObject)g, &standard, VECSEQ, VECMPI, ""));
-    PetscCheck(standard, PetscObjectComm((PetscObject)g), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s or %s", ((PetscObject)layer)->name, ((PetscObject)g)->type_name, VECSEQ, VECMPI);
     PetscCall(VecGetSize(g, &m));
-    PetscCall(VecGetSize(layer->w, &all));
-    PetscCheck(m == all, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of %" PetscInt_FMT " entries, expected %" PetscInt_FMT, ((PetscObject)layer)->name, m, all);
     PetscCall(VecGetLocalSize(g, &rows));
-    PetscCall(VecGetLocalSize(layer->w, &here));
-    PetscCall(MuonLayerCheckGradientRows_Private(layer, ranks, rows, here, all));
-    PetscCall(PetscObjectReference((PetscObject)g));
+    PetscCall(MuonLayerCheckGradient_Private(layer, (PetscObject)g, standard, VECSEQ " or " VECMPI, m, 1, rows));
   }
-  PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
-  layer->uservec = g;
+  PetscCall(MuonLayerGive_Private(layer, (PetscObject)g, NULL, g == NULL ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -440,8 +444,7 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (g != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerSetGradient"));
   PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", g));
-  PetscCall(MuonLayerDropGradient_Private(layer, g == NULL ? PETSC_TRUE : PETSC_FALSE));
-  layer->userarray = g;
+  PetscCall(MuonLayerGive_Private(layer, NULL, g, g == NULL ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,16 +491,16 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
   *ours = PETSC_FALSE;
   PetscCall(MuonLayerGetGradientShape_Private(layer, G));
   if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->usermat == NULL && layer->uservec == NULL && layer->userarray == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
+  if (layer->given == NULL && layer->givenarray == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
   if (MuonLayerGradientMat_Private(layer) != NULL) {
     PetscCall(MuonMatGetMatrix(MuonLayerGradientMat_Private(layer), PETSC_FALSE, &matrix));
     *G = matrix.here;
-  } else if (layer->uservec != NULL) {
-    PetscCall(VecGetArrayRead(layer->uservec, &read));
+  } else if (layer->given != NULL) {
+    PetscCall(VecGetArrayRead((Vec)layer->given, &read));
     G->data = (void *)(read + layer->skip);
-  } else if (layer->userarray != NULL) {
-    if (layer->wholegradient) G->data = (void *)layer->userarray;
-    else PetscCall(MuonLayerMemoryOf_Private(layer, layer->userarray, G));
+  } else if (layer->givenarray != NULL) {
+    if (layer->wholegradient) G->data = (void *)layer->givenarray;
+    else *G = MuonLayerViewOf_Private(layer, layer->givenarray);
   } else {
     *G    = layer->gradient;
     *ours = PETSC_TRUE;
@@ -508,13 +511,13 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
 PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer layer, MuonArray *G)
 {
   MuonMatrix         matrix = MuonMatrixOfArray(G);
-  const PetscScalar *read   = NULL;
+  const PetscScalar *read;
 
   PetscFunctionBegin;
   if (G->data != NULL && MuonLayerGradientMat_Private(layer) != NULL) PetscCall(MuonMatRestoreMatrix(MuonLayerGradientMat_Private(layer), PETSC_FALSE, &matrix));
-  else if (G->data != NULL && layer->uservec != NULL) {
+  else if (G->data != NULL && layer->given != NULL) {
     read = (const PetscScalar *)G->data - layer->skip;
-    PetscCall(VecRestoreArrayRead(layer->uservec, &read));
+    PetscCall(VecRestoreArrayRead((Vec)layer->given, &read));
   }
   G->data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -527,51 +530,36 @@ PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
   PetscAssert(M->precision == layer->gradient.precision && M->len == layer->gradient.len && M->count == layer->gradient.count && M->ld == M->len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer \"%s\": memory of another shape or precision",
               ((PetscObject)layer)->name);
   MuonArraySwap(&layer->gradient, M);
-  if (layer->gradientmat != NULL) {
-    PetscCall(MatDenseResetArray(layer->gradientmat));
-    PetscCall(MatDensePlaceArray(layer->gradientmat, (PetscScalar *)layer->gradient.data));
-  }
-  if (layer->gradientvec != NULL) {
-    PetscCall(VecResetArray(layer->gradientvec));
-    PetscCall(VecPlaceArray(layer->gradientvec, (PetscScalar *)layer->gradient.data));
-  }
+  PetscCall(MuonLayerPlaceGradient_Private(layer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerGradientState_Private(MuonLayer layer, PetscObjectState *state)
+PetscErrorCode MuonLayerInvalidateGradient(MuonLayer layer)
 {
-  PetscFunctionBegin;
-  *state = 0;
-  if (layer->gradientmat != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->gradientmat, state));
-  if (layer->gradientvec != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->gradientvec, state));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSpoilGradient(MuonLayer layer)
-{
-  const Mat  own = layer->gradient.data == NULL ? layer->gradientmat : NULL;
-  MuonMatrix matrix;
+  const PetscBool own = layer->gradient.data == NULL && layer->W != NULL && layer->shown != NULL ? PETSC_TRUE : PETSC_FALSE;
+  MuonMatrix      matrix;
 
   PetscFunctionBegin;
   if (PetscDefined(USE_DEBUG) && layer->gradient.data != NULL) MuonArrayAxpby((double)NAN, &layer->gradient, 0, &layer->gradient);
-  if (PetscDefined(USE_DEBUG) && own != NULL) {
-    PetscCall(MuonMatGetMatrix(own, PETSC_TRUE, &matrix));
+  if (PetscDefined(USE_DEBUG) && own) {
+    PetscCall(MuonMatGetMatrix((Mat)layer->shown, PETSC_TRUE, &matrix));
     MuonArrayAxpby((double)NAN, &matrix.here, 0, &matrix.here);
-    PetscCall(MuonMatRestoreMatrix(own, PETSC_TRUE, &matrix));
+    PetscCall(MuonMatRestoreMatrix((Mat)layer->shown, PETSC_TRUE, &matrix));
   }
-  if (layer->gradientmat != NULL) PetscCall(PetscObjectStateIncrease((PetscObject)layer->gradientmat));
-  if (layer->gradientvec != NULL) PetscCall(PetscObjectStateIncrease((PetscObject)layer->gradientvec));
-  PetscCall(MuonLayerGradientState_Private(layer, &layer->seen));
-  layer->asked = PETSC_FALSE;
+  if (layer->shown != NULL) {
+    PetscCall(PetscObjectStateIncrease(layer->shown));
+    PetscCall(PetscObjectStateGet(layer->shown, &layer->seen));
+  }
+  layer->provided = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerWasGradientAsked(MuonLayer layer, PetscBool *asked)
+PetscErrorCode MuonLayerIsGradientProvided(MuonLayer layer, PetscBool *provided)
 {
-  PetscObjectState state;
+  PetscObjectState state = layer->seen;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGradientState_Private(layer, &state));
-  *asked = layer->asked || layer->nogradient || layer->usermat != NULL || layer->uservec != NULL || layer->userarray != NULL || state != layer->seen ? PETSC_TRUE : PETSC_FALSE;
+  if (layer->shown != NULL) PetscCall(PetscObjectStateGet(layer->shown, &state));
+  *provided = layer->provided || layer->nogradient || layer->given != NULL || layer->givenarray != NULL || state != layer->seen ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,7 @@
-#include <petscmuon/private/muonlayerimpl.h>
+#include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
 
 PetscClassId      MUONLAYER_CLASSID;
 PetscFunctionList MuonLayerRuleList           = NULL;
-static PetscBool  MuonLayerRegisterAllCalled  = PETSC_FALSE;
 static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
 
 /*@C
@@ -11,43 +10,36 @@ static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
   Not Collective; No Fortran Support
 
   Input Parameters:
-+ sname    - name of the rule
-- function - routine that gives a layer the rule's operations
++ name     - name of the rule
+. function - routine that gives a layer the rule's operations
+- rows     - the parameters of the rule, ended by a row without a key, or `NULL`; the array is not copied
 
   Level: advanced
 
-  Note:
+  Notes:
   The name can then be chosen with `MuonLayerSetRule()` or `-muon_layer_NAME_rule`.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRegisterAll()`
+  Rows are described in `petscmuon/private/muonparameter.h`.
+
+.seealso: `MuonLayer`, `MuonLayerSetRule()`
 @*/
-PetscErrorCode MuonLayerRuleRegister(const char sname[], PetscErrorCode (*function)(MuonLayer))
+PetscErrorCode MuonLayerRuleRegister(const char name[], PetscErrorCode (*function)(MuonLayer), const struct _MuonParameter *rows)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerInitializePackage());
-  PetscCall(PetscFunctionListAdd(&MuonLayerRuleList, sname, function));
+  PetscCall(PetscFunctionListAdd(&MuonLayerRuleList, name, function));
+  PetscCall(MuonParametersRegisterType(MUONLAYER_CLASSID, name, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonLayerRegisterAll - Registers the rules of this library
-
-  Not Collective
-
-  Level: advanced
-
-.seealso: `MuonLayer`, `MuonLayerRuleRegister()`
-@*/
-PetscErrorCode MuonLayerRegisterAll(void)
+static PetscErrorCode MuonLayerRegisterAll_Private(void)
 {
   PetscFunctionBegin;
-  if (MuonLayerRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_NAdamW));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERSGD, MuonLayerRuleCreate_SGD));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERFROZEN, MuonLayerRuleCreate_Frozen));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO, NULL));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_NAdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERSGD, MuonLayerRuleCreate_SGD, NULL));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERFROZEN, MuonLayerRuleCreate_Frozen, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +56,6 @@ PetscErrorCode MuonLayerFinalizePackage(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonLayerRuleList));
-  MuonLayerRegisterAllCalled  = PETSC_FALSE;
   MuonLayerPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,11 +72,22 @@ PetscErrorCode MuonLayerFinalizePackage(void)
 @*/
 PetscErrorCode MuonLayerInitializePackage(void)
 {
+  MuonParameterClass what;
+
   PetscFunctionBegin;
   if (MuonLayerPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("Muon Layer", &MUONLAYER_CLASSID));
-  PetscCall(MuonLayerRegisterAll());
+  PetscCall(PetscMemzero(&what, sizeof(what)));
+  what.family         = "muon_layer_NAME_";
+  what.rows           = MuonLayerParameters_Private;
+  what.at             = offsetof(struct _p_MuonLayer, parameters);
+  what.data           = offsetof(struct _p_MuonLayer, data);
+  what.setfromoptions = MuonLayerSetFromOptions_Object;
+  what.changing       = MuonLayerChanging_Private;
+  what.children       = MuonLayerChildren_Private;
+  PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));
+  PetscCall(MuonLayerRegisterAll_Private());
   PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,8 +2,51 @@
 #include <petscmuon/private/muonlmoimpl.h>
 
 /*
-   Numbers of a layer that its steps depend on. Each takes effect at the next step.
+   The parameters of a layer, which act at the next step, and its options.
 */
+#define ROW(field, kind, value, least, most, names, flags, help) {#field, MUON_PARAMETER_##kind, offsetof(struct _p_MuonLayer, field), value, least, most, names, (flags) | MUON_PARAMETER_HIDDEN, help}
+
+const MuonParameter MuonLayerParameters_Private[] = {
+  ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
+  ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
+  ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
+  ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
+  ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
+};
+
+/* Without what was kept of the steps before, a momentum would be a shorter gradient */
+PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter *row, double value)
+{
+  const MuonLayer layer = (MuonLayer)object;
+
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA || row->at != offsetof(struct _p_MuonLayer, momentum)) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonLayerCheck(layer, value == 0 || layer->fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
+                 "momentum %g: the optimizer was set up without a momentum for this layer, expected a call before MuonSetUp() or after MuonReset()", value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerChildren_Private(PetscObject object, MuonParameterObjectFn *call, void *ctx)
+{
+  const MuonLayer layer = (MuonLayer)object;
+
+  PetscFunctionBegin;
+  if (layer->lmo != NULL) PetscCall((*call)((PetscObject)layer->lmo, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerInherit_Private(MuonLayer layer, const char key[], PetscReal value)
+{
+  void                *field = NULL;
+  const MuonParameter *row   = MuonParametersFind((PetscObject)layer, key, &field);
+
+  PetscFunctionBegin;
+  if (row == NULL || MuonLayerIsSet(layer, key) || *(PetscReal *)field == value) PetscFunctionReturn(PETSC_SUCCESS);
+  *(PetscReal *)field = value;
+  if (row->flags & MUON_PARAMETER_DATA) PetscCall(PetscObjectStateIncrease((PetscObject)layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*@
   MuonLayerSetScale - Sets the factor of a layer's radius
@@ -29,30 +72,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  MuonLayerCheck(layer, scale >= 0 && scale < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "scale %g must be finite and at least 0", (double)scale);
-  layer->scale = scale;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerGetScale - Gets the factor of a layer's radius
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. scale - the factor
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerSetScale()`
-@*/
-PetscErrorCode MuonLayerGetScale(MuonLayer layer, PetscReal *scale)
-{
-  PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, scale, layer->scale);
+  PetscCall(MuonParametersAssign((PetscObject)layer, "scale", (double)scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,182 +100,7 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  MuonLayerCheck(layer, rate >= 0 && rate < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "learning_rate %g must be finite and at least 0", (double)rate);
-  layer->learning_rate    = rate;
-  layer->learning_rateset = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerGetLearningRate - Gets the learning rate of this layer
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. rate - the rate, without the schedule; that of its rule or of the optimizer holds after `MuonSetUp()` where the layer has none of its own
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerSetLearningRate()`, `MuonGetLearningRate()`, `MuonGetRate()`
-@*/
-PetscErrorCode MuonLayerGetLearningRate(MuonLayer layer, PetscReal *rate)
-{
-  PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, rate, layer->learning_rate);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerSetShapeFactor - Sets how the shape of this layer enters its radius
-
-  Not Collective
-
-  Input Parameters:
-+ layer  - the layer
-- factor - `MUON_SHAPE_FACTOR_NONE`, `MUON_SHAPE_FACTOR_KJ`, `MUON_SHAPE_FACTOR_MOONLIGHT` or `MUON_SHAPE_FACTOR_SCION`
-
-  Options Database Key:
-. -muon_layer_NAME_shape_factor factor - the factor (none|kj|moonlight|scion) of the layer called NAME, the optimizer's by default
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerGetShapeFactor()`, `MuonSetShapeFactor()`, `MuonShapeFactor`
-@*/
-PetscErrorCode MuonLayerSetShapeFactor(MuonLayer layer, MuonShapeFactor factor)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  MuonLayerCheck(layer, factor >= MUON_SHAPE_FACTOR_NONE && factor <= MUON_SHAPE_FACTOR_SCION, PETSC_ERR_ARG_OUTOFRANGE, "shape_factor %d, expected one of MuonShapeFactor", (int)factor);
-  layer->shapefactor    = factor;
-  layer->shapefactorset = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerGetShapeFactor - Gets how the shape of this layer enters its radius
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. factor - the factor; the optimizer's holds after `MuonSetUp()` where the layer has none of its own
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerSetShapeFactor()`
-@*/
-PetscErrorCode MuonLayerGetShapeFactor(MuonLayer layer, MuonShapeFactor *factor)
-{
-  PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, factor, layer->shapefactor);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerSetMomentum - Sets the momentum of this layer alone
-
-  Not Collective
-
-  Input Parameters:
-+ layer    - the layer
-- momentum - weight of the old momentum, in [0,1)
-
-  Options Database Key:
-. -muon_layer_NAME_momentum momentum - the momentum of the layer called NAME, the optimizer's by default
-
-  Level: intermediate
-
-  Note:
-  It takes effect at the next step. Where it was 0 at `MuonSetUp()` nothing keeps a momentum, and a call with
-  another value is an error until `MuonReset()`.
-
-.seealso: `MuonLayer`, `MuonLayerGetMomentum()`, `MuonSetMomentum()`
-@*/
-PetscErrorCode MuonLayerSetMomentum(MuonLayer layer, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  MuonLayerCheck(layer, momentum >= 0 && momentum < 1, PETSC_ERR_ARG_OUTOFRANGE, "momentum %g must be in [0,1)", (double)momentum);
-  /* Without what was kept of the steps before, a momentum would be a shorter gradient */
-  MuonLayerCheck(layer, momentum == 0 || layer->fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
-                 "momentum %g: the optimizer was set up without a momentum for this layer, expected a call before MuonSetUp() or after MuonReset()", (double)momentum);
-  layer->momentum    = momentum;
-  layer->momentumset = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerGetMomentum - Gets the momentum of this layer
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. momentum - weight of the old momentum; the optimizer's holds after `MuonSetUp()` where the layer has none of its own
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerSetMomentum()`, `MuonGetMomentum()`
-@*/
-PetscErrorCode MuonLayerGetMomentum(MuonLayer layer, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, momentum, layer->momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerSetWeightDecay - Sets the weight decay of this layer alone
-
-  Not Collective
-
-  Input Parameters:
-+ layer - the layer
-- decay - X is multiplied by 1 - (learning rate x schedule) x decay before a step; at least 0
-
-  Options Database Key:
-. -muon_layer_NAME_weight_decay decay - the weight decay of the layer called NAME, that of its rule by default
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerGetWeightDecay()`, `MuonSetWeightDecay()`
-@*/
-PetscErrorCode MuonLayerSetWeightDecay(MuonLayer layer, PetscReal decay)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  MuonLayerCheck(layer, decay >= 0 && decay < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "weight_decay %g must be finite and at least 0", (double)decay);
-  layer->weight_decay    = decay;
-  layer->weight_decayset = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerGetWeightDecay - Gets the weight decay of this layer
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. decay - the weight decay; the optimizer's holds after `MuonSetUp()` where the layer has none of its own
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MuonLayerSetWeightDecay()`, `MuonGetWeightDecay()`
-@*/
-PetscErrorCode MuonLayerGetWeightDecay(MuonLayer layer, PetscReal *decay)
-{
-  PetscFunctionBegin;
-  MuonGet(layer, MUONLAYER_CLASSID, decay, layer->weight_decay);
+  PetscCall(MuonParametersAssign((PetscObject)layer, "learning_rate", (double)rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,7 +182,76 @@ PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, const MuonBlock 
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOGetShapeFactor(lmo, layer->shapefactor, block->m, block->n, &shape));
+  PetscCall(MuonLMOGetShapeFactor(lmo, layer->shape_factor, block->m, block->n, &shape));
   *factor = layer->scale * shape;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer layer, const char prefix[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, char own[])
+{
+  const char *prefix = ((PetscObject)layer)->prefix;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(own, length, "%s%s", prefix ? prefix : "", layer->parameters.family));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer, const char own[])
+{
+  char      rule[256];
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &flg));
+  if (flg) PetscCall(MuonLayerSetRule(layer, rule));
+  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
+  PetscObjectOptionsBegin((PetscObject)layer);
+  PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));
+  PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char prefix[], PetscBool type)
+{
+  MuonLMO lmo = (MuonLMO)object;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
+  if (type) PetscCall(MuonLMOTypeSetFromOptions_Private(lmo));
+  else PetscCall(MuonLMOSetFromOptions(lmo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerSetFromOptions_Object(PetscObject object)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerSetFromOptions((MuonLayer)object));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
+   -muon_layer_NAME_lmo_type
+*/
+PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
+{
+  MuonLMO   lmo;
+  PetscBool has;
+  char      own[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
+  PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
+  PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
+  if (has) PetscCall(MuonLayerReadKeys_Private(layer, own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

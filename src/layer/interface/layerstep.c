@@ -58,7 +58,7 @@ PetscErrorCode MuonLayerChoices(MuonLayer layer, size_t length, char text[])
   size_t used;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shapefactor]));
+  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shape_factor]));
   PetscCall(PetscStrlen(text, &used));
   PetscTryTypeMethod(layer, choices, length - used, text + used);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,12 +2,13 @@
 #include <ctype.h>
 
 /*
-   What holds the weights of a layer: a matrix, a vector or a part of one, or memory that is not PETSc's.
+   What holds the weights of a layer: a Mat, or an array view, whose memory is that of a range of a Vec or not
+   PETSc's.
 */
-const char *const MuonLayerStorages[] = {"mat", "vec", "array", "slice", "MuonLayerStorage", "MUON_LAYER_", NULL};
+const char *const MuonLayerStorages[] = {"mat", "vec", "array", "MuonLayerStorage", "MUON_LAYER_", NULL};
 
 /* Longer names would not fit into option keys behind a prefix */
-#define MUON_LAYER_NAME_MOST 128
+#define MUON_LAYER_NAME_MAX 128
 
 /* Names become parts of option keys, where PETSc reads _digits_ as a prefix's number and drops it */
 static PetscErrorCode MuonLayerCheckName_Private(const char name[])
@@ -18,7 +19,7 @@ static PetscErrorCode MuonLayerCheckName_Private(const char name[])
   PetscCheck(name != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "A layer needs a name");
   PetscCall(PetscStrlen(name, &length));
   PetscCheck(length > 0 && isalpha((unsigned char)name[0]), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" does not start with a letter", name);
-  PetscCheck(length <= MUON_LAYER_NAME_MOST, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer name \"%.32s...\" has %zu characters, expected at most %d: names are parts of option keys", name, length, MUON_LAYER_NAME_MOST);
+  PetscCheck(length <= MUON_LAYER_NAME_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer name \"%.32s...\" has %zu characters, expected at most %d: names are parts of option keys", name, length, MUON_LAYER_NAME_MAX);
   for (size_t i = 0; i < length; i++) {
     const unsigned char c = (unsigned char)name[i];
 
@@ -40,29 +41,31 @@ static PetscErrorCode MuonLayerCheckName_Private(const char name[])
 static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorage storage, MPI_Comm comm, PetscInt rows, PetscInt first, const MuonArray *shape, MuonLayer *newlayer)
 {
   MuonLayer layer;
+  char      family[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonLayerCheckName_Private(name));
   PetscCall(PetscHeaderCreate(layer, MUONLAYER_CLASSID, "MuonLayer", "Layer of an optimizer", "MuonLayer", PETSC_COMM_SELF, MuonLayerDestroy, MuonLayerView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)layer));
+  PetscCall(MuonObjectRegister_Private((PetscObject)layer));
   PetscCall(PetscObjectSetName((PetscObject)layer, name));
   PetscCall(MuonNameHash_Private(name, &layer->hash));
   PetscCallMPI(MPI_Comm_size(comm, &layer->ranks));
   layer->m = layer->M = rows;
   layer->n = layer->N = (PetscInt)MuonArrayColumns(shape);
   layer->rowmajor     = shape->rowmajor;
-
-  layer->comm    = comm;
-  layer->first   = first;
-  layer->rows    = (PetscInt)MuonArrayRows(shape);
-  layer->storage = storage;
-  layer->shape   = MuonArrayLike(shape, shape->precision, NULL);
-  layer->state   = shape->precision;
-  layer->scale   = 1.0;
-  layer->owner   = -1;
-
-  layer->updaterms = -1;
+  layer->comm         = comm;
+  layer->first        = first;
+  layer->rows         = (PetscInt)MuonArrayRows(shape);
+  layer->storage      = storage;
+  layer->shape        = MuonArrayLike(shape, shape->precision, NULL);
+  layer->state        = shape->precision;
+  layer->owner        = -1;
+  layer->updaterms    = -1;
+  PetscCall(MuonParametersCreate((PetscObject)layer));
+  PetscCall(PetscSNPrintf(family, sizeof(family), "muon_layer_%s_", name));
+  PetscCall(PetscStrallocpy(family, (char **)&layer->parameters.family));
+  layer->parameters.layer = ((PetscObject)layer)->name;
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
   *newlayer = layer;
@@ -80,9 +83,7 @@ PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory memory
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether there are kernels for where the weights are, which are what the caller says, a matrix or an array
-*/
+/* Whether there are kernels for where the weights are, a matrix or an array */
 static PetscErrorCode MuonLayerStartMemory_Private(const char name[], const char what[], MuonMemory memory, const void *data)
 {
   const MuonDevice *device = MuonDeviceGet();
@@ -98,25 +99,6 @@ static PetscErrorCode MuonLayerStartMemory_Private(const char name[], const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLayerCreate - Makes a layer of a matrix of weights
-
-  Collective on `W`
-
-  Input Parameters:
-+ name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-- W    - the weights, a `MATSEQDENSE`, or a `MATMPIDENSE` whose ranks are one worker, or one of these in the memory of a device; rows are outputs and columns inputs; the layer keeps a reference
-
-  Output Parameter:
-. layer - the layer
-
-  Level: developer
-
-  Note:
-  `MuonAddLayer()` makes the layers of an optimizer.
-
-.seealso: `MuonLayer`, `MuonAddLayer()`, `MuonLayerCreateFromVec()`, `MuonLayerCreateFromArray()`, `MuonLayerDestroy()`
-@*/
 PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 {
   PetscInt   m, n, first, last;
@@ -126,7 +108,6 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(W, MAT_CLASSID, 2);
-  PetscAssertPointer(layer, 3);
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)W, &dense, MATSEQDENSE, MATMPIDENSE, ""));
   PetscCheck(dense, PetscObjectComm((PetscObject)W), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a dense matrix, %s or %s, or one of these in the memory of a device", name,
              ((PetscObject)W)->type_name ? ((PetscObject)W)->type_name : "not set", MATSEQDENSE, MATMPIDENSE);
@@ -154,79 +135,18 @@ static PetscErrorCode MuonLayerCheckVec_Private(const char name[], const char wh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLayerCreateFromVec - Makes a layer of a vector of weights, which is treated as a matrix of one column
-
-  Collective on `w`
-
-  Input Parameters:
-+ name - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-- w    - the weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker; the layer keeps a reference
-
-  Output Parameter:
-. layer - the layer
-
-  Level: developer
-
-  Note:
-  `MuonAddVecLayer()` makes the layers of an optimizer.
-
-.seealso: `MuonLayer`, `MuonAddVecLayer()`, `MuonLayerCreate()`, `MuonLayerCreateFromArray()`, `MuonLayerDestroy()`
-@*/
-PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, MuonLayer *layer)
-{
-  PetscInt  m, first, last;
-  MuonArray shape;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
-  PetscAssertPointer(layer, 3);
-  PetscCall(MuonLayerCheckVec_Private(name, "weights", w));
-  PetscCall(VecGetSize(w, &m));
-  PetscCall(VecGetOwnershipRange(w, &first, &last));
-  shape = MuonArrayOfScalars(last - first, 1, NULL, last - first);
-  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_VEC, PetscObjectComm((PetscObject)w), m, first, &shape, layer));
-  PetscCall(PetscObjectReference((PetscObject)w));
-  (*layer)->w = w;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerCreateFromSlice - Makes a layer of a range of the entries of a vector
-
-  Collective on `w`
-
-  Input Parameters:
-+ name     - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-. w        - the vector of weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker; the layer keeps a reference
-. g        - the vector of gradients, of the type and distribution of `w`; the layer keeps a reference and reads it at each step
-. start    - number of the first entry of the layer in the order of the whole vector
-. m        - rows of the matrix that the m n entries are
-. n        - its columns
-- rowmajor - the entries of a row lie side by side, instead of those of a column
-
-  Output Parameter:
-. layer - the layer
-
-  Level: developer
-
-  Note:
-  `MuonAddVecLayers()` makes the layers of an optimizer, and says what is special to them.
-
-.seealso: `MuonLayer`, `MuonAddVecLayers()`, `MuonLayerGetSlice()`, `MuonLayerCreate()`, `MuonLayerCreateFromVec()`, `MuonLayerDestroy()`
-@*/
-PetscErrorCode MuonLayerCreateFromSlice(const char name[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *layer)
+PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *layer)
 {
   PetscInt    size, low, high, first, entries;
   PetscMPIInt ranks;
-  MuonArray   shape;
+  MuonArray   shape; /* of many ranks the entries are a column */
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
-  PetscAssertPointer(layer, 8);
   PetscCall(MuonLayerCheckVec_Private(name, "weights", w));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)w), &ranks));
   PetscCall(VecGetSize(w, &size));
+  if (m == PETSC_DECIDE) m = size;
   PetscCheck(start >= 0 && start <= size, PetscObjectComm((PetscObject)w), PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": it begins at entry %" PetscInt_FMT " of a vector of %" PetscInt_FMT, name, start, size);
   PetscCheck(m >= 0 && n >= 0 && (PetscInt64)m * (PetscInt64)n <= (PetscInt64)(size - start), PetscObjectComm((PetscObject)w), PETSC_ERR_ARG_SIZ,
              "Layer \"%s\": %" PetscInt_FMT " x %" PetscInt_FMT " entries from number %" PetscInt_FMT " on of a vector of %" PetscInt_FMT ", expected some of these", name, m, n, start, size);
@@ -234,20 +154,29 @@ PetscErrorCode MuonLayerCreateFromSlice(const char name[], Vec w, Vec g, PetscIn
   PetscCall(VecGetOwnershipRange(w, &low, &high));
   first   = PetscMin(PetscMax(low - start, 0), m * n);
   entries = PetscMin(PetscMax(high - start, 0), m * n) - first;
-  if (ranks > 1) shape = MuonArrayOfScalars(entries, 1, NULL, entries);
-  else shape = rowmajor ? MuonArrayOfScalars(n, m, NULL, n) : MuonArrayOfScalars(m, n, NULL, m);
+  shape   = ranks > 1 ? MuonArrayOfScalars(entries, 1, NULL, entries) : rowmajor ? MuonArrayOfScalars(n, m, NULL, n) : MuonArrayOfScalars(m, n, NULL, m);
   shape.rowmajor = ranks == 1 && rowmajor ? 1 : 0;
-  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_SLICE, PetscObjectComm((PetscObject)w), ranks > 1 ? m * n : m, first, &shape, layer));
+  PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_VEC, PetscObjectComm((PetscObject)w), ranks > 1 ? m * n : m, first, &shape, layer));
   (*layer)->m        = m;
   (*layer)->n        = n;
   (*layer)->rowmajor = rowmajor ? 1 : 0;
   (*layer)->start    = start;
   (*layer)->skip     = entries > 0 ? start + first - low : 0;
+  PetscCall(MuonLayerReplaceVec_Private(*layer, w, g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer layer, Vec w, Vec g)
+{
+  PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)w));
-  (*layer)->w = w;
-  PetscCall(MuonLayerSetGradientVec(*layer, g));
+  PetscCall(VecDestroy(&layer->w));
+  layer->w = w;
+  if (g == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerSetGradientVec(layer, g));
   PetscCall(PetscObjectReference((PetscObject)g));
-  (*layer)->g = g;
+  PetscCall(VecDestroy(&layer->g));
+  layer->g = g;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,29 +205,6 @@ PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLayerCreateFromArray - Makes a layer of weights in memory that is not PETSc's
-
-  Not Collective
-
-  Input Parameters:
-+ name  - name of the layer: a letter, then letters, digits, points and underscores, at most 128 in all
-- array - where the weights are and how they lie, see `MuonLayerArray`; the memory is borrowed, the struct is copied
-
-  Output Parameter:
-. layer - the layer
-
-  Level: developer
-
-  Notes:
-  `MuonAddLayerArray()` makes the layers of an optimizer.
-
-  The precision is that of the array, whatever `PetscScalar` is. Which way a matrix lies in memory changes no
-  step beyond the rounding of sums, but it is the order of entries in messages, for ties and for random
-  numbers.
-
-.seealso: `MuonLayer`, `MuonLayerArray`, `MuonAddLayerArray()`, `MuonLayerGetWeightsArray()`, `MuonLayerGetGradientArray()`, `MuonLayerCreate()`, `MuonLayerDestroy()`
-@*/
 PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray *array, MuonLayer *layer)
 {
   MuonLayerArray a;
@@ -307,8 +213,6 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   PetscMPIInt    size;
 
   PetscFunctionBegin;
-  PetscAssertPointer(array, 2);
-  PetscAssertPointer(layer, 3);
   a = *array;
   PetscCheck(a.comm != MPI_COMM_NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without a communicator, expected MPI_COMM_SELF", name);
   PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE", name, (int)a.type);
@@ -333,8 +237,8 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
-  (*layer)->array     = a;
-  (*layer)->userarray = a.g;
+  (*layer)->array      = a;
+  (*layer)->givenarray = a.g;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,7 +251,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
 . layer - the layer
 
   Output Parameter:
-. storage - `MUON_LAYER_MAT`, `MUON_LAYER_VEC`, `MUON_LAYER_ARRAY` or `MUON_LAYER_SLICE`
+. storage - `MUON_LAYER_MAT`, `MUON_LAYER_VEC` or `MUON_LAYER_ARRAY`
 
   Level: intermediate
 
@@ -362,11 +266,10 @@ PetscErrorCode MuonLayerGetStorage(MuonLayer layer, MuonLayerStorage *storage)
 
 PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage storage, const char function[])
 {
-  const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's", "a slice of a vector"}, *const suffix[] = {"", "Vec", "Array", "Vec"};
+  const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's"}, *const suffix[] = {"", "Vec", "Array"};
 
   PetscFunctionBegin;
-  PetscCheck(layer->storage == storage || (layer->storage == MUON_LAYER_SLICE && storage == MUON_LAYER_VEC), PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name,
-             what[layer->storage], function, suffix[layer->storage]);
+  PetscCheck(layer->storage == storage, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,11 +311,11 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 . layer - the layer
 
   Output Parameter:
-. w - the weights, borrowed; of a slice the whole vector, in which `MuonLayerGetSlice()` tells where it is
+. w - the weights, borrowed; of a range the full vector, in which `MuonLayerGetVecRange()` tells where it is
 
   Level: beginner
 
-.seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetSlice()`, `MuonLayerGetWeights()`, `MuonLayerGetGradientVec()`, `MuonAddVecLayer()`, `MuonAddVecLayers()`
+.seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetVecRange()`, `MuonLayerGetWeights()`, `MuonLayerGetGradientVec()`, `MuonAddVecLayer()`, `MuonAddVecLayers()`
 @*/
 PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 {
@@ -450,7 +353,7 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 }
 
 /*@
-  MuonLayerGetSlice - Tells which entries of a vector a layer is that was added with `MuonAddVecLayers()`
+  MuonLayerGetVecRange - Gets the range of the entries of a vector that a layer is
 
   Not Collective
 
@@ -468,11 +371,11 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 
 .seealso: `MuonLayer`, `MuonAddVecLayers()`, `MuonLayerGetWeightsVec()`, `MuonLayerGetGradientVec()`, `MuonLayerGetStorage()`
 @*/
-PetscErrorCode MuonLayerGetSlice(MuonLayer layer, PetscInt *start, PetscBool *rowmajor)
+PetscErrorCode MuonLayerGetVecRange(MuonLayer layer, PetscInt *start, PetscBool *rowmajor)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  PetscCheck(layer->storage == MUON_LAYER_SLICE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is no slice of a vector, expected one that was added with MuonAddVecLayers()", ((PetscObject)layer)->name);
+  PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerGetWeights"));
   if (start != NULL) *start = layer->start;
   if (rowmajor != NULL) *rowmajor = layer->rowmajor ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -507,53 +410,40 @@ MuonArray MuonLayerMatrixOf(MuonLayer layer, const MuonArray *whole)
 
 PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer layer)
 {
-  const PetscInt *ranges = NULL;
+  const PetscInt end = layer->first + layer->rows;
 
   PetscFunctionBegin;
   PetscCall(PetscFree(layer->ranges));
   PetscCall(PetscMalloc1(layer->ranks + 1, &layer->ranges));
   layer->ranges[0] = 0;
-  if (layer->storage == MUON_LAYER_MAT) PetscCall(MatGetOwnershipRanges(layer->W, &ranges));
-  else if (layer->storage == MUON_LAYER_VEC) PetscCall(VecGetOwnershipRanges(layer->w, &ranges));
-  if (ranges != NULL) PetscCall(PetscArraycpy(layer->ranges, ranges, layer->ranks + 1));
-  else {
-    const PetscInt end = layer->first + layer->rows;
-
-    PetscCallMPI(MPI_Allgather(&end, 1, MPIU_INT, layer->ranges + 1, 1, MPIU_INT, layer->comm));
-  }
+  PetscCallMPI(MPI_Allgather(&end, 1, MPIU_INT, layer->ranges + 1, 1, MPIU_INT, layer->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerMemoryOf_Private(MuonLayer layer, const void *data, MuonArray *A)
+MuonArray MuonLayerViewOf_Private(MuonLayer layer, const void *data)
 {
-  PetscFunctionBegin;
-  *A      = layer->shape;
-  A->data = (char *)data + (size_t)layer->skip * MuonArrayEntryBytes(A);
-  if (layer->storage == MUON_LAYER_ARRAY) A->ld = (size_t)layer->array.ld;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  MuonArray view = layer->shape;
+
+  view.data = (char *)data + (size_t)layer->skip * MuonArrayEntryBytes(&view);
+  if (layer->storage == MUON_LAYER_ARRAY) view.ld = (size_t)layer->array.ld;
+  return view;
 }
 
 PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer layer, PetscBool write, MuonArray *W)
 {
   MuonMatrix         matrix;
-  PetscScalar       *data;
-  const PetscScalar *read;
+  PetscScalar       *data = (PetscScalar *)layer->array.w;
+  const PetscScalar *read = data;
 
   PetscFunctionBegin;
-  switch (layer->storage) {
-  case MUON_LAYER_MAT:
+  if (layer->W != NULL) {
     PetscCall(MuonMatGetMatrix(layer->W, write, &matrix));
     *W = matrix.here;
-    break;
-  case MUON_LAYER_VEC:
-  case MUON_LAYER_SLICE:
-    if (write) PetscCall(VecGetArray(layer->w, &data));
-    else PetscCall(VecGetArrayRead(layer->w, &read));
-    PetscCall(MuonLayerMemoryOf_Private(layer, write ? data : read, W));
-    break;
-  default:
-    PetscCall(MuonLayerMemoryOf_Private(layer, layer->array.w, W));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (layer->w != NULL && write) PetscCall(VecGetArray(layer->w, &data));
+  else if (layer->w != NULL) PetscCall(VecGetArrayRead(layer->w, &read));
+  *W = MuonLayerViewOf_Private(layer, write ? data : read);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -564,7 +454,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
   const PetscScalar *read   = data;
 
   PetscFunctionBegin;
-  if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonMatRestoreMatrix(layer->W, write, &matrix));
+  if (layer->W != NULL) PetscCall(MuonMatRestoreMatrix(layer->W, write, &matrix));
   else if (layer->w != NULL && write) PetscCall(VecRestoreArray(layer->w, &data));
   else if (layer->w != NULL) PetscCall(VecRestoreArrayRead(layer->w, &read));
   W->data = NULL;

@@ -2,35 +2,36 @@
 #include <petscmuon/private/muonwire.h>
 
 /*
-   Weights that others can change: checksums of them, all or a slice at a time, and whether they are still
+   Weights that others can change: checksums of them, all or a sample at a time, and whether they are still
    what the library wrote.
 */
 
-PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt slice, unsigned int *hash)
+PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt sample, unsigned int *hash)
 {
   MuonArray W;
   uint32_t  crc = (uint32_t)*hash;
+  size_t    entries, bytes, part, rest, first, last, count;
+  void     *copy;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-  {
-    const size_t entries = MuonArrayEntries(&W), bytes = MuonArrayEntryBytes(&W), part = entries / MUON_LAYER_SLICES, rest = entries % MUON_LAYER_SLICES;
-    const size_t first = slice < 0 ? 0 : part * (size_t)slice + PetscMin((size_t)slice, rest), last = slice < 0 ? entries : first + part + ((size_t)slice < rest ? 1 : 0);
-    size_t       count;
-    void        *copy;
+  entries = MuonArrayEntries(&W);
+  bytes   = MuonArrayEntryBytes(&W);
+  part    = entries / MUON_LAYER_SAMPLES;
+  rest    = entries % MUON_LAYER_SAMPLES;
+  first   = sample < 0 ? 0 : part * (size_t)sample + PetscMin((size_t)sample, rest);
+  last    = sample < 0 ? entries : first + part + ((size_t)sample < rest ? 1 : 0);
+  if (W.memory != MUON_HOST && last > first) {
+    PetscCall(MuonMemoryAllocate(MUON_HOST, (last - first) * bytes, &copy));
+    MuonArrayKernels(&W)->Residual(W.len, W.count, W.data, W.ld, NULL, 0, first, last - first, copy);
+    crc = MuonWireCRC32C(crc, (const unsigned char *)copy, (last - first) * bytes);
+    PetscCall(MuonMemoryFree(MUON_HOST, copy));
+  }
+  for (size_t at = first; at < last && W.memory == MUON_HOST; at += count) {
+    const size_t vector = at / W.len, within = at % W.len;
 
-    if (W.memory != MUON_HOST && last > first) {
-      PetscCall(MuonMemoryAllocate(MUON_HOST, (last - first) * bytes, &copy));
-      MuonArrayKernels(&W)->Residual(W.len, W.count, W.data, W.ld, NULL, 0, first, last - first, copy);
-      crc = MuonWireCRC32C(crc, (const unsigned char *)copy, (last - first) * bytes);
-      PetscCall(MuonMemoryFree(MUON_HOST, copy));
-    }
-    for (size_t at = first; at < last && W.memory == MUON_HOST; at += count) {
-      const size_t line = at / W.len, within = at % W.len;
-
-      count = W.ld == W.len ? last - at : PetscMin(W.len - within, last - at); /* gaps between lines do not count */
-      crc   = MuonWireCRC32C(crc, (const unsigned char *)W.data + (line * W.ld + within) * bytes, count * bytes);
-    }
+    count = W.ld == W.len ? last - at : PetscMin(W.len - within, last - at); /* gaps do not count */
+    crc   = MuonWireCRC32C(crc, (const unsigned char *)W.data + (vector * W.ld + within) * bytes, count * bytes);
   }
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
   *hash = (unsigned int)crc;
@@ -48,9 +49,9 @@ static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectSta
 
   PetscFunctionBegin;
   *writes = 0;
-  if (layer->storage == MUON_LAYER_MAT) PetscCall(PetscObjectStateGet((PetscObject)layer->W, writes));
+  if (layer->W != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->W, writes));
   if (layer->w != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->w, writes));
-  if (layer->storage == MUON_LAYER_MAT && layer->ranks > 1) {
+  if (layer->W != NULL && layer->ranks > 1) {
     PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
     PetscCall(PetscObjectStateGet((PetscObject)here, &local));
   }
@@ -62,11 +63,11 @@ PetscErrorCode MuonLayerNoteWeights(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerGetWrites_Private(layer, &layer->writes));
-  layer->slice       = (layer->slice + 1) % MUON_LAYER_SLICES;
+  layer->sample       = (layer->sample + 1) % MUON_LAYER_SAMPLES;
   layer->hashofall   = 0;
-  layer->hashofslice = 0;
+  layer->hashofsample = 0;
   if (layer->storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerHashWeights(layer, -1, &layer->hashofall));
-  PetscCall(MuonLayerHashWeights(layer, layer->slice, &layer->hashofslice));
+  PetscCall(MuonLayerHashWeights(layer, layer->sample, &layer->hashofsample));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,7 +78,7 @@ PetscErrorCode MuonLayerWereWeightsEdited(MuonLayer layer, PetscBool *edited)
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetWrites_Private(layer, &writes));
-  PetscCall(MuonLayerHashWeights(layer, writes != layer->writes ? -1 : layer->slice, &hash));
-  *edited = hash != (writes != layer->writes ? layer->hashofall : layer->hashofslice) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonLayerHashWeights(layer, writes != layer->writes ? -1 : layer->sample, &hash));
+  *edited = hash != (writes != layer->writes ? layer->hashofall : layer->hashofsample) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

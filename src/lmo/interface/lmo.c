@@ -31,7 +31,7 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization oracle", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)l));
+  PetscCall(MuonObjectRegister_Private((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
   l->form = MUON_LMO_NO_FORM;
   *lmo    = l;
@@ -763,7 +763,7 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscCall(MuonSVDDestroy(&(*lmo)->svd));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*lmo));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,6 +36,15 @@ PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, 
    manifest and frees the seals
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[]);
+/*
+   Loads the latest generation that is in order, or the one before it, or is an error on every rank; where the
+   caller asks for it, absent says that there is none
+*/
+PETSC_INTERN PetscErrorCode MuonRestartLoad_Private(Muon, const char folder[], PetscBool *absent);
+PETSC_INTERN PetscErrorCode MuonCheckpointSave_Private(Muon, const char folder[], PetscInt keep);
+PETSC_INTERN PetscErrorCode MuonViewWeights_Private(Muon, PetscViewer);
+/* A copy of a name, NULL for none */
+PETSC_INTERN PetscErrorCode MuonCopyName_Private(const char name[], char **to);
 /* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
 PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
 

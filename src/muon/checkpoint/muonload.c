@@ -1,4 +1,4 @@
-#include "muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include "muoncheckpoint.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -536,7 +536,6 @@ static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double 
     muon->traffic.total_up[k]   = (PetscLogDouble)PetscMax(numbers[NUMBER_UP + k], -1);
     muon->traffic.total_down[k] = (PetscLogDouble)PetscMax(numbers[NUMBER_DOWN + k], -1);
   }
-  PetscCall(MuonGetRate(muon, &muon->rate));
   muon->continues = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,86 +7,6 @@
    When checkpoints are written, and which one a run begins with.
 */
 
-/*@
-  MuonSetCheckpoint - Sets the folder that steps write checkpoints to, and how often
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - the optimizer
-. folder   - where to, on a file system that all ranks share; an empty name for nowhere, which is the default; `NULL` leaves it
-- interval - of how many steps one writes a checkpoint, at least 1, the default is 100; `PETSC_CURRENT` leaves it
-
-  Options Database Keys:
-+ -muon_checkpoint folder            - the folder
-. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
-. -muon_checkpoint_keep keep         - how many checkpoints remain in the folder, at least 1; by default 2, so that there is one before a damaged one
-. -muon_checkpoint_seconds seconds   - at the end of the first step behind which so much time has gone, too; 0, the default, is never
-- -muon_checkpoint_weights file      - file that gets the weights alone at these steps, with a folder or without, as `MuonViewWeights()` writes them
-
-  Level: intermediate
-
-  Notes:
-  `MuonStep()` writes a checkpoint after every step whose number, counted from 1, is a multiple of the
-  interval, when the step is applied and counted and monitors have spoken of it; `MuonSolve()` writes the end
-  of its last step too. A step that diverged writes none. A save that fails is an error on every rank, and the
-  step was taken.
-
-  Clocks of ranks differ\: they agree at the end of a step, and write where the time is up on any of them.
-
-  The file of weights takes the place of the one before when it is complete and durable, so that whoever reads
-  it has one or the other. Rank 0 writes it. One that cannot be made is an error of `MuonSetUp()`.
-
-.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonCheckpointRequest()`, `MuonSetRestart()`, `MuonViewWeights()`
-@*/
-PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[], PetscInt interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonParametersAssign((PetscObject)muon, "checkpoint_interval", (double)interval));
-  PetscCall(MuonParametersAssignText((PetscObject)muon, "checkpoint", folder));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetRestart - Sets the folder of the checkpoint that a run begins with
-
-  Logically Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- folder - of `MuonSetCheckpoint()` or `MuonSaveCheckpoint()`; an empty name for none, which is the default
-
-  Options Database Keys:
-+ -muon_restart folder               - the folder, which may be that of `-muon_checkpoint`
-. -muon_restart_if_present flg       - whether a run begins anew where the folder has no checkpoint, which else is an error; a job that is started again and again has the same command line each time
-. -muon_restart_state (all|weights)  - `all`, the default, goes on with the run; `weights` begins another one with its weights
-- -muon_restart_convert (true|false) - whether weights and state of another precision are taken, which else is an error
-
-  Level: intermediate
-
-  Notes:
-  `MuonSetUp()` loads its latest checkpoint as `MuonLoadCheckpoint()` does, once\: after `MuonReset()` a run
-  begins anew. Another folder that is set later is loaded by the next step. Where there are checkpoints and all
-  that may be taken are damaged it is an error, whatever `-muon_restart_if_present` says.
-
-  With the weights alone an optimizer begins at step 0, without momentum and estimates, whatever algorithm,
-  rules and compressors the checkpoint is of. Names and shapes of all layers must be the same. What the
-  program gave to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
-
-  Entries of another precision are rounded once to the precision that they have here\: `-muon_state_precision`
-  may be another than it was, and so may be the scalars of PETSc. The run is then not the same to the bit.
-
-.seealso: `Muon`, `MuonRestartState`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`
-@*/
-PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonParametersAssignText((PetscObject)muon, "restart", folder));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonCheckpointRegister - Gives a checkpoint bytes of the program's own, such as where it is in its data
 
@@ -186,8 +106,7 @@ void MuonCheckpointRequest(Muon muon)
   muon->requested = 1; /* and nothing else, not even what PETSc notes of each function */
 }
 
-/* A copy of a name, NULL for none */
-static PetscErrorCode MuonCopyName_Private(const char name[], char **to)
+PetscErrorCode MuonCopyName_Private(const char name[], char **to)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(*to));
@@ -232,7 +151,7 @@ static PetscErrorCode MuonCheckpointNow_Private(Muon muon)
 {
   PetscFunctionBegin;
   muon->requested = 0; /* one that comes while this is written means what is written */
-  if (muon->checkpoint != NULL) PetscCall(MuonSaveCheckpoint(muon, muon->checkpoint, muon->checkpoint_keep));
+  if (muon->checkpoint != NULL) PetscCall(MuonCheckpointSave_Private(muon, muon->checkpoint, muon->checkpoint_keep));
   if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_FALSE));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -308,11 +227,7 @@ static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Loads the latest generation that is in order, or the one before it, or is an error on every rank; where the
-   caller asks for it, absent says that there is none
-*/
-static PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *absent)
+PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *absent)
 {
   MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
   MuonFileFolder      folder;
@@ -351,81 +266,5 @@ static PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], Pets
   if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(result == MUON_FILE_OK, comm, left == 0 || result == MUON_FILE_ABSENT ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", text);
   PetscCall(MuonCheckpointLoad_Private(muon, &folder, &manifest, seals));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With the weights alone a run begins, where something was done before */
-static PetscErrorCode MuonRestartAnew_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (muon->restart_state == MUON_RESTART_ALL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonReset(muon));
-  PetscCall(MuonSetUp(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
-
-  Collective
-
-  Input Parameters:
-+ muon   - an optimizer with the layers that it had then
-- folder - of `MuonSaveCheckpoint()`
-
-  Level: intermediate
-
-  Notes:
-  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
-  is taken and a line says so; a checkpoint of a later version of the format is an error.
-
-  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be
-  those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may
-  be set at any time, such as the learning rate and the schedule, is what it is now.
-
-  On the same ranks every array of weights and state is bit for bit what it was, whoever owns which layer.
-  Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
-  many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
-  weights and state of servers are the same, and each worker has the mean of what the workers had, which
-  leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
-  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. The totals of
-  `MuonGetTraffic()`, summed over the ranks, go on.
-
-  Options that were others then are listed, and hold as they are now. `-muon_restart_state weights` takes
-  the weights alone, and a run begins with them at step 0; `-muon_restart_convert` takes state of another
-  precision, `MuonSetRestart()`.
-
-  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
-  checkpoint is of before that step.
-
-.seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
-@*/
-PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(folder, 2);
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonRestartLoad_Private(muon, folder, NULL));
-  PetscCall(MuonRestartAnew_Private(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
-{
-  PetscBool absent = PETSC_FALSE, loaded;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmp(muon->restart, muon->restarted, &loaded));
-  if (muon->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonRestartLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
-  PetscCall(MuonCopyName_Private(muon->restart, &muon->restarted));
-  if (absent) {
-    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
-  else PetscCall(MuonRestartAnew_Private(muon));
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

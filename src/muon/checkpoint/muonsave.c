@@ -1,4 +1,4 @@
-#include "muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include "muoncheckpoint.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -226,37 +226,7 @@ PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number
-  of the step
-
-  Collective
-
-  Input Parameters:
-+ muon   - an optimizer between two steps
-. folder - where to, on a file system that all ranks share; it is made where it is not there, in a folder that is
-- keep   - how many checkpoints remain in the folder, at least 1
-
-  Level: intermediate
-
-  Notes:
-  A crash at any moment, of ranks, nodes or the file system, leaves the checkpoint before or the new one; when
-  the routine returns it is the new one. Older ones are removed only then. A save that fails removes its own
-  files and is an error on every rank, and nothing of the optimizer has changed.
-
-  A folder is written to by one job at a time. It is this optimizer's until it is destroyed or writes to
-  another; a folder that is another's is an error. A lock that was left by a job on another host is refused
-  too, and the message names the file to remove once that job is over.
-
-  Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with
-  `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
-
-  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetDrift()`, which sends the
-  workers' estimates uncompressed once.
-
-.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`, `MuonEF21GetDrift()`
-@*/
-PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
+PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscInt keep)
 {
   MPI_Comm                   comm = PetscObjectComm((PetscObject)muon);
   struct _n_MuonCheckpoints *c;
@@ -264,11 +234,6 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
   MuonFileSeal               seal, *seals;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(folder, 2);
-  PetscValidLogicalCollectiveInt(muon, keep, 3);
-  PetscCheck(keep >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " checkpoints to keep, expected at least 1", keep);
-  PetscCall(MuonSetUp(muon));
   PetscTryTypeMethod(muon, saving);
   PetscCall(MuonCheckpointAskPrograms_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
@@ -396,27 +361,7 @@ static PetscErrorCode MuonWeightsPutAll_Private(Muon muon, MuonWeightsFile *file
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonViewWeights - Writes the weights of all layers to a binary file, as matrices
-
-  Collective
-
-  Input Parameters:
-+ muon   - the optimizer
-- viewer - of type `PETSCVIEWERBINARY`, on the ranks of the optimizer, opened to write, without MPI-IO
-
-  Level: intermediate
-
-  Note:
-  They are dense matrices of `PetscScalar` one behind the other, in the order in which the layers were added,
-  also of layers that are vectors or arrays, and that are frozen. `MatLoad()` reads each of them, on any
-  number of ranks, and so does the PetscBinaryIO of PETSc in Python. They are the weights at the workers,
-  those that gradients are taken at. The option `-muon_checkpoint_weights` writes such a file whenever a
-  checkpoint is due.
-
-.seealso: `Muon`, `MuonSetCheckpoint()`, `MuonView()`, `MuonLayerGetWeights()`
-@*/
-PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
+PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
 {
   MPI_Comm        comm = PetscObjectComm((PetscObject)muon);
   MuonWeightsFile file = {NULL, -1, MUON_FILE_OK, ""};
@@ -424,9 +369,6 @@ PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
   PetscBool       binary, mpiio, bare;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCheckSameComm(muon, 1, viewer, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   PetscCheck(binary, comm, PETSC_ERR_SUP, "A viewer of type %s, expected one of type %s", ((PetscObject)viewer)->type_name, PETSCVIEWERBINARY);
   PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
@@ -436,7 +378,6 @@ PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
   PetscCheck(mode != FILE_MODE_READ, comm, PETSC_ERR_FILE_UNEXPECTED, "A viewer that was opened to read, expected one that was opened to write");
   PetscCall(PetscViewerFileGetName(viewer, &file.name));
   PetscCall(PetscViewerBinaryGetDescriptor(viewer, &file.descriptor));
-  PetscCall(MuonSetUp(muon));
   PetscCall(MuonWeightsPutAll_Private(muon, &file));
   PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
   PetscCheck(file.result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "%s", file.text);

@@ -13,11 +13,6 @@ const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
-const char *MuonPrefix(Muon muon)
-{
-  return ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : "";
-}
-
 /*@
   MuonCreate - Makes an optimizer
 
@@ -51,7 +46,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)muon));
+  PetscCall(MuonObjectRegister_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -470,7 +465,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*muon));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,12 +13,14 @@ PetscErrorCode MuonInheritChoices_Private(Muon muon, MuonLayer layer)
   PetscReal rate, decay;
 
   PetscFunctionBegin;
-  if (layer->momentumset == PETSC_FALSE) layer->momentum = MuonGetMomentumNow_Private(muon);
   PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
-  layer->learning_rate = rate;
-  layer->weight_decay  = decay;
-  PetscCall(MuonLayerAdamWInherit_Private(layer, muon->adamw_beta1, muon->adamw_beta2, muon->adamw_epsilon));
-  if (layer->shapefactorset == PETSC_FALSE) layer->shapefactor = muon->shape_factor;
+  PetscCall(MuonLayerInherit_Private(layer, "learning_rate", rate));
+  PetscCall(MuonLayerInherit_Private(layer, "weight_decay", decay));
+  PetscCall(MuonLayerInherit_Private(layer, "momentum", MuonGetMomentumNow_Private(muon)));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta1", muon->adamw_beta1));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta2", muon->adamw_beta2));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_epsilon", muon->adamw_epsilon));
+  if (MuonLayerIsSet(layer, "shape_factor") == PETSC_FALSE) layer->shape_factor = muon->shape_factor;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +169,7 @@ static PetscErrorCode MuonLayerNumbers_Private(MuonLayer layer, MuonChoices *cho
   PetscCall(MuonChoicesAdd_Private(choices, "learning_rate", (double)layer->learning_rate, NULL));
   PetscCall(MuonChoicesAdd_Private(choices, "momentum", (double)layer->momentum, NULL));
   PetscCall(MuonChoicesAdd_Private(choices, "weight_decay", (double)layer->weight_decay, NULL));
-  PetscCall(MuonChoicesAdd_Private(choices, "shape_factor", (double)layer->shapefactor, MuonShapeFactors));
+  PetscCall(MuonChoicesAdd_Private(choices, "shape_factor", (double)layer->shape_factor, MuonShapeFactors));
   PetscCall(MuonChoicesAdd_Private(choices, "whole_gradient", (double)layer->wholegradient, PetscBools));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

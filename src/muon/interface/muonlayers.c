@@ -122,7 +122,7 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
   PetscCall(MuonCheckCanAdd_Private(muon, name));
   PetscCheck(w != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "Layer \"%s\": no vector of weights, expected one", name);
   PetscValidHeaderSpecific(w, VEC_CLASSID, 3);
-  PetscCall(MuonLayerCreateFromVec(name, w, &layer));
+  PetscCall(MuonLayerCreateFromVec(name, w, NULL, 0, PETSC_DECIDE, 1, PETSC_FALSE, &layer));
   PetscCall(MuonAdd_Private(muon, layer, newlayer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,9 +156,9 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
   The memory of both vectors is taken and given back inside each step, which changes `x` as
   `VecRestoreArray()` does\: norms that PETSc keeps are forgotten.
 
-  `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetSlice()` tells where one is.
+  `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetVecRange()` tells where one is.
 
-.seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerGetSlice()`, `MuonGetLayerByName()`
+.seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerGetVecRange()`, `MuonGetLayerByName()`
 @*/
 PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
 {
@@ -190,7 +190,7 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   /* All are made before one is added: an error leaves the optimizer as it was */
   PetscCall(PetscMalloc1(n, &layer));
   for (PetscInt l = 0, start = 0; l < n; l++) {
-    PetscCall(MuonLayerCreateFromSlice(names[l], x, g, start, m[l], k[l], rowmajor != NULL ? rowmajor[l] : PETSC_FALSE, &layer[l]));
+    PetscCall(MuonLayerCreateFromVec(names[l], x, g, start, m[l], k[l], rowmajor != NULL ? rowmajor[l] : PETSC_FALSE, &layer[l]));
     start += m[l] * k[l];
   }
   for (PetscInt l = 0; l < n; l++) PetscCall(MuonAdd_Private(muon, layer[l], NULL));
@@ -208,7 +208,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
     int         mine, all;
     PetscBool   same;
 
-    PetscCheck(layer->storage == MUON_LAYER_SLICE, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no slice", ((PetscObject)layer)->name);
+    PetscCheck(layer->g != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no range of a vector", ((PetscObject)layer)->name);
     PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)x), layer->comm, &result));
     PetscCall(VecGetLocalSize(layer->w, &was));
     PetscCall(VecGetLocalSize(x, &is));
@@ -217,13 +217,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
     PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
     PetscCheck(all == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
                ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, ((PetscObject)layer->w)->type_name, was);
-    PetscCall(PetscObjectReference((PetscObject)x));
-    PetscCall(VecDestroy(&layer->w));
-    layer->w = x;
-    PetscCall(MuonLayerSetGradientVec(layer, g));
-    PetscCall(PetscObjectReference((PetscObject)g));
-    PetscCall(VecDestroy(&layer->g));
-    layer->g = g;
+    PetscCall(MuonLayerReplaceVec_Private(layer, x, g));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

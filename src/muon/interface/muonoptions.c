@@ -149,12 +149,16 @@ static PetscErrorCode MuonKeyCompare_Private(const char key[], MuonKeySearch *se
 
 static PetscErrorCode MuonKeyOfRow_Private(const char family[], const char type[], const MuonParameter *row, void *ctx)
 {
-  char key[MUON_KEY_LENGTH];
+  MuonKeySearch *const search = (MuonKeySearch *)ctx;
+  const PetscBool      layer  = strcmp(family, "muon_layer_NAME_") == 0 ? PETSC_TRUE : PETSC_FALSE;
+  char                 key[MUON_KEY_LENGTH];
 
   PetscFunctionBegin;
   (void)type;
+  if (layer && search->layer[0] == '\0') PetscFunctionReturn(PETSC_SUCCESS);
+  if (layer) family = ""; /* the search puts the name of a layer before it */
   PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", family, row->key));
-  PetscCall(MuonKeyCompare_Private(key, (MuonKeySearch *)ctx));
+  PetscCall(MuonKeyCompare_Private(key, search));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,7 +15,7 @@ PetscReal MuonGetMomentumNow_Private(Muon muon)
 PetscBool MuonNeedsMomentum_Private(Muon muon, MuonLayer layer)
 {
   if (layer->workermomentum == PETSC_FALSE) return PETSC_FALSE;
-  if (layer->momentumset) return layer->momentum > 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (MuonLayerIsSet(layer, "momentum")) return layer->momentum > 0 ? PETSC_TRUE : PETSC_FALSE;
   return muon->momentum > 0 || (muon->momentum_warmup > 0 && muon->momentum_warmup_start > 0) || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
@@ -25,7 +25,7 @@ static MuonLayer MuonFindUnkept_Private(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers && muon->setupcalled; l++) {
     const MuonLayer layer = muon->layer[l];
 
-    if (layer->momentumset == PETSC_FALSE && layer->frozen == PETSC_FALSE && layer->workermomentum && layer->keepsmomentum == PETSC_FALSE) return layer;
+    if (MuonLayerIsSet(layer, "momentum") == PETSC_FALSE && layer->frozen == PETSC_FALSE && layer->workermomentum && layer->keepsmomentum == PETSC_FALSE) return layer;
   }
   return NULL;
 }

@@ -8,7 +8,7 @@ static PetscErrorCode MuonFindMissing_Private(Muon muon, double *missing)
 
   PetscFunctionBegin;
   for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
-    PetscCall(MuonLayerWasGradientAsked(muon->active[l], &given));
+    PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
     if (given) continue;
     first = l;
     count++;
@@ -134,7 +134,7 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     if (ok) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
-    PetscCall(MuonLayerSpoilGradient(muon->shard[p].layer));
+    PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
   if (ok) PetscTryTypeMethod(muon, end);

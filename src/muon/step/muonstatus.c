@@ -192,7 +192,7 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
   if (outcome.weights == PETSC_FALSE && outcome.worst != MUON_STATUS_CORRUPT) {
     /* Weights that differ explain what failed */
     muon->reason = MUON_DIVERGED_WEIGHTS;
-    PetscCall(MuonFindMismatch_Private(muon, muon->step % MUON_LAYER_SLICES, &muon->mismatch));
+    PetscCall(MuonFindMismatch_Private(muon, muon->step % MUON_LAYER_SAMPLES, &muon->mismatch));
     PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", muon->mismatch != NULL ? ((PetscObject)muon->mismatch)->name : "", muon->step));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -133,7 +133,7 @@ PetscErrorCode MuonWatchWeights_Private(Muon muon)
 
     group->weights = 0;
     if (muon->check_weights == PETSC_FALSE || MuonGroupHasReplicas_Private(muon, group) == PETSC_FALSE) continue;
-    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SLICES, &group->weights));
+    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SAMPLES, &group->weights));
   }
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,7 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   *polar = NULL;
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
-  PetscCall(MuonObjectBegins_Private((PetscObject)p));
+  PetscCall(MuonObjectRegister_Private((PetscObject)p));
   p->steps           = PETSC_DETERMINE;
   p->precision       = PETSC_DETERMINE;
   p->tolerance       = (PetscReal)PETSC_DETERMINE;
@@ -458,7 +458,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   PetscCall(PetscFree((*polar)->coefficients));
   PetscCall(PetscFree((*polar)->values));
   PetscCall(PetscFree((*polar)->choices));
-  PetscCall(MuonObjectEnds_Private((PetscObject)*polar));
+  PetscCall(MuonObjectUnregister_Private((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

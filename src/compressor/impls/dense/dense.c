@@ -114,15 +114,10 @@ static const struct Dense {
   int                    codec;
   MuonCompressorRounding rounding;
   unsigned int           flags;
-} DenseTypes[] = {
-  {MUONCOMPRESSORIDENTITY,  "",             BY_VALUES,                MUON_COMPRESSOR_ROUND_RANDOM,  ASSIGNS},
-  {MUONCOMPRESSORNATURAL,   "",             MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM,  0      },
-  {MUONCOMPRESSORNEAREST,   "",             MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, 0      },
-  {MUONCOMPRESSORTRUNCATED, "",             MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN,    0      },
-  {MUONCOMPRESSORBF16,      "",             MUON_WIRE_VALUES_BF16,    MUON_COMPRESSOR_ROUND_NEAREST, 0      },
-  {MUONCOMPRESSORDAMPING,   "ratio values", BY_VALUES,                MUON_COMPRESSOR_ROUND_RANDOM,  DAMPS  },
-  {MUONCOMPRESSORDROPOUT,   "ratio values", BY_VALUES,                MUON_COMPRESSOR_ROUND_RANDOM,  DROPS  }
-};
+} DenseTypes[] = {{MUONCOMPRESSORIDENTITY, "", BY_VALUES, MUON_COMPRESSOR_ROUND_RANDOM, ASSIGNS},          {MUONCOMPRESSORNATURAL, "", MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_RANDOM, 0},
+                  {MUONCOMPRESSORNEAREST, "", MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_NEAREST, 0}, {MUONCOMPRESSORTRUNCATED, "", MUON_WIRE_VALUES_NATURAL, MUON_COMPRESSOR_ROUND_DOWN, 0},
+                  {MUONCOMPRESSORBF16, "", MUON_WIRE_VALUES_BF16, MUON_COMPRESSOR_ROUND_NEAREST, 0},       {MUONCOMPRESSORDAMPING, "ratio values", BY_VALUES, MUON_COMPRESSOR_ROUND_RANDOM, DAMPS},
+                  {MUONCOMPRESSORDROPOUT, "ratio values", BY_VALUES, MUON_COMPRESSOR_ROUND_RANDOM, DROPS}};
 
 static MuonWireValues DenseCodec(MuonCompressor c, const MuonArray *A)
 {
@@ -209,13 +204,12 @@ static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArra
 
    Notes:
    This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends
-   T whatever R is, and the receiver assigns it, so that the copies are equal to the last bit; see
-   `MuonCompressorIsAssignment()`.
+   T whatever R is, and the receiver assigns it, so that the copies are equal to the last bit.
 
-   `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
-   this type.
+   `-compressor_values single` sends numbers in single, which both then have; other values have no meaning for
+   this type, nor have `-compressor_ratio`, `-compressor_rank` and `-compressor_bits`.
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorIsAssignment()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 M*/
 
 /*MC
@@ -243,7 +237,7 @@ M*/
    S. Horvath, C.-Y. Ho, L. Horvath, A. N. Sahu, M. Canini, P. Richtarik, Natural Compression for Distributed
    Deep Learning, https://arxiv.org/abs/1905.10988
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 M*/
 
 /*MC
@@ -312,7 +306,7 @@ M*/
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
    this type. Sparse and low-rank types write bfloat16 with `-compressor_values bf16`.
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORIDENTITY`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORNATURAL`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORIDENTITY`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORNATURAL`
 M*/
 
 /*MC
@@ -339,7 +333,7 @@ M*/
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
    https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORDROPOUT`, `MUONCOMPRESSORIDENTITY`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORDROPOUT`, `MUONCOMPRESSORIDENTITY`
 M*/
 
 /*MC
@@ -371,7 +365,7 @@ M*/
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
    https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORDAMPING`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORDAMPING`
 M*/
 
 static PetscErrorCode MuonCompressorCreate_Dense(MuonCompressor c)

@@ -348,10 +348,8 @@ static PetscErrorCode MuonCompressorChanging_TopSVD(MuonCompressor c, const Muon
 }
 
 #define AT(member) offsetof(MuonCompressor_TopSVD, member)
-static const MuonParameter TopSVDParameters[] = {
-  {"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+static const MuonParameter TopSVDParameters[] = {{"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
+                                                 {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -378,7 +376,7 @@ static const MuonParameter TopSVDParameters[] = {
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
    https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`, `MUONCOMPRESSORTOPK`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`, `MUONCOMPRESSORTOPK`
 M*/
 
 /*MC
@@ -405,8 +403,7 @@ M*/
    nearest make it a little smaller, by a bound of the rounding, so that in the spectral norm none is known;
    none is known for blocks either but in the Frobenius norm. Natural values, which round U, sigma and V
    independently, make it 295/512 K/r in the Frobenius norm; none is known for them in any other. All hold up
-   to the rounding of the decomposition. `MuonCompressorTopSVDGetContraction()` tells what became of the last
-   matrix.
+   to the rounding of the decomposition.
 
    By the formula of the paper a message costs 32 K (1 + m + n) bits, 16 for each value in natural compression
    or bf16.
@@ -415,7 +412,7 @@ M*/
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
    https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorTopSVDSetSchatten()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORPOWERSGD`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORPOWERSGD`
 M*/
 
 static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)

@@ -11,7 +11,7 @@
 #include <petscmuon/private/muoncompressorcodec.h>
 
 /* The most triples that a message has */
-PETSC_INTERN PetscInt       MuonCompressorRank_Private(MuonCompressor, const MuonArray *shape);
+PETSC_INTERN PetscInt MuonCompressorRank_Private(MuonCompressor, const MuonArray *shape);
 /*
    The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error
    of it and not orthogonal to the rest in mixed, and by drawing has the expectation drawn; -1 where that is

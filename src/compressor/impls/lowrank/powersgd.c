@@ -241,6 +241,28 @@ static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The next start: where a column vanished its first start takes its place, which is not orthogonal to everything
+   that may come; and the largest entry of each column is brought below 1
+*/
+static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least, const Columns *V, double norms[], double ones[], int64_t place[])
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < l; k++) {
+    if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, V));
+  }
+  V->kernels->SliceArgMax(V->rows, l, V->data, V->rows, 0, norms, place);
+  for (size_t k = 0; k < l; k++) {
+    int scale;
+
+    (void)frexp(norms[k], &scale);
+    norms[k] = ldexp(1.0, -scale);
+    ones[k]  = 1.0;
+  }
+  V->kernels->SliceScale(V->rows, l, V->data, V->rows, 0, norms, ones, V->data, V->rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With V and P as the iteration knows them, the message is V P^T: its rows are lines of the array */
 static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
@@ -306,22 +328,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   if (exponent != 0) kernels->Divide(n, kept, first.data, n, 1.0, -exponent, first.data, n);
   *count = (PetscInt64)kept;
   if (kept == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /*
-     The next start: where a column vanished its first start takes its place, which is not orthogonal to
-     everything that may come
-  */
-  for (size_t k = 0; k < l; k++) {
-    if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, &V));
-  }
-  kernels->SliceArgMax(n, l, V.data, n, 0, norms, place);
-  for (size_t k = 0; k < l; k++) {
-    int scale;
-
-    (void)frexp(norms[k], &scale);
-    norms[k] = ldexp(1.0, -scale);
-    ones[k]  = 1.0;
-  }
-  kernels->SliceScale(n, l, V.data, n, 0, norms, ones, V.data, n);
+  PetscCall(NextStart_Private(c, l, least, &V, norms, ones, place));
   PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, first.data, payload));
   warm->pends = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -386,11 +393,9 @@ static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
 }
 
 #define AT(member) offsetof(MuonCompressor_PowerSGD, member)
-static const MuonParameter PowerSGDParameters[] = {
-  {"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
-  {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, PETSC_MAX_INT, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+static const MuonParameter PowerSGDParameters[] = {{"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
+                                                   {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
+                                                   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -425,8 +430,7 @@ static const MuonParameter PowerSGDParameters[] = {
 
    The first Q is Gaussian. Its entry (i, k) is sqrt(-2 log((w + 1)/2^32)) cos(2 pi v/2^32), where w and v are
    the random numbers 2 (k n + i) and 2 (k n + i) + 1 of the sender, see `MuonCompressorSetStream()`, with
-   2^32 - 1 for the step. `MuonCompressorReset()` drops the state, and a change of the sizes, the rank or the
-   oversampling begins anew. A second state holds what `MuonCompressorCommit()` will make the first, so that
+   2^32 - 1 for the step. A change of the sizes, the rank or the oversampling begins anew. A second state holds what `MuonCompressorCommit()` will make the first, so that
    encoding changes nothing; `MuonView()` counts both. Each block of `MuonCompressorSetBlocks()` has its own.
 
    The error without rounding has the square ||A||^2 - ||P^T A||^2, which is never larger than ||A||^2, and
@@ -440,7 +444,7 @@ static const MuonParameter PowerSGDParameters[] = {
    T. Vogels, S. P. Karimireddy, M. Jaggi, PowerSGD: Practical low-rank gradient compression for distributed
    optimization, https://arxiv.org/abs/1905.13727
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRank()`, `MuonCompressorSetRatio()`, `MuonCompressorPowerSGDSetSweeps()`, `MuonCompressorPowerSGDSetOversampling()`,
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`,
           `MuonCompressorCommit()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD`
 M*/
 static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
@@ -449,17 +453,17 @@ static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&powersgd));
-  c->data                = powersgd;
-  c->keys                = "ratio rank values";
-  c->factors             = PETSC_TRUE;
-  c->ondevice            = PETSC_TRUE;
-  c->ops->layout         = MuonCompressorLayout_Factors;
-  c->ops->encode         = MuonCompressorEncode_PowerSGD;
-  c->ops->decode         = MuonCompressorDecode_Factors;
-  c->ops->commit         = MuonCompressorCommit_PowerSGD;
-  c->ops->visitstate     = MuonCompressorVisitState_PowerSGD;
-  c->ops->reset          = MuonCompressorReset_PowerSGD;
-  c->ops->destroy        = MuonCompressorDestroy_PowerSGD;
+  c->data            = powersgd;
+  c->keys            = "ratio rank values";
+  c->factors         = PETSC_TRUE;
+  c->ondevice        = PETSC_TRUE;
+  c->ops->layout     = MuonCompressorLayout_Factors;
+  c->ops->encode     = MuonCompressorEncode_PowerSGD;
+  c->ops->decode     = MuonCompressorDecode_Factors;
+  c->ops->commit     = MuonCompressorCommit_PowerSGD;
+  c->ops->visitstate = MuonCompressorVisitState_PowerSGD;
+  c->ops->reset      = MuonCompressorReset_PowerSGD;
+  c->ops->destroy    = MuonCompressorDestroy_PowerSGD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

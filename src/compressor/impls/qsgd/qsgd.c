@@ -8,7 +8,7 @@ typedef struct {
 } MuonCompressor_QSGD;
 
 enum {
-  STRIP     = 65536,  /* entries that are looked at together: few enough for a cache, and whole blocks */
+  STRIP        = 65536,  /* entries that are looked at together: few enough for a cache, and whole blocks */
   DEVICE_STRIP = 1 << 20 /* likewise, where they are not on the host */
 };
 
@@ -261,11 +261,9 @@ static PetscErrorCode MuonCompressorChanging_QSGD(MuonCompressor c, const MuonPa
 }
 
 #define AT(member) offsetof(MuonCompressor_QSGD, member)
-static const MuonParameter QSGDParameters[] = {
-  {"qsgd_block_length", MUON_PARAMETER_INT, AT(length), 256, 16, 65536, NULL, MUON_PARAMETER_DATA, "Entries of a block, a power of two"},
-  {"qsgd_block_norm", MUON_PARAMETER_ENUM, AT(norm), MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, MUON_PARAMETER_DATA, "Norm that scales a block"},
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+static const MuonParameter QSGDParameters[] = {{"qsgd_block_length", MUON_PARAMETER_INT, AT(length), 256, 16, 65536, NULL, MUON_PARAMETER_DATA, "Entries of a block, a power of two"},
+                                               {"qsgd_block_norm", MUON_PARAMETER_ENUM, AT(norm), MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, MUON_PARAMETER_DATA, "Norm that scales a block"},
+                                               {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -310,7 +308,7 @@ static const MuonParameter QSGDParameters[] = {
 +  * - D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic, QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding, https://arxiv.org/abs/1610.02132
 -  * - I. Markov, H. Ramezanikebrya, D. Alistarh, CGX: Adaptive System Support for Communication-Efficient Deep Learning, https://arxiv.org/abs/2111.08617
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetBits()`, `MuonCompressorQSGDSetBlockLength()`, `MuonCompressorQSGDSetBlockNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`
 M*/
 static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
 {
@@ -318,15 +316,15 @@ static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&qsgd));
-  c->data                = qsgd;
-  c->keys                = "bits values";
-  c->ops->changing       = MuonCompressorChanging_QSGD;
-  c->ondevice            = PETSC_TRUE;
-  c->ops->layout         = MuonCompressorLayout_QSGD;
-  c->ops->encode         = MuonCompressorEncode_QSGD;
-  c->ops->decode         = MuonCompressorDecode_QSGD;
-  c->ops->alpha          = MuonCompressorAlpha_QSGD;
-  c->ops->destroy        = MuonCompressorDestroyData;
+  c->data          = qsgd;
+  c->keys          = "bits values";
+  c->ops->changing = MuonCompressorChanging_QSGD;
+  c->ondevice      = PETSC_TRUE;
+  c->ops->layout   = MuonCompressorLayout_QSGD;
+  c->ops->encode   = MuonCompressorEncode_QSGD;
+  c->ops->decode   = MuonCompressorDecode_QSGD;
+  c->ops->alpha    = MuonCompressorAlpha_QSGD;
+  c->ops->destroy  = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,7 +29,7 @@ static Vectors MuonCompressorGetVectors_Private(MuonCompressor c, const MuonArra
 {
   Vectors vectors;
 
-  vectors.strided   = ((MuonCompressor_RowColumn *)c->data)->rows != (A->rowmajor ? PETSC_TRUE : PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+  vectors.strided  = ((MuonCompressor_RowColumn *)c->data)->rows != (A->rowmajor ? PETSC_TRUE : PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
   vectors.count    = vectors.strided ? A->len : A->count;
   vectors.length   = vectors.strided ? A->count : A->len;
   vectors.together = vectors.strided ? PetscMin(TOGETHER, A->len) : 1;
@@ -129,7 +129,7 @@ static PetscErrorCode MuonCompressorDeviceEncode_Private(MuonCompressor c, const
 
 static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
-  const Vectors            vectors   = MuonCompressorGetVectors_Private(c, T);
+  const Vectors          vectors = MuonCompressorGetVectors_Private(c, T);
   const PetscInt64       kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
   const MuonWireValues   codec   = MuonCompressorCodec_Private(c, T);
   const MuonKernelStream stream  = MuonCompressorStream_Private(c);
@@ -193,7 +193,7 @@ static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const Muo
 
 static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const Vectors           vectors   = MuonCompressorGetVectors_Private(c, Y);
+  const Vectors         vectors = MuonCompressorGetVectors_Private(c, Y);
   const size_t          all     = (size_t)count * vectors.length;
   const MuonWireValues  codec   = MuonCompressorCodec_Private(c, Y);
   const MuonWireIndices indices = MuonWireChooseIndices(vectors.count, (uint64_t)count);
@@ -239,9 +239,9 @@ static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, PetscInt6
 */
 static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
-  const double p     = (double)((MuonCompressor_RowColumn *)c->data)->p;
-  const Vectors  vectors = MuonCompressorGetVectors_Private(c, shape);
-  const double kept = (double)MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count), ratio = pow((double)vectors.length, fabs(1.0 - 2.0 / p));
+  const double  p       = (double)((MuonCompressor_RowColumn *)c->data)->p;
+  const Vectors vectors = MuonCompressorGetVectors_Private(c, shape);
+  const double  kept = (double)MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count), ratio = pow((double)vectors.length, fabs(1.0 - 2.0 / p));
 
   PetscFunctionBegin;
   *alpha = MuonCompressorRoundDown_Private((double)MuonCompressorCodecAlpha_Private(MuonCompressorCodec_Private(c, shape), shape->precision) * kept / (kept + ((double)vectors.count - kept) * ratio));
@@ -249,10 +249,7 @@ static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const Muon
 }
 
 #define AT(member) offsetof(MuonCompressor_RowColumn, member)
-static const MuonParameter RowColumnParameters[] = {
-  {"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"},
-  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
-};
+static const MuonParameter RowColumnParameters[] = {{"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"}, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -280,7 +277,7 @@ static const MuonParameter RowColumnParameters[] = {
    The message holds the numbers of the columns, then their entries. By the formula of the paper it costs K
    (32 m + ceil(log2 n)) bits, and 16 for 32 with natural values and bf16.
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetLineNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORROWTOPK`, `MUONCOMPRESSORTOPK`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORROWTOPK`, `MUONCOMPRESSORTOPK`
 M*/
 
 /*MC
@@ -298,7 +295,7 @@ M*/
    n in place of m; the entries of natural values have the random numbers of their places in the matrix
    itself.
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetLineNorm()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORCOLUMNTOPK`, `MUONCOMPRESSORTOPK`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORCOLUMNTOPK`, `MUONCOMPRESSORTOPK`
 M*/
 
 static PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)

@@ -118,17 +118,17 @@ static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray
    S. P. Karimireddy, Q. Rebjock, S. U. Stich, M. Jaggi, Error Feedback Fixes SignSGD and other Gradient
    Compression Schemes, https://arxiv.org/abs/1901.09847
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORNATURAL`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`
 M*/
 static PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
 {
   PetscFunctionBegin;
-  c->keys          = "values";
-  c->ondevice      = PETSC_TRUE;
-  c->ops->layout   = MuonCompressorLayout_Sign;
-  c->ops->encode   = MuonCompressorEncode_Sign;
-  c->ops->decode   = MuonCompressorDecode_Sign;
-  c->ops->alpha    = MuonCompressorAlpha_Sign;
+  c->keys        = "values";
+  c->ondevice    = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_Sign;
+  c->ops->encode = MuonCompressorEncode_Sign;
+  c->ops->decode = MuonCompressorDecode_Sign;
+  c->ops->alpha  = MuonCompressorAlpha_Sign;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -209,8 +209,8 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 co
 static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
   const PetscInt64     d = (PetscInt64)MuonArrayEntries(shape), kept = MuonCompressorKept_Private(c->ratio, d);
-  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
-  const double         bound = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
+  const MuonWireValues codec    = MuonCompressorCodec_Private(c, shape);
+  const double         bound    = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
   double               fraction = (double)kept / (double)d;
   PetscBool            seeded;
 
@@ -247,7 +247,7 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
    https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORNATURAL`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORNATURAL`
 M*/
 
 /*MC
@@ -274,7 +274,7 @@ M*/
    An entry that is not finite, or too large for how values are written, makes the message fail, whether or
    not it is kept.
 
-.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetValues()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
+.seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
 M*/
 
 static PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)

@@ -2,10 +2,20 @@
 
 typedef struct {
   PetscReal  beta1, beta2, epsilon;
-  PetscBool  nesterov, beta1set, beta2set, epsilonset; /* set: by the layer's own setter or option, else the optimizer's value holds */
-  PetscInt64 steps;                                    /* committed steps of this layer: the powers of the betas */
-  MuonArray  mean, square, newmean, newsquare;         /* moments, in the gradient's precision, and what they become when the step is committed */
+  PetscBool  nesterov;
+  PetscInt64 steps;                            /* committed steps of this layer: the powers of the betas */
+  MuonArray  mean, square, newmean, newsquare; /* moments, in the gradient's precision, and what they become when the step is committed */
 } MuonLayer_AdamW;
+
+#define ROW(field, value, most, flag, help) {"adamw_" #field, MUON_PARAMETER_REAL, offsetof(MuonLayer_AdamW, field), value, 0, most, NULL, MUON_PARAMETER_DATA | (flag), help}
+
+/* Where they are not set, the optimizer's hold */
+const MuonParameter MuonLayerParameters_AdamW[] = {
+  ROW(beta1, MUON_ADAMW_BETA1, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
+  ROW(beta2, MUON_ADAMW_BETA2, 1, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
+  ROW(epsilon, MUON_ADAMW_EPSILON, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
+};
 
 /* 1 - beta^steps, by squares */
 static double Correction(double beta, PetscInt64 steps)
@@ -65,12 +75,6 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* NULL where another rule moves the layer */
-static MuonLayer_AdamW *MuonLayerAdamW_Private(MuonLayer layer)
-{
-  return layer->ops->step == MuonLayerStep_AdamW ? (MuonLayer_AdamW *)layer->data : NULL;
-}
-
 static PetscErrorCode MuonLayerCommit_AdamW(MuonLayer layer)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
@@ -128,59 +132,11 @@ static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerSetFromOptions_AdamW(MuonLayer layer, MuonOptionItems PetscOptionsObject)
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-  PetscReal        beta1 = adamw->beta1, beta2 = adamw->beta2, epsilon = adamw->epsilon;
-  PetscBool        set1, set2, set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "AdamW options of a layer");
-  PetscCall(PetscOptionsReal("-adamw_beta1", "Decay of the mean of gradients", "MuonLayerAdamWSetBetas", beta1, &beta1, &set1));
-  PetscCall(PetscOptionsReal("-adamw_beta2", "Decay of the mean of squares", "MuonLayerAdamWSetBetas", beta2, &beta2, &set2));
-  if (set1 || set2) {
-    const PetscBool own1 = adamw->beta1set || set1 ? PETSC_TRUE : PETSC_FALSE, own2 = adamw->beta2set || set2 ? PETSC_TRUE : PETSC_FALSE;
-
-    PetscCall(MuonLayerAdamWSetBetas(layer, beta1, beta2));
-    adamw->beta1set = own1;
-    adamw->beta2set = own2;
-  }
-  PetscCall(PetscOptionsReal("-adamw_epsilon", "Added to the root of the mean of squares", "MuonLayerAdamWSetEpsilon", epsilon, &epsilon, &set));
-  if (set) PetscCall(MuonLayerAdamWSetEpsilon(layer, epsilon));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerView_AdamW(MuonLayer layer, PetscViewer viewer)
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "betas %g %g, epsilon %g\n", (double)adamw->beta1, (double)adamw->beta2, (double)adamw->epsilon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
 {
   PetscFunctionBegin;
   PetscCall(MuonLayerReset_AdamW(layer));
   PetscCall(PetscFree(layer->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerAdamWInherit_Private(MuonLayer layer, PetscReal beta1, PetscReal beta2, PetscReal epsilon)
-{
-  MuonLayer_AdamW *adamw = MuonLayerAdamW_Private(layer);
-
-  PetscFunctionBegin;
-  if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (adamw->beta1set) beta1 = adamw->beta1;
-  if (adamw->beta2set) beta2 = adamw->beta2;
-  if (adamw->epsilonset) epsilon = adamw->epsilon;
-  if (beta1 != adamw->beta1 || beta2 != adamw->beta2 || epsilon != adamw->epsilon) PetscCall(PetscObjectStateIncrease((PetscObject)layer));
-  adamw->beta1   = beta1;
-  adamw->beta2   = beta2;
-  adamw->epsilon = epsilon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,148 +146,25 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&adamw));
-  adamw->beta1               = (PetscReal)MUON_ADAMW_BETA1;
-  adamw->beta2               = (PetscReal)MUON_ADAMW_BETA2;
-  adamw->epsilon             = (PetscReal)MUON_ADAMW_EPSILON;
-  adamw->nesterov            = nesterov;
-  layer->data                = adamw;
-  layer->ops->step           = MuonLayerStep_AdamW;
-  layer->ops->commit         = MuonLayerCommit_AdamW;
-  layer->ops->getflops       = MuonLayerGetFlops_AdamW;
-  layer->ops->visitstate     = MuonLayerVisitState_AdamW;
-  layer->ops->choices        = MuonLayerChoices_AdamW;
-  layer->ops->setfromoptions = MuonLayerSetFromOptions_AdamW;
-  layer->ops->view           = MuonLayerView_AdamW;
-  layer->ops->reset          = MuonLayerReset_AdamW;
-  layer->ops->destroy        = MuonLayerDestroy_AdamW;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerAdamWSetBetas - Sets the decay rates of the moments of a layer that AdamW or NAdamW moves
-
-  Not Collective
-
-  Input Parameters:
-+ layer - the layer
-. beta1 - decay of the mean of gradients, in [0,1)
-- beta2 - decay of the mean of squares, in [0,1)
-
-  Options Database Keys:
-+ -muon_layer_NAME_adamw_beta1 beta1 - decay of the mean of gradients of the layer called NAME, the optimizer's by default
-- -muon_layer_NAME_adamw_beta2 beta2 - decay of the mean of squares, the optimizer's by default
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MuonLayerAdamWGetBetas()`, `MuonSetAdamWBetas()`
-@*/
-PetscErrorCode MuonLayerAdamWSetBetas(MuonLayer layer, PetscReal beta1, PetscReal beta2)
-{
-  MuonLayer_AdamW *adamw;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  adamw = MuonLayerAdamW_Private(layer);
-  if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, beta1 >= 0 && beta1 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1 %g must be in [0,1)", (double)beta1);
-  MuonLayerCheck(layer, beta2 >= 0 && beta2 < 1, PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2 %g must be in [0,1)", (double)beta2);
-  adamw->beta1    = beta1;
-  adamw->beta2    = beta2;
-  adamw->beta1set = adamw->beta2set = PETSC_TRUE;
-  PetscCall(PetscObjectStateIncrease((PetscObject)layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerAdamWGetBetas - Gets the decay rates of the moments of a layer that AdamW or NAdamW moves
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameters:
-+ beta1 - decay of the mean of gradients
-- beta2 - decay of the mean of squares
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MuonLayerAdamWSetBetas()`
-@*/
-PetscErrorCode MuonLayerAdamWGetBetas(MuonLayer layer, PetscReal *beta1, PetscReal *beta2)
-{
-  MuonLayer_AdamW *adamw;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  adamw = MuonLayerAdamW_Private(layer);
-  MuonLayerCheck(layer, adamw != NULL, PETSC_ERR_ARG_WRONGSTATE, "rule %s has no betas, expected adamw or nadamw", ((PetscObject)layer)->type_name);
-  if (beta1 != NULL) *beta1 = adamw->beta1;
-  if (beta2 != NULL) *beta2 = adamw->beta2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerAdamWSetEpsilon - Sets what is added to the root of the mean of squares in AdamW and NAdamW
-
-  Not Collective
-
-  Input Parameters:
-+ layer   - the layer
-- epsilon - a positive number, finite
-
-  Options Database Key:
-. -muon_layer_NAME_adamw_epsilon epsilon - the number for the layer called NAME, the optimizer's by default
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MuonLayerAdamWGetEpsilon()`, `MuonSetAdamWEpsilon()`
-@*/
-PetscErrorCode MuonLayerAdamWSetEpsilon(MuonLayer layer, PetscReal epsilon)
-{
-  MuonLayer_AdamW *adamw;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  adamw = MuonLayerAdamW_Private(layer);
-  if (adamw == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, epsilon > 0 && epsilon < PETSC_INFINITY, PETSC_ERR_ARG_OUTOFRANGE, "adamw_epsilon %g must be positive and finite", (double)epsilon);
-  adamw->epsilon    = epsilon;
-  adamw->epsilonset = PETSC_TRUE;
-  PetscCall(PetscObjectStateIncrease((PetscObject)layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLayerAdamWGetEpsilon - Gets what is added to the root of the mean of squares in AdamW and NAdamW
-
-  Not Collective
-
-  Input Parameter:
-. layer - the layer
-
-  Output Parameter:
-. epsilon - the number
-
-  Level: intermediate
-
-.seealso: `MuonLayer`, `MUONLAYERADAMW`, `MuonLayerAdamWSetEpsilon()`
-@*/
-PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
-{
-  MuonLayer_AdamW *adamw;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  adamw = MuonLayerAdamW_Private(layer);
-  PetscAssertPointer(epsilon, 2);
-  MuonLayerCheck(layer, adamw != NULL, PETSC_ERR_ARG_WRONGSTATE, "rule %s has no epsilon, expected adamw or nadamw", ((PetscObject)layer)->type_name);
-  *epsilon = adamw->epsilon;
+  adamw->nesterov        = nesterov;
+  layer->data            = adamw;
+  layer->ops->step       = MuonLayerStep_AdamW;
+  layer->ops->commit     = MuonLayerCommit_AdamW;
+  layer->ops->getflops   = MuonLayerGetFlops_AdamW;
+  layer->ops->visitstate = MuonLayerVisitState_AdamW;
+  layer->ops->choices    = MuonLayerChoices_AdamW;
+  layer->ops->reset      = MuonLayerReset_AdamW;
+  layer->ops->destroy    = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*MC
-  MUONLAYERADAMW - Moves a layer by AdamW
+  MUONLAYERADAMW - Updates a layer by AdamW
+
+  Options Database Keys:
++ -muon_layer_NAME_adamw_beta1 beta1     - decay of the mean of gradients, the optimizer's by default
+. -muon_layer_NAME_adamw_beta2 beta2     - decay of the mean of squares, the optimizer's by default
+- -muon_layer_NAME_adamw_epsilon epsilon - added to the root of the mean of squares, the optimizer's by default
 
   Level: intermediate
 
@@ -340,13 +173,12 @@ PetscErrorCode MuonLayerAdamWGetEpsilon(MuonLayer layer, PetscReal *epsilon)
   rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule. Scale and shape factor of
   the layer are those of its norm ball, and do not enter.
 
-  The learning rate is that of `MuonSetAdamWLearningRate()`, 1e-3 by default, whatever the optimizer's is.
+  The learning rate is that of `-muon_adamw_learning_rate`, 1e-3 by default, whatever the optimizer's is.
 
-  The moments live at the layer's owner, in the precision of the optimizer's state.
+  The moments are kept at the layer's owner, in the precision of the optimizer's state. Parameters take effect
+  at the next step.
 
-  The setters of this rule are ignored by a layer that another one moves; they take effect at the next step.
-
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`, `MuonLayerAdamWSetBetas()`, `MuonLayerAdamWSetEpsilon()`
+.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
 {
@@ -356,14 +188,14 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
 }
 
 /*MC
-  MUONLAYERNADAMW - Moves a layer by AdamW with Nesterov momentum, as the Muon entries to AlgoPerf do
+  MUONLAYERNADAMW - Updates a layer by AdamW with Nesterov momentum, as the Muon entries to AlgoPerf do
 
   Level: intermediate
 
   Note:
   As `MUONLAYERADAMW` with the numerator (b1 m + (1-b1) G)/(1-b1^t), m the updated moment.
 
-.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERADAMW`, `MuonLayerAdamWSetBetas()`, `MuonLayerAdamWSetEpsilon()`
+.seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERADAMW`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer layer)
 {

@@ -290,7 +290,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   What the compressor identity and the downlink step send is exact\: contraction, lag and gap are 0. With
   `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
   left of them, unless values are double. A single step of a random compressor may be above 1 - alpha, which
-  bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `MuonCompressorTopSVDSetSchatten()`
+  bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `-compressor_topsvd_schatten`
   chose another it is unknown.
 
   Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
