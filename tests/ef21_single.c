@@ -1,6 +1,7 @@
 static char help[] = "Layers that are not compressed beside layers that are send four bytes an entry, in both directions; a run that diverges says so.\n\n";
 
 #include <petscmuon.h>
+#include <math.h>
 
 #define ENTRIES 500 /* of the layer that is not compressed */
 
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-lossy", &lossy, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-diverges", &diverges, NULL));
-  if (diverges) loss = PETSC_INFINITY;
+  if (diverges) loss = (PetscReal)HUGE_VAL;
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 2, NULL, &W[0]));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ENTRIES, 1, NULL, &W[1]));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
