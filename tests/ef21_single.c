@@ -29,8 +29,8 @@ int main(int argc, char **argv)
   Muon        muon;
   Mat         W[2];
   MuonTraffic traffic;
-  PetscReal   loss   = 1;
-  PetscBool   lossy  = PETSC_TRUE, diverges = PETSC_FALSE;
+  PetscReal   loss  = 1;
+  PetscBool   lossy = PETSC_TRUE, diverges = PETSC_FALSE;
   double      entry;
 
   PetscFunctionBeginUser;

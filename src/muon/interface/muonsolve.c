@@ -398,7 +398,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetNaNPolicy()`
+.seealso: `Muon`
 @*/
 PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 {

@@ -199,11 +199,6 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
-{
-  return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* The loss over the steps; one that is no number has no place in a graph */
 static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, PetscViewer viewer)
 {
