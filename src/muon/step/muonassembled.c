@@ -65,8 +65,8 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   PetscFunctionBegin;
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-  W = MuonShardPart(shard, &whole);
-  X = MuonShardServerWeights(shard, &W);
+  W    = MuonShardPart(shard, &whole);
+  X    = MuonShardServerWeights(shard, &W);
   Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G    = shard->input;
