@@ -141,7 +141,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
   Note:
   Owners are known after `MuonSetUp()`.
 
-.seealso: `MuonLayer`, `MuonLayerGetServerWeights()`, `MuonExchangeSetAssignment()`, `MuonSetUp()`
+.seealso: `MuonLayer`, `MuonLayerGetServerWeights()`, `MuonExchangeAssignment`, `MuonSetUp()`
 @*/
 PetscErrorCode MuonLayerGetOwner(MuonLayer layer, PetscMPIInt *owner)
 {
