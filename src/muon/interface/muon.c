@@ -371,7 +371,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.
 
-.seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonLayerSetFromOptions()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
+.seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
 @*/
 PetscErrorCode MuonSetFromOptions(Muon muon)
 {

@@ -359,7 +359,7 @@ PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum, MuonMomentumStyle 
   The style holds for all layers, whatever updates them. Where decay is coupled it is added to the gradient
   where the momentum is kept, after clipping.
 
-.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonSetAdamW()`, `MuonLayerSetWeightDecay()`
+.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonSetAdamW()`
 @*/
 PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecayStyle style)
 {

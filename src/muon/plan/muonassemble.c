@@ -55,7 +55,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
-  if (shard->ranges == NULL || shard->layer->ops->oracle == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
@@ -73,7 +73,7 @@ static void MuonBlockRanges_Private(const MuonShard *shard, const MuonBlock *blo
 static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem item[], MuonAssemblyItem assembled[], PetscInt ranges[], PetscInt *n)
 {
   const PetscMPIInt size   = shard->group->grid->size;
-  const PetscBool   whole  = shard->layer->ops->oracle != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool   whole  = shard->layer->ops->applylmo != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt    blocks = whole ? MuonBlocksCount_Private(&shard->layer->blocks) : 1;
   MuonArray         state;
 
