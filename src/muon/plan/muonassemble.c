@@ -154,14 +154,14 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
   Input Parameters:
 + muon  - the optimizer
 . layer - one of its layers
-- kind  - as for `-muon_assembly`
+- kind  - as for `MuonAssemblyKind`
 
   Options Database Key:
 . -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonGetLayerAssemblyKind()`
+.seealso: `Muon`, `MuonAssemblyKind`, `MuonGetLayerAssemblyKind()`
 @*/
 PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kind)
 {
@@ -189,7 +189,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetLayerAssemblyKind()`
+.seealso: `Muon`, `MuonSetLayerAssemblyKind()`, `MuonAssemblyKind`
 @*/
 PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
 {
