@@ -99,7 +99,7 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
 /* What chooses a type, or is no parameter of an object that has rows */
 static PetscBool HasGetter(const char key[])
 {
-  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21", "-muon_checkpoint", "-muon_restart"};
+  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21"};
 
   for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
     const size_t length = strlen(key), end = strlen(others[k]);
