@@ -27,7 +27,8 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
   const PetscBool alone = group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < group->nshards; k++) {
+  /* In the order of MuonBeginSums_Private(), by which another rank may have begun them: -muon_nan may differ */
+  for (PetscInt k = group->nshards - 1; k >= 0; k--) {
     MuonShard               *shard = &group->shard[k];
     const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&shard->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shard->T);
     const MuonCompressorCost cost = {32.0 * n, bits, bits};
