@@ -175,14 +175,14 @@ typedef struct {
 
 static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  Rows            *rows = (Rows *)ctx;
-  double          *row  = rows->row[rows->n++];
-  PetscReal        rate, dual;
-  PetscInt         most;
-  char             schedule[16];
-  MuonTraffic      traffic;
-  double           mine[2], sum[2];
-  PetscMPIInt      size;
+  Rows       *rows = (Rows *)ctx;
+  double     *row  = rows->row[rows->n++];
+  PetscReal   rate, dual;
+  PetscInt    most;
+  char        schedule[16];
+  MuonTraffic traffic;
+  double      mine[2], sum[2];
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   /* The step is counted: MuonGetRate() is of the next one */

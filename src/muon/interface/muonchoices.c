@@ -134,9 +134,7 @@ static PetscErrorCode MuonOwnNumbers_Private(Muon muon, MuonChoices *choices)
     const char        *name;
     double             value;
     const char *const *names;
-  } numbers[] = {{"step", (double)muon->step, NULL},
-                 {"validation", (double)(muon->validation != NULL), PetscBools},
-                 {"validation interval", (double)muon->validationinterval, NULL}};
+  } numbers[] = {{"step", (double)muon->step, NULL}, {"validation", (double)(muon->validation != NULL), PetscBools}, {"validation interval", (double)muon->validationinterval, NULL}};
 
   PetscFunctionBegin;
   PetscCall(MuonOwnRows_Private(muon, choices));

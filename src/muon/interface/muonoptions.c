@@ -345,10 +345,8 @@ static PetscErrorCode MuonCheckIdle_Private(Muon muon)
 /* Keys of 0.1 that went, with what takes their place; the table goes when 0.2 is out */
 static PetscErrorCode MuonKeyRenamed_Private(const char key[], const char **what)
 {
-  static const char *const renamed[][2] = {
-    {"muon_cost_measure", "give -muon_cost_alpha, -muon_cost_beta and -muon_cost_gamma"}
-  };
-  PetscBool same;
+  static const char *const renamed[][2] = {{"muon_cost_measure", "give -muon_cost_alpha, -muon_cost_beta and -muon_cost_gamma"}};
+  PetscBool                same;
 
   PetscFunctionBegin;
   *what = NULL;

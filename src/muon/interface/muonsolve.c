@@ -391,7 +391,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetNaNPolicy()`
+.seealso: `Muon`, `MuonSetParameter()`
 @*/
 PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 {

@@ -337,9 +337,9 @@ static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues
 /* Without the locale, whose decimal comma would be another column. Not by PetscFPrintf(), whose error would be that of this rank alone */
 static PetscErrorCode MuonCSVRow_Private(Muon muon, PetscInt step, PetscReal loss, MuonCSV *csv)
 {
-  const PetscReal dense                  = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
-  const double    number[]               = {(double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)};
-  char            text[64], value[32]    = "";
+  const PetscReal dense    = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  const double    number[] = {(double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)};
+  char            text[64], value[32] = "";
   MuonLocale      locale;
 
   PetscFunctionBegin;
