@@ -398,7 +398,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 
   Level: intermediate
 
-.seealso: `Muon`
+.seealso: `Muon`, `MuonSetParameter()`
 @*/
 PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 {
