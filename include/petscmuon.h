@@ -8,7 +8,6 @@
 #include <petscmuonlmo.h>
 #include <petscmuoncompressor.h>
 #include <petscmuonexchange.h>
-#include <petscmuonassembly.h>
 #include <petscmuonlayer.h>
 
 /* MANSEC = ML */
@@ -436,7 +435,6 @@ PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonGetAssembly(Muon, MuonAssembly *);
 PETSC_EXTERN PetscErrorCode MuonSetLayerAssemblyKind(Muon, MuonLayer, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
@@ -456,8 +454,6 @@ PETSC_EXTERN PetscErrorCode MuonGetConvergedReason(Muon, MuonConvergedReason *);
 PETSC_EXTERN PetscErrorCode MuonGetNaNCount(Muon, PetscInt64 *);
 PETSC_EXTERN PetscErrorCode MuonGetTraffic(Muon, MuonTraffic *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonSetLayerState(Muon, MuonLayer, const char[], Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonGetLayerStateName(Muon, MuonLayer, PetscInt, size_t, char[], PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble *, PetscLogDouble *);
 
 PETSC_EXTERN PetscErrorCode MuonSetParameter(Muon, const char[], const char[]);

@@ -65,9 +65,21 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
 .  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
 -  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - the same among the items of each shape, of which the first goes to the first worker
 
-   Level: intermediate
+   Options Database Key:
+. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets it, lpt by default
 
-.seealso: `MuonExchangeSetAssignment()`, `MuonExchange`
+  Level: intermediate
+
+  Notes:
+  It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J)
+  times the load that it has in the best of all assignments.
+
+  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each
+  shape are dealt to the workers one after the other, beginning at worker 0, and a bucket whose number of items
+  is no multiple of the number of workers is padded to one. Nothing is sent for a pad here; the view counts how
+  many places pads take.
+
+.seealso: `MuonExchange`, `MUONEXCHANGELAYERWISE`
 E*/
 typedef enum {
   MUON_EXCHANGE_ASSIGNMENT_LPT,
@@ -76,30 +88,82 @@ typedef enum {
 } MuonExchangeAssignment;
 PETSC_EXTERN const char *const MuonExchangeAssignments[];
 
+/*E
+   MuonAssemblyKind - Who has the whole of a matrix, whose rows are spread over the ranks of a worker, for its LMO
+
+   Values:
++  `MUON_ASSEMBLY_NONE`      - nobody: there is no LMO
+.  `MUON_ASSEMBLY_ALLGATHER` - every rank gets the matrix and does the same work, as in Moonlight's Distributed Muon
+.  `MUON_ASSEMBLY_OWNER`     - one rank gets the matrix, does the work, and sends the rows of the step back, as in Motif's Parallel Muon
+-  `MUON_ASSEMBLY_GRAM`      - nobody: the LMO works on the matrix as it is spread, for LMOs that need sums of small matrices only
+
+   Options Database Keys:
++  -muon_assembly kind                                 - who (allgather|owner|gram), chosen by a model of its cost by default
+.  -muon_assembly_assignment (lpt|roundrobin|bucketed) - how owners are chosen, lpt by default; the cost of a matrix is that of its LMO
+.  -muon_assembly_chunk items                          - how many matrices travel together, as many as the worker has ranks by default
+-  -muon_assembly_warmup chunks                        - how many chunks are on their way at once, 5 by default as in Motif's Parallel Muon
+
+   Level: intermediate
+
+   Notes:
+   The rows of all matrices of a chunk for one rank are one message. So many chunks as the warm-up says are
+   gathered before the LMOs of the first one begin, and after that while those of each one run. The rows of
+   steps have as many chunks of time to come back before they are waited for. Results depend on neither number;
+   the memory for messages grows with both. With a warm-up of 1 and one chunk for all matrices nothing overlaps.
+
+.seealso: `MuonExchangeAssignment`, `MuonAssemblyPrecision`
+E*/
+typedef enum {
+  MUON_ASSEMBLY_NONE,
+  MUON_ASSEMBLY_ALLGATHER,
+  MUON_ASSEMBLY_OWNER,
+  MUON_ASSEMBLY_GRAM
+} MuonAssemblyKind;
+PETSC_EXTERN const char *const MuonAssemblyKinds[];
+
+/*E
+   MuonAssemblyPrecision - Precision in which the rows of a matrix are gathered
+
+   Values:
++  `MUON_ASSEMBLY_PRECISION_NATIVE` - that of the rows
+.  `MUON_ASSEMBLY_PRECISION_SINGLE` - rounded to binary32
+-  `MUON_ASSEMBLY_PRECISION_BF16`   - rounded to binary32, then to bfloat16, to nearest even
+
+   Options Database Key:
+.  -muon_assembly_precision (native|single|bf16) - sets the precision, native by default
+
+   Level: intermediate
+
+   Notes:
+   It is the precision of the rows on their way to whoever assembles the matrix, and of the rows that this rank
+   assembles itself: the step does not depend on who has which rows. The LMO works on entries of the precision of
+   the rows in memory, and the rows of the step come back in that. `MUON_ASSEMBLY_GRAM` gathers nothing.
+
+   Moonlight and Motif gather bf16. What is too large for the precision makes the LMO see a matrix that is not
+   finite.
+
+.seealso: `MuonAssemblyKind`
+E*/
+typedef enum {
+  MUON_ASSEMBLY_PRECISION_NATIVE,
+  MUON_ASSEMBLY_PRECISION_SINGLE,
+  MUON_ASSEMBLY_PRECISION_BF16
+} MuonAssemblyPrecision;
+PETSC_EXTERN const char *const MuonAssemblyPrecisions[];
+
+struct _MuonParameter;
 PETSC_EXTERN PetscClassId      MUONEXCHANGE_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonExchangeList;
 
 PETSC_EXTERN PetscErrorCode MuonExchangeInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonExchangeFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange));
-PETSC_EXTERN PetscErrorCode MuonExchangeRegisterAll(void);
+PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetType(MuonExchange, MuonExchangeType);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetType(MuonExchange, MuonExchangeType *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetOptionsPrefix(MuonExchange, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetFromOptions(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetMode(MuonExchange, MuonExchangeMode);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMode(MuonExchange, MuonExchangeMode *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetAssignment(MuonExchange, MuonExchangeAssignment);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetAssignment(MuonExchange, MuonExchangeAssignment *);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetWorkers(MuonExchange, PetscMPIInt *, PetscMPIInt *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt, const char *const[], const PetscLogDouble[], const PetscLogDouble[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetItemShapes(MuonExchange, const PetscInt[], const PetscInt[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt, PetscMPIInt *);
-PETSC_EXTERN PetscErrorCode MuonExchangeOwns(MuonExchange, PetscInt, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonExchangeView(MuonExchange, PetscViewer);
-PETSC_EXTERN PetscErrorCode MuonExchangeReset(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include <petscmuon/private/muonassemblyimpl.h>
+#include <assembly/muonassemblychunks.h>
 #include <math.h>
 
 #define MAXITEMS 14
@@ -15,14 +15,15 @@ typedef struct {
 } TestShape;
 
 typedef struct {
-  MuonAssembly          assembly;
-  MPI_Comm              comm;
-  PetscMPIInt           rank, size;
-  PetscInt              n;
-  MuonAssemblyItem      item[MAXITEMS];
-  TestShape             shape[MAXITEMS];
-  MuonAssemblyPrecision precision;
-  int                   run; /* other entries in every run */
+  MuonAssembly        assembly;
+  MuonAssemblyOptions options;
+  MuonWorkspace       work;
+  MPI_Comm            comm;
+  PetscMPIInt         rank, size;
+  PetscInt            n;
+  MuonAssemblyItem    item[MAXITEMS];
+  TestShape           shape[MAXITEMS];
+  int                 run; /* other entries in every run */
   /* what was called */
   PetscInt inputs, outputs, oracles[MAXITEMS], lastinput, lastoutput, wrong;
   void    *buffer; /* of the rows that were handed in last */
@@ -63,8 +64,8 @@ static inline double TestSeen(const TestProblem *p, PetscInt k, PetscInt i, Pets
 {
   const double x = TestEntry(p, k, i, j);
 
-  if (p->item[k].kind == MUON_ASSEMBLY_GRAM || p->precision == MUON_ASSEMBLY_PRECISION_NATIVE) return x;
-  return p->precision == MUON_ASSEMBLY_PRECISION_SINGLE ? TestNearest(x, 24) : TestNearest(TestNearest(x, 24), 8);
+  if (p->item[k].kind == MUON_ASSEMBLY_GRAM || p->options.precision == MUON_ASSEMBLY_PRECISION_NATIVE) return x;
+  return p->options.precision == MUON_ASSEMBLY_PRECISION_SINGLE ? TestNearest(x, 24) : TestNearest(TestNearest(x, 24), 8);
 }
 
 static inline double TestGet(const MuonArray *A, PetscInt i, PetscInt j)
@@ -236,7 +237,17 @@ static inline PetscErrorCode TestCreate(TestProblem *p)
   p->comm = PETSC_COMM_WORLD;
   PetscCallMPI(MPI_Comm_rank(p->comm, &p->rank));
   PetscCallMPI(MPI_Comm_size(p->comm, &p->size));
-  PetscCall(MuonAssemblyCreate(p->comm, &p->assembly));
+  p->options.chunk  = PETSC_DETERMINE;
+  p->options.warmup = 5;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the options as they are */
+static inline PetscErrorCode TestSetUp(TestProblem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonAssemblyDestroy(&p->assembly));
+  PetscCall(MuonAssemblyCreate(p->comm, &p->options, p->work, p->n, p->item, &p->assembly));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,13 +269,11 @@ static inline PetscErrorCode TestRun(TestProblem *p)
   p->inputs = p->outputs = 0;
   p->lastinput = p->lastoutput = -1;
   PetscCall(PetscArrayzero(p->oracles, MAXITEMS));
-  PetscCall(MuonAssemblyGetPrecision(p->assembly, &p->precision));
   PetscCall(MuonAssemblyRun(p->assembly, &client));
   TestCheck(p, p->inputs == p->n && p->outputs == p->n);
   for (PetscInt k = 0; k < p->n; k++) {
-    PetscMPIInt owner;
+    const PetscMPIInt owner = p->assembly->owner[k];
 
-    PetscCall(MuonAssemblyGetOwner(p->assembly, k, &owner));
     TestCheck(p, (p->item[k].kind == MUON_ASSEMBLY_OWNER) == (owner >= 0) && owner < p->size);
     TestCheck(p, p->oracles[k] == (p->item[k].kind == MUON_ASSEMBLY_NONE || (owner >= 0 && owner != p->rank) ? 0 : 1));
   }

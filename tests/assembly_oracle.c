@@ -87,8 +87,11 @@ int main(int argc, char **argv)
   client.ctx = &problem;
   PetscCall(MuonWorkspaceCreate(&work));
   PetscCall(TestCreate(p));
-  PetscCall(MuonAssemblySetFromOptions(p->assembly));
-  PetscCall(MuonAssemblySetWorkspace(p->assembly, work));
+  p->work = work;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-muon_assembly_chunk", &p->options.chunk, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-muon_assembly_warmup", &p->options.warmup, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-muon_assembly_precision", MuonAssemblyPrecisions, (PetscEnum *)&p->options.precision, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-muon_assembly_assignment", MuonExchangeAssignments, (PetscEnum *)&p->options.assignment, NULL));
   PetscCall(CreateLMO(p->comm, work, &problem.spread));
   PetscCall(CreateLMO(PETSC_COMM_SELF, work, &problem.whole));
   PetscCall(CreateLMO(PETSC_COMM_SELF, NULL, &problem.reference));
@@ -105,8 +108,7 @@ int main(int argc, char **argv)
         p->item[k].columns = shapes[which][1];
         TestRanges(p->item[k].rows, p->size, pattern, p->shape[k].ranges);
       }
-      PetscCall(MuonAssemblySetItems(p->assembly, p->n, p->item));
-      PetscCall(MuonAssemblyGetPrecision(p->assembly, &p->precision));
+      PetscCall(TestSetUp(p));
       for (int run = 0; run < 2; run++) {
         p->run++;
         p->inputs = p->outputs = 0;
@@ -134,6 +136,8 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  link: internal
 
   testset:
     nsize: {{1 2 4}}

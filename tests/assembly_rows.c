@@ -17,14 +17,14 @@ int main(int argc, char **argv)
         PetscCall(TestCreate(&p));
         p.n = counts[c];
         for (PetscInt k = 0; k < p.n; k++) TestItem(&p, k, (MuonAssemblyKind)(kind < 4 ? kind : (int)(Mix((uint32_t)k, 3, 3) % 4)), pattern < 4 ? pattern : (int)(Mix((uint32_t)k, 4, 4) % 4));
-        PetscCall(MuonAssemblySetItems(p.assembly, p.n, p.item));
         for (int choice = 0; choice < 9; choice++) {
           const PetscInt chunks[] = {1, 2, 3, 5, PETSC_MAX_INT}, warmups[] = {1, 2, 3, 5, PETSC_MAX_INT};
 
-          PetscCall(MuonAssemblySetPrecision(p.assembly, (MuonAssemblyPrecision)(choice % 3)));
-          PetscCall(MuonAssemblySetAssignment(p.assembly, (MuonExchangeAssignment)(choice / 3)));
-          if (choice > 0) PetscCall(MuonAssemblySetChunk(p.assembly, chunks[(choice + pattern) % 5]));
-          if (choice > 0) PetscCall(MuonAssemblySetWarmup(p.assembly, warmups[(choice + kind) % 5]));
+          p.options.precision  = (MuonAssemblyPrecision)(choice % 3);
+          p.options.assignment = (MuonExchangeAssignment)(choice / 3);
+          if (choice > 0) p.options.chunk = chunks[(choice + pattern) % 5];
+          if (choice > 0) p.options.warmup = warmups[(choice + kind) % 5];
+          PetscCall(TestSetUp(&p));
           PetscCall(TestRun(&p));
           if (choice == 0) PetscCall(TestRun(&p));
         }
@@ -39,6 +39,8 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  link: internal
 
   test:
     nsize: {{1 2 3 4 6 8}}

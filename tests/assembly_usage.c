@@ -1,4 +1,4 @@
-static char help[] = "What a user of an assembly can set, get, see and get wrong.\n\n";
+static char help[] = "What can be wrong with the matrices of an assembly.\n\n";
 
 #include "assembly_common.h"
 
@@ -48,47 +48,15 @@ static PetscErrorCode CheckMistakes(void)
 {
   MuonAssemblyClient client = {WrongInput, TestOracle, TestOutput, NULL};
   MuonAssemblyItem   bad[2];
-  PetscInt           ranges[MAXRANKS + 1], value;
-  PetscMPIInt        owner;
+  MuonAssembly       assembly;
+  PetscInt           ranges[MAXRANKS + 1];
   TestProblem        p;
 
   PetscFunctionBegin;
   PetscCall(TestCreate(&p));
-  PetscCall(MuonAssemblySetOptionsPrefix(p.assembly, "net_"));
-  for (value = 0; value >= -1; value--) {
-    Fails(MuonAssemblySetChunk(p.assembly, value), PETSC_ERR_ARG_OUTOFRANGE, "-net_muon_assembly_chunk", value == 0 ? " 0," : " -1,");
-    Fails(MuonAssemblySetWarmup(p.assembly, value), PETSC_ERR_ARG_OUTOFRANGE, "-net_muon_assembly_warmup", value == 0 ? " 0," : " -1,");
-  }
-  PetscCall(MuonAssemblyGetChunk(p.assembly, &value));
-  Check(value == p.size);
-  PetscCall(MuonAssemblyGetWarmup(p.assembly, &value));
-  Check(value == 5);
-  Fails(MuonAssemblySetPrecision(p.assembly, (MuonAssemblyPrecision)3), PETSC_ERR_ARG_OUTOFRANGE, "precision", "3");
-  Fails(MuonAssemblySetAssignment(p.assembly, (MuonExchangeAssignment)3), PETSC_ERR_ARG_OUTOFRANGE, "assignment", "3");
-  Fails(MuonAssemblySetUp(p.assembly), PETSC_ERR_ORDER, "MuonAssemblySetItems", "");
-  Fails(MuonAssemblyGetOwner(p.assembly, 0, &owner), PETSC_ERR_ORDER, "MuonAssemblySetUp", "");
+  p.options.prefix = "net_";
   for (PetscInt k = 0; k < 2; k++) TestItem(&p, k, MUON_ASSEMBLY_OWNER, 0);
   p.n = 2;
-  Fails(MuonAssemblySetItems(p.assembly, -1, p.item), PETSC_ERR_ARG_OUTOFRANGE, "-1", "");
-  for (int mistake = 0; mistake < 6; mistake++) {
-    const char *const words[] = {"ranges end early", "rows", "Unknown kind 4", "Cost -1", "Cost", "rank 0"};
-
-    PetscCall(PetscArraycpy(bad, p.item, 2));
-    PetscCall(PetscArraycpy(ranges, p.item[0].ranges, (size_t)p.size + 1));
-    bad[0].ranges = ranges;
-    if (mistake == 0) ranges[p.size]--;
-    if (mistake == 1) bad[0].rows = -4;
-    if (mistake == 2) bad[0].kind = (MuonAssemblyKind)4;
-    if (mistake == 3) bad[0].flops = -1;
-    if (mistake == 4) bad[0].flops = HUGE_VAL;
-    if (mistake == 5) {
-      if (p.size == 1) continue;
-      ranges[1] = bad[0].rows + 1;
-      Fails(MuonAssemblySetItems(p.assembly, 2, bad), PETSC_ERR_ARG_SIZ, p.size == 2 ? "rank 1" : "rank", "Item q");
-      continue;
-    }
-    Fails(MuonAssemblySetItems(p.assembly, 2, bad), mistake == 0 ? PETSC_ERR_ARG_SIZ : PETSC_ERR_ARG_OUTOFRANGE, mistake == 0 ? "4 rows" : mistake == 1 ? "-4 x 6" : words[mistake], " q");
-  }
   /*
      More in a chunk than one call moves: refused on every rank, where the matrices are known and before there
      is memory for them
@@ -99,13 +67,11 @@ static PetscErrorCode CheckMistakes(void)
   for (PetscMPIInt r = 0; r < p.size; r++) ranges[r + 1] = 8;
   bad[0].rows = bad[1].rows = 8;
   bad[0].ranges = bad[1].ranges = ranges;
-  PetscCall(MuonAssemblySetItems(p.assembly, 2, bad));
-  PetscCall(MuonAssemblySetChunk(p.assembly, 2));
-  Fails(MuonAssemblySetUp(p.assembly), PETSC_ERR_ARG_OUTOFRANGE, "-net_muon_assembly_chunk is 2", "128 GiB");
+  p.options.chunk               = 2;
+  Fails(MuonAssemblyCreate(p.comm, &p.options, NULL, 2, bad, &assembly), PETSC_ERR_ARG_OUTOFRANGE, "-net_muon_assembly_chunk is 2", "128 GiB");
+  Check(assembly == NULL);
 
-  PetscCall(MuonAssemblySetItems(p.assembly, 2, p.item));
-  PetscCall(MuonAssemblySetUp(p.assembly));
-  Fails(MuonAssemblyGetOwner(p.assembly, 2, &owner), PETSC_ERR_ARG_OUTOFRANGE, "2", "[0,2)");
+  PetscCall(TestSetUp(&p));
   client.ctx  = &p;
   p.lastinput = p.lastoutput = -1;
   PetscCall(TestRun(&p));
@@ -141,7 +107,7 @@ static PetscErrorCode SpoiledOracle(void *ctx, PetscInt k, const MuonMatrix *G, 
 
   PetscFunctionBegin;
   p->oracles[k]++;
-  Check(MuonArrayIsFinite(&G->here) == (k == 2 && p->precision != MUON_ASSEMBLY_PRECISION_BF16));
+  Check(MuonArrayIsFinite(&G->here) == (k == 2 && p->options.precision != MUON_ASSEMBLY_PRECISION_BF16));
   for (size_t i = 0; i < MuonArrayRows(&D->here); i++) {
     for (size_t j = 0; j < MuonArrayColumns(&D->here); j++) TestSet(&D->here, (PetscInt)i, (PetscInt)j, 0);
   }
@@ -171,11 +137,10 @@ static PetscErrorCode CheckSpoiled(void)
       TestItem(&p, k, kind == 0 ? MUON_ASSEMBLY_OWNER : MUON_ASSEMBLY_ALLGATHER, 0);
       p.item[k].precision = MUON_SINGLE;
     }
-    PetscCall(MuonAssemblySetItems(p.assembly, p.n, p.item));
     for (int precision = 0; precision < 3; precision++) {
-      p.precision = (MuonAssemblyPrecision)precision;
-      p.lastinput = -1;
-      PetscCall(MuonAssemblySetPrecision(p.assembly, p.precision));
+      p.options.precision = (MuonAssemblyPrecision)precision;
+      p.lastinput         = -1;
+      PetscCall(TestSetUp(&p));
       PetscCall(MuonAssemblyRun(p.assembly, &client));
     }
   }
@@ -184,51 +149,14 @@ static PetscErrorCode CheckSpoiled(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the options, as it is printed, before and after it has run */
-static PetscErrorCode Print(void)
-{
-  const char            *prefix;
-  MuonAssemblyPrecision  precision;
-  MuonExchangeAssignment assignment;
-  TestProblem            p;
-
-  PetscFunctionBegin;
-  PetscCall(TestCreate(&p));
-  PetscCall(MuonAssemblySetOptionsPrefix(p.assembly, "net_"));
-  PetscCall(MuonAssemblyGetOptionsPrefix(p.assembly, &prefix));
-  Check(strcmp(prefix, "net_") == 0);
-  PetscCall(MuonAssemblySetFromOptions(p.assembly));
-  PetscCall(MuonAssemblyGetPrecision(p.assembly, &precision));
-  PetscCall(MuonAssemblyGetAssignment(p.assembly, &assignment));
-  Check(precision == MUON_ASSEMBLY_PRECISION_BF16 && assignment == MUON_EXCHANGE_ASSIGNMENT_BUCKETED);
-  PetscCall(MuonAssemblyView(p.assembly, NULL));
-  p.n = MAXITEMS;
-  for (PetscInt k = 0; k < p.n; k++) TestItem(&p, k, k < 8 ? MUON_ASSEMBLY_OWNER : (MuonAssemblyKind)(k % 4), 0);
-  PetscCall(MuonAssemblySetItems(p.assembly, p.n, p.item));
-  PetscCall(TestRun(&p));
-  PetscCall(MuonAssemblyView(p.assembly, NULL));
-  /* The options stay */
-  PetscCall(MuonAssemblyReset(p.assembly));
-  PetscCall(MuonAssemblyGetPrecision(p.assembly, &precision));
-  Check(precision == MUON_ASSEMBLY_PRECISION_BF16);
-  failures += p.wrong;
-  PetscCall(TestDestroy(&p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
-  PetscBool check = PETSC_FALSE;
-
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-check", &check, NULL));
-  if (check == PETSC_TRUE) {
-    PetscCall(PetscPushErrorHandler(Catch, NULL));
-    PetscCall(CheckMistakes());
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(CheckSpoiled());
-  } else PetscCall(Print());
+  PetscCall(PetscPushErrorHandler(Catch, NULL));
+  PetscCall(CheckMistakes());
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(CheckSpoiled());
   PetscCall(PetscFinalize());
   if (failures != 0) return 1;
   return 0;
@@ -236,26 +164,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  link: internal
+
   test:
-    suffix: check
     nsize: {{1 2 3}}
-    args: -check
-
-  test:
-    suffix: view
-    nsize: 3
-    args: -net_muon_assembly_precision bf16 -net_muon_assembly_assignment bucketed -net_muon_assembly_chunk 4 -net_muon_assembly_warmup 2
-
-  test:
-    suffix: chunk
-    nsize: 2
-    args: -net_muon_assembly_chunk 0
-    error: -net_muon_assembly_chunk is 0
-
-  test:
-    suffix: warmup
-    nsize: 2
-    args: -net_muon_assembly_warmup -3
-    error: -net_muon_assembly_warmup is -3
 
 TEST*/

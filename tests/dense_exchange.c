@@ -40,7 +40,7 @@ static PetscErrorCode RunWay(const Way *way, PetscInt n, const TestShape shape[]
   PetscCall(MuonGetExchange(p.muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, way->type));
   PetscCall(MuonExchangeSetMode(exchange, way->mode));
-  PetscCall(MuonExchangeSetAssignment(exchange, way->assignment));
+  PetscCall(MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", MuonExchangeAssignments[way->assignment]));
   *least = PETSC_MAX_REAL;
   for (PetscInt s = 0; s < STEPS; s++) {
     PetscCall(MuonStep(p.muon));

@@ -209,13 +209,8 @@ static const struct {
   int         variant;
   const char *type, *key, *value;
 } options[] = {
-  {1, "qsgd",       "compressor_qsgd_block_norm",       "l2"},
-  {1, "columntopk", "compressor_line_norm",             "1" },
-  {1, "rowtopk",    "compressor_line_norm",             "1" },
-  {1, "powersgd",   "compressor_powersgd_oversampling", "2" },
-  {2, "columntopk", "compressor_line_norm",             "3" },
-  {2, "rowtopk",    "compressor_line_norm",             "3" },
-  {2, "powersgd",   "compressor_powersgd_sweeps",       "2" },
+  {1, "qsgd", "compressor_qsgd_block_norm", "l2"}, {1, "columntopk", "compressor_line_norm", "1"}, {1, "rowtopk", "compressor_line_norm", "1"},        {1, "powersgd", "compressor_powersgd_oversampling", "2"},
+  {2, "columntopk", "compressor_line_norm", "3"},  {2, "rowtopk", "compressor_line_norm", "3"},    {2, "powersgd", "compressor_powersgd_sweeps", "2"},
 };
 
 static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int kind, MuonPrecision precision, PetscInt m, PetscInt n)

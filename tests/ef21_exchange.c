@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         PetscCall(MuonGetExchange(p.muon, &exchange));
         PetscCall(MuonExchangeSetType(exchange, Ways[w].type));
         PetscCall(MuonExchangeSetMode(exchange, MUON_EXCHANGE_MODE_GATHER));
-        PetscCall(MuonExchangeSetAssignment(exchange, Ways[w].assignment));
+        PetscCall(MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", MuonExchangeAssignments[Ways[w].assignment]));
         for (PetscInt s = 0; s < STEPS; s++) {
           PetscCall(MuonStep(p.muon));
           PetscCall(TestCheckReplicas(&p, Ways[w].type, s));

@@ -48,7 +48,7 @@ static PetscErrorCode GetOwners(MuonExchangeType type, MuonExchangeAssignment as
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
   PetscCall(MuonExchangeSetType(exchange, type));
-  PetscCall(MuonExchangeSetAssignment(exchange, assignment));
+  PetscCall(MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", MuonExchangeAssignments[assignment]));
   PetscCall(MuonExchangeSetItems(exchange, n, names, cost, bytes));
   if (rows != NULL) PetscCall(MuonExchangeSetItemShapes(exchange, rows, columns));
   PetscCall(MuonExchangeSetUp(exchange));
@@ -95,7 +95,7 @@ static PetscErrorCode CheckOutside(PetscInt *wrong)
   PetscMPIInt          nworkers, worker;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeRegister("last", Create_Last));
+  PetscCall(MuonExchangeRegister("last", Create_Last, NULL));
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
   PetscCall(MuonExchangeSetType(exchange, "last"));
   PetscCall(MuonExchangeSetItems(exchange, 1, names, one, one));
@@ -244,6 +244,8 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  link: internal
 
   test:
     nsize: {{1 2 3 4}}

@@ -108,7 +108,6 @@ static PetscErrorCode CheckMistakes(void)
   Check(type == NULL);
   Fails(MuonExchangeSetType(exchange, "ring"), PETSC_ERR_ARG_UNKNOWN_TYPE, "ring", "-muon_exchange_type", "layerwise");
   Fails(MuonExchangeSetMode(exchange, (MuonExchangeMode)3), PETSC_ERR_ARG_OUTOFRANGE, "mode", "3", "");
-  Fails(MuonExchangeSetAssignment(exchange, (MuonExchangeAssignment)3), PETSC_ERR_ARG_OUTOFRANGE, "assignment", "3", "");
   Fails(MuonExchangeSetItemShapes(exchange, NULL, NULL), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
   Fails(MuonExchangeSetUp(exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
   Fails(MuonExchangeSetItems(exchange, -1, ItemNames, cost, bytes), PETSC_ERR_ARG_OUTOFRANGE, "-1", "", "");
@@ -280,11 +279,11 @@ static PetscErrorCode CheckGroups(void)
 /* Changing the type, the assignment or the items of an exchange that was in use; Reset keeps the options */
 static PetscErrorCode CheckReuse(void)
 {
-  const PetscLogDouble   cost[3] = {0, 1, 2}, bytes[3] = {0, 0, 0};
-  MuonExchange           exchange;
-  MuonExchangeAssignment assignment;
-  MuonExchangeMode       mode;
-  PetscMPIInt            rank, size, owner;
+  const PetscLogDouble cost[3] = {0, 1, 2}, bytes[3] = {0, 0, 0};
+  MuonExchange         exchange;
+  char                 assignment[32];
+  MuonExchangeMode     mode;
+  PetscMPIInt          rank, size, owner;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -315,15 +314,15 @@ static PetscErrorCode CheckReuse(void)
      2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the
      third or the first
   */
-  PetscCall(MuonExchangeSetAssignment(exchange, MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN));
+  PetscCall(MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", "roundrobin"));
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));
   Check(owner == 2 % size);
   PetscCall(MuonExchangeReset(exchange));
   PetscCall(MuonExchangeReset(exchange));
   PetscCall(MuonExchangeGetMode(exchange, &mode));
-  PetscCall(MuonExchangeGetAssignment(exchange, &assignment));
-  Check(mode == MUON_EXCHANGE_MODE_GATHER && assignment == MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN);
+  PetscCall(MuonObjectGetParameter((PetscObject)exchange, "muon_exchange_assignment", assignment, sizeof(assignment)));
+  Check(mode == MUON_EXCHANGE_MODE_GATHER && strcmp(assignment, "roundrobin") == 0);
   PetscCall(MuonExchangeSetItems(exchange, 2, ItemNames, cost, bytes));
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));
@@ -356,7 +355,7 @@ static PetscErrorCode Print(const char prefix[])
   PetscFunctionBegin;
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
   PetscCall(MuonExchangeSetOptionsPrefix(exchange, prefix));
-  PetscCall(MuonExchangeGetOptionsPrefix(exchange, &found));
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)exchange, &found));
   Check(strcmp(found, prefix) == 0);
   PetscCall(MuonExchangeSetFromOptions(exchange));
   PetscCall(MuonExchangeSetItems(exchange, 4, ItemNames, cost, bytes));

@@ -323,7 +323,7 @@ static void CheckBorder(MuonPrecision precision, size_t m, size_t n)
   other = own->memory == MUON_DEVICE ? MuonKernelRealOfDevice(precision == MUON_SINGLE ? "single" : "double") : precision == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   for (int e = -most; e <= most; e += most) {
     double *G = Draw(m, n, ld, 0), *Y = Draw(0, n, m, 0), *Q = (double *)Allocate(ld * n * sizeof(double));
-    void   *g, *q, *y = Send(m * n, Y);
+    void   *g, *q, *y                                        = Send(m * n, Y);
 
     real = other;
     for (size_t k = 0; k < ld * n; k++) G[k] = real->size == sizeof(float) ? (double)(float)ldexp(G[k], e) : ldexp(G[k], e);

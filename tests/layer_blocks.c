@@ -190,9 +190,9 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));
   if (separate) {
-    MuonType   type;
-    PetscBool  ef21;
-    PetscReal  seed;
+    MuonType  type;
+    PetscBool ef21;
+    PetscReal seed;
 
     /* Hashes and random numbers of the blocks, whose names no layer can have */
     PetscCall(MuonGetType(p->muon, &type));

@@ -220,12 +220,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
     if (Is(wrong, "rank_assembly") && last) PetscCall(MuonSetLayerAssemblyKind(p->muon, layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
     if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    if (Is(wrong, "rank_chunk") && last) {
-      MuonAssembly assembly;
-
-      PetscCall(MuonGetAssembly(p->muon, &assembly));
-      PetscCall(MuonAssemblySetChunk(assembly, 2));
-    }
+    if (Is(wrong, "rank_chunk") && last) PetscCall(MuonSetParameter(p->muon, "muon_assembly_chunk", "2"));
   }
   if (Is(wrong, "rows_parallel")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));

@@ -75,8 +75,8 @@ static PetscErrorCode Compare(User *a, User *b, const char what[])
 /* Powers of two make both ways to the numbers of a step exact */
 static PetscErrorCode CheckSteps(MuonType type)
 {
-  User            user, hand;
-  PetscReal       rate, momentum, decay;
+  User      user, hand;
+  PetscReal rate, momentum, decay;
 
   PetscFunctionBegin;
   PetscCall(Create(type, PETSC_TRUE, &user));

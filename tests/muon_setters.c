@@ -206,7 +206,7 @@ static PetscErrorCode CheckRow(PetscObject object, const char family[], const Mu
     const double edge = end == 0 ? row->least : row->most, sign = end == 0 ? -1 : 1;
 
     if (edge <= -MUON_UNBOUNDED || edge >= MUON_UNBOUNDED) continue;
-    PetscCall(MuonNumberWrite(row->flags & (end == 0 ? MUON_PARAMETER_ABOVE : MUON_PARAMETER_BELOW) ? edge : edge + 2 * sign, sizeof(outside), outside));
+    PetscCall(MuonNumberWrite(row->flags & (end == 0 ? MUON_PARAMETER_ABOVE : MUON_PARAMETER_BELOW) ? edge : edge + 3 * sign, sizeof(outside), outside));
     PetscCall(TrySet(object, key, outside, &ierr));
     PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s takes %s", key, outside);
   }

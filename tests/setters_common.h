@@ -21,10 +21,10 @@ typedef struct {
   const struct _Setter *setter;
   TestProblem           problem;
   PetscOptions          options;
-  PetscBool      idle, late, nan; /* late: the optimizer is set up */
-  PetscInt       calls;           /* of the monitor */
-  PetscInt       polarcalls;
-  PetscErrorCode error; /* of the last step */
+  PetscBool             idle, late, nan; /* late: the optimizer is set up */
+  PetscInt              calls;           /* of the monitor */
+  PetscInt              polarcalls;
+  PetscErrorCode        error; /* of the last step */
 } Run;
 
 typedef enum {
@@ -139,14 +139,6 @@ static inline MuonExchange RunExchange(Run *run)
 
   PetscCallAbort(PETSC_COMM_SELF, MuonGetExchange(RunMuon(run), &exchange));
   return exchange;
-}
-
-static inline MuonAssembly RunAssembly(Run *run)
-{
-  MuonAssembly assembly = NULL;
-
-  PetscCallAbort(PETSC_COMM_SELF, MuonGetAssembly(RunMuon(run), &assembly));
-  return assembly;
 }
 
 /*
@@ -280,11 +272,7 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 /* The exchange */
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
-SETTER(Assignment, MuonExchangeSetAssignment(RunExchange(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
-SETTER(AssemblyPrecision, MuonAssemblySetPrecision(RunAssembly(run), MUON_ASSEMBLY_PRECISION_BF16))
-SETTER(AssemblyAssignment, MuonAssemblySetAssignment(RunAssembly(run), MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN))
-SETTER(AssemblyChunk, MuonAssemblySetChunk(RunAssembly(run), 7))
-SETTER(AssemblyWarmup, MuonAssemblySetWarmup(RunAssembly(run), 7))
+SETTER(Assignment, MuonObjectSetParameter((PetscObject)RunExchange(run), "muon_exchange_assignment", "roundrobin"))
 SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
 
 static PetscErrorCode Set_ByKey(Run *run)
@@ -435,11 +423,7 @@ static const Setter Setters[] = {
   {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},
-  {"MuonAssemblySetPrecision", DENSE, Set_AssemblyPrecision, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonAssemblySetAssignment", DENSE, Set_AssemblyAssignment, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonAssemblySetChunk", DENSE, Set_AssemblyChunk, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonAssemblySetWarmup", DENSE, Set_AssemblyWarmup, STOPS_STEP, LOGICAL, NULL, NULL},
-  {"MuonExchangeSetAssignment", DENSE, Set_Assignment, STOPS_STEP, 0, NULL, NULL},
+  {"muon_exchange_assignment", DENSE, Set_Assignment, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))

@@ -1,6 +1,7 @@
 static char help[] = "SignMuon over every exchange: the same weights to the last bit, the bytes that a formula gives, and damage on the way that every rank sees.\n\n";
 
 #include "muon_common.h"
+#include <petscmuon/private/muonexchangeimpl.h>
 #include "wire_header.h"
 #include "mpicount.h"
 
@@ -382,6 +383,8 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  link: internal
 
   test:
     nsize: {{1 2 3 4 5 8 16}}

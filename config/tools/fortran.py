@@ -269,10 +269,10 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
   if (word == "char" and const and brackets == "*[]") or (text and brackets == "*"):
     return Argument("character(len=*), intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", local, ["%s = c_null_ptr" % local], ["if (ierr == 0) call muon_take(%s, %s)" % (local, name)], ["type(c_ptr) :: " + local])
   if kind == "char[]":
-    # The length that follows is that of the program's variable
+    # The length that follows is that of the program's variable. gfortran passes a length behind c_loc() of characters: the pointer is a variable
     length = "character(kind=c_char), target :: %s(len(%s) + 1)" % (local, name)
-    return Argument("character(len=*), intent(inout) :: %s", "type(c_ptr), value :: %s", "c_loc(%s(1))" % local, ["%s(1) = c_null_char" % local], ["if (ierr == 0) call muon_take(c_loc(%s(1)), %s)" % (local, name)],
-                    [length])
+    return Argument("character(len=*), intent(inout) :: %s", "type(c_ptr), value :: %s", "%sp" % local, ["%s(1) = c_null_char" % local, "%sp = c_loc(%s(1))" % (local, local)],
+                    ["if (ierr == 0) call muon_take(%sp, %s)" % (local, name)], [length, "type(c_ptr) :: %sp" % local])
   if kind == "const char *const[]":
     return Argument("type(c_ptr), intent(in) :: %s(*)", "type(c_ptr), intent(in) :: %s(*)", name)
   if (word == "unsigned" and rest == "char[]") or (word == "void" and brackets == "*"):

@@ -22,32 +22,22 @@ typedef struct {
   MuonTransportMove move, moveall;
 } MuonAssemblyFlight;
 
-struct _p_MuonAssembly {
-  PETSCHEADER(int);
-  PetscMPIInt rank, size;
-  /* what the user chose */
-  MuonAssemblyPrecision  precision;
-  MuonExchangeAssignment assignment;
-  PetscInt               chunk, warmup;
-  PetscBool              chunkset;
-  /* the items */
-  PetscInt          nitems;
-  MuonAssemblyItem *item;
-  char            **names;
-  PetscInt         *ranges;
-  PetscBool         itemsset;
-  /* the plan */
-  PetscMPIInt        *owner; /* of every item; -1 where it has none */
-  PetscBool           setupcalled;
+struct _n_MuonAssembly {
+  PetscMPIInt         rank, size;
+  MuonAssemblyOptions options;
+  PetscInt            chunk;
+  PetscInt            nitems;
+  MuonAssemblyItem   *item;
+  PetscInt           *ranges;
+  PetscMPIInt        *owner;         /* of every item; -1 where it has none */
   PetscInt            chunks, depth; /* chunks in all; flights of each kind, one more than the warm-up where there are so many chunks */
   MuonAssemblyFlight *gather, *scatter;
-  /* what it works with */
-  MPI_Comm      comm; /* our own, so that no message of others can be taken for one of ours */
-  MuonTransport transport;
-  uint64_t      bytesbefore; /* the transport's count when the run began */
-  int           testcode;    /* of the transport, while an oracle ran */
-  MuonWorkspace work;
-  PetscBool     ownwork;
+  MPI_Comm            inside, comm; /* the worker's, borrowed; our own, so that no message of others can be taken for one of ours */
+  MuonTransport       transport;
+  uint64_t            bytesbefore, ownbefore; /* the transport's counts when the run began */
+  int                 testcode;               /* of the transport, while an oracle ran */
+  MuonWorkspace       work;
+  PetscBool           ownwork;
 };
 
 PETSC_INTERN PetscErrorCode MuonAssemblyFlightsCreate_Private(MuonAssembly);

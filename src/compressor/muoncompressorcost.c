@@ -22,34 +22,16 @@ static PetscLogDouble EntropyOfCounts(const PetscInt64 counts[CODES])
   return bits;
 }
 
-/* How often each code occurs in a section */
-static PetscErrorCode CountCodes(PetscInt64 count, const unsigned char from[], PetscInt64 counts[CODES])
+/* How often each code of so many bits occurs in a section */
+static PetscErrorCode CountCodes(unsigned width, PetscInt64 count, const unsigned char from[], PetscInt64 counts[CODES])
 {
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(counts, CODES));
   for (PetscInt64 at = 0; at < count; at += CHUNK) {
     const PetscInt64 some = PetscMin(count - at, CHUNK);
-    uint16_t         codes[CHUNK];
+    uint64_t         codes[CHUNK];
 
-    MuonWireNaturalDecode((uint64_t)some, from, (uint64_t)at, codes);
-    for (PetscInt64 k = 0; k < some; k++) counts[codes[k]]++;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The codes of a section of blocks */
-static PetscErrorCode CountLevels(uint8_t parameter, PetscInt64 count, const unsigned char from[], PetscInt64 counts[CODES])
-{
-  unsigned bits, lengthlog;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(counts, CODES));
-  (void)MuonWireBlocksOfParameter(parameter, &bits, &lengthlog);
-  for (PetscInt64 at = 0; at < count; at += CHUNK) {
-    const PetscInt64 some = PetscMin(count - at, CHUNK);
-    unsigned char    codes[CHUNK];
-
-    MuonWireCodesDecode(bits, (uint64_t)some, from, (uint64_t)at, codes);
+    MuonWireEntriesDecode((uint64_t)1 << (width - 1), (uint64_t)some, from, (uint64_t)at, codes);
     for (PetscInt64 k = 0; k < some; k++) counts[codes[k]]++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,7 +55,7 @@ static PetscErrorCode EntropyOfValues(MuonWireValues codec, PetscBool bitforsign
     *bits += 8.0 * (double)MuonWireValuesBytes(codec, (uint64_t)count);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CountCodes(count, from, counts));
+  PetscCall(CountCodes(9, count, from, counts));
   if (bitforsign == PETSC_TRUE) {
     for (PetscInt e = 0; e < CODES / 2; e++) {
       counts[e] += counts[CODES / 2 + e];
@@ -96,8 +78,10 @@ PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *message, Pet
   *bits = 8.0 * (double)sections.seed + Log2Binomial((PetscInt64)sections.numbered, (PetscInt64)sections.positions);
   if (message->form == MUON_WIRE_BLOCKS) {
     PetscInt64 counts[CODES];
+    unsigned   width, lengthlog;
 
-    PetscCall(CountLevels(message->parameter, (PetscInt64)sections.entries, payload + sections.entriesat, counts));
+    (void)MuonWireBlocksOfParameter(message->parameter, &width, &lengthlog);
+    PetscCall(CountCodes(width, (PetscInt64)sections.entries, payload + sections.entriesat, counts));
     *bits += EntropyOfCounts(counts);
   } else if (sections.entries > 0) *bits += (double)sections.entries * (1 + log2((double)sections.length));
   /*

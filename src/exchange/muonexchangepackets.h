@@ -38,6 +38,8 @@ struct _n_MuonExchangeLink {
   struct _n_MuonExchangePackets way[2];                 /* MUON_EXCHANGE_UP, MUON_EXCHANGE_DOWN */
 };
 
+PETSC_INTERN PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeEventEnd_Private(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeCheckItem_Private(MuonExchange, PetscInt, PetscBool served);
 PETSC_INTERN PetscErrorCode MuonExchangeFreeStaged_Private(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeLinkCreate_Private(MPI_Comm, MuonExchangeLink *);

@@ -44,10 +44,10 @@ MuonFilePathname MuonFilePathOfGeneration(const MuonFileFolder *folder, const Mu
 MuonFilePathname MuonFilePathOf(const MuonFileFolder *folder, const MuonFileIdentity *id, int part)
 {
   MuonFilePathname to     = MuonFilePathOfGeneration(folder, &id->generation);
-  const size_t     length = strlen(to.path), room = sizeof(to.path) - length;
+  const size_t     length = strlen(to.path), capacity = sizeof(to.path) - length;
 
-  if (id->rank == MUON_FILE_MANIFEST) (void)snprintf(to.path + length, room, "/manifest%s", part ? ".part" : "");
-  else (void)snprintf(to.path + length, room, "/rank-%06" PRIu32 "%s", id->rank, part ? ".part" : "");
+  if (id->rank == MUON_FILE_MANIFEST) (void)snprintf(to.path + length, capacity, "/manifest%s", part ? ".part" : "");
+  else (void)snprintf(to.path + length, capacity, "/rank-%06" PRIu32 "%s", id->rank, part ? ".part" : "");
   return to;
 }
 
@@ -208,7 +208,7 @@ MuonFileResult MuonFileFolderUnlock(MuonFileFolder *folder)
 typedef struct {
   int (*parse)(const char name[], MuonFileGeneration *number);
   MuonFileGeneration *number;
-  size_t              count, room;
+  size_t              count, capacity;
 } MuonFileNames;
 
 static int MuonFileGather(void *to, const char name[])
@@ -217,13 +217,13 @@ static int MuonFileGather(void *to, const char name[])
   MuonFileGeneration number;
 
   if (!names->parse(name, &number)) return 0;
-  if (names->count == names->room) {
-    const size_t        room = 2 * names->room + 16;
-    MuonFileGeneration *more = (MuonFileGeneration *)realloc(names->number, room * sizeof(*more));
+  if (names->count == names->capacity) {
+    const size_t        capacity = 2 * names->capacity + 16;
+    MuonFileGeneration *more     = (MuonFileGeneration *)realloc(names->number, capacity * sizeof(*more));
 
     if (more == NULL) return -ENOMEM;
-    names->number = more;
-    names->room   = room;
+    names->number   = more;
+    names->capacity = capacity;
   }
   names->number[names->count++] = number;
   return 0;

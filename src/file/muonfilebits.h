@@ -1,5 +1,5 @@
 /*
-   What the files of this room share. Integers are little-endian, as on the wire.
+   What the files of this component share. Integers are little-endian, as on the wire.
 */
 #pragma once
 

@@ -81,17 +81,17 @@ static int MuonFileWithin(uint64_t first, uint64_t count, uint64_t all)
 }
 
 /*
-   Reads one record from an index that has room bytes left; data_end is where data end. Returns how long it
+   Reads one record from an index of which so many bytes are left; data_end is where data end. Returns how long it
    is, 0 where there is none
 */
-static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t room, uint64_t at, uint64_t data_end, MuonFileRecord *record)
+static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t left, uint64_t at, uint64_t data_end, MuonFileRecord *record)
 {
-  uint64_t bytes, most, names;
+  uint64_t bytes, max, names;
 
-  if (room < MUON_FILE_ENTRY || from[0] > MUON_FILE_EVERYONE || from[1] > MUON_FILE_DOUBLE || from[2] > 1 || from[3] > 1 || MuonWireLoad16(from + 6) != 0 || MuonWireLoad32(from + 12) != 0) return 0;
+  if (left < MUON_FILE_ENTRY || from[0] > MUON_FILE_EVERYONE || from[1] > MUON_FILE_DOUBLE || from[2] > 1 || from[3] > 1 || MuonWireLoad16(from + 6) != 0 || MuonWireLoad32(from + 12) != 0) return 0;
   names = (uint64_t)from[4] + from[5] + 2;
-  room -= MUON_FILE_ENTRY;
-  if (names > room) return 0;
+  left -= MUON_FILE_ENTRY;
+  if (names > left) return 0;
   record->holder        = (MuonFileHolder)from[0];
   record->precision     = (MuonFilePrecision)from[1];
   record->entrywise     = from[2];
@@ -111,10 +111,10 @@ static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t room, uin
   if (record->entrywise && (!MuonFileWithin(record->row, record->rows, record->layer_rows) || !MuonFileWithin(record->column, record->columns, record->layer_columns))) return 0;
   if (!record->entrywise && (record->row != 0 || record->column != 0)) return 0;
   bytes = MuonFileEntryBytes(record->precision);
-  most  = (data_end - at) / bytes;
-  if (record->columns != 0 && record->rows > most / record->columns) return 0;
+  max   = (data_end - at) / bytes;
+  if (record->columns != 0 && record->rows > max / record->columns) return 0;
   record->bytes = record->rows * record->columns * bytes;
-  if (MuonFileAligned(record->bytes) > data_end - at || 4 * MuonFileChunks(record->bytes) > room - names) return 0;
+  if (MuonFileAligned(record->bytes) > data_end - at || 4 * MuonFileChunks(record->bytes) > left - names) return 0;
   return MUON_FILE_ENTRY + names + 4 * MuonFileChunks(record->bytes);
 }
 

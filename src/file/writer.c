@@ -65,16 +65,16 @@ static unsigned char *MuonFileIndexAppend(MuonFileWriter *writer, size_t bytes)
     MuonFileFailWriter(writer, MuonFileFail(writer->folder, MUON_FILE_USAGE, "%s: an index of more than %d bytes", MuonFilePathOf(writer->folder, &writer->id, 0).path, MUON_FILE_INDEX));
     return NULL;
   }
-  if (writer->indexed + bytes > writer->room) {
-    const size_t   room = 2 * (writer->indexed + bytes);
-    unsigned char *more = (unsigned char *)realloc(writer->index, room);
+  if (writer->indexed + bytes > writer->capacity) {
+    const size_t   capacity = 2 * (writer->indexed + bytes);
+    unsigned char *more     = (unsigned char *)realloc(writer->index, capacity);
 
     if (more == NULL) {
-      MuonFileFailWriter(writer, MuonFileFail(writer->folder, MUON_FILE_MEMORY, "no memory for an index of %zu bytes", room));
+      MuonFileFailWriter(writer, MuonFileFail(writer->folder, MUON_FILE_MEMORY, "no memory for an index of %zu bytes", capacity));
       return NULL;
     }
-    writer->index = more;
-    writer->room  = room;
+    writer->index    = more;
+    writer->capacity = capacity;
   }
   writer->indexed += bytes;
   return writer->index + writer->indexed - bytes;
@@ -94,8 +94,8 @@ static void MuonFileChunkEnd(MuonFileWriter *writer)
 static void MuonFileAppendData(MuonFileWriter *writer, const unsigned char *from, uint64_t bytes)
 {
   while (bytes > 0 && writer->result == MUON_FILE_OK) {
-    const uint64_t room = MUON_FILE_CHUNK - writer->chunked;
-    const size_t   part = (size_t)(bytes < room ? bytes : room);
+    const uint64_t left = MUON_FILE_CHUNK - writer->chunked;
+    const size_t   part = (size_t)(bytes < left ? bytes : left);
 
     writer->check = MuonWireCRC32C(writer->check, from, part);
     MuonFileAppend(writer, from, part);

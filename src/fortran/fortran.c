@@ -51,7 +51,6 @@ FortranCreate(MuonPolar);
 FortranCreate(MuonLMO);
 FortranCreate(MuonCompressor);
 FortranCreate(MuonExchange);
-FortranCreate(MuonAssembly);
 
 /*
    An optimized PETSc follows any handle to its end. A Fortran program gets NULL easily, which is what

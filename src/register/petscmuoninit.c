@@ -23,7 +23,6 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   PetscCall(MuonLMOInitializePackage());
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(MuonExchangeInitializePackage());
-  PetscCall(MuonAssemblyInitializePackage());
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonInitializePackage());
   PetscCall(TaoMuonRegister());

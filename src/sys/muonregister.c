@@ -27,8 +27,8 @@ PetscErrorCode MuonObjectRegister_Private(PetscObject object)
     PetscCall(PetscMalloc1(capacity, &more));
     PetscCall(PetscArraycpy(more, registered.address, registered.count));
     PetscCall(PetscFree(registered.address));
-    registered.address = more;
-    registered.capacity    = capacity;
+    registered.address  = more;
+    registered.capacity = capacity;
   }
   registered.address[registered.count++] = object;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -141,7 +141,7 @@ static unsigned MuonWireBitsAt(const unsigned char *from, uint64_t bytes, uint64
   return field;
 }
 
-/* The frequencies must have their sum, and the codes no more bits than they should */
+/* The frequencies must have their sum, and the codes be values of so many bits */
 static MuonWireResult MuonWireModelRead(unsigned codebits, const unsigned char *from, uint64_t bytes, MuonWireModel *model, uint64_t *used)
 {
   uint64_t bit = 8;
@@ -156,7 +156,7 @@ static MuonWireResult MuonWireModelRead(unsigned codebits, const unsigned char *
 
     code  = follows ? (code + 1) & (SYMBOLS - 1) : MuonWireBitsAt(from, bytes, &bit, codebits);
     width = MuonWireBitsAt(from, bytes, &bit, 4);
-    if (code >> codebits != 0 || width == 0) return MUON_WIRE_CORRUPT;
+    if (code >> codebits != 0 || (codebits == 9 && (code & 255) == 255) || width == 0) return MUON_WIRE_CORRUPT;
     frequency = 1u << (width - 1);
     frequency |= MuonWireBitsAt(from, bytes, &bit, width - 1);
     model->code[i]      = (uint16_t)code;
@@ -443,8 +443,10 @@ MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigne
 
     if (before == 0 || bytes > packed || bytes > room - *used - before) return MUON_WIRE_CORRUPT;
     *used += before;
-    if (bytes == packed) memcpy(to, from + *used, (size_t)bytes);
-    else if (MuonWireChunkDecode(width, some, from + *used, bytes, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (bytes == packed) {
+      if (width == 9 && MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, some, from + *used) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      memcpy(to, from + *used, (size_t)bytes);
+    } else if (MuonWireChunkDecode(width, some, from + *used, bytes, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     *used += bytes;
   }
   return MUON_WIRE_OK;

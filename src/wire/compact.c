@@ -143,7 +143,7 @@ MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, 
     if (found.values == MUON_WIRE_VALUES_CODED) result = MuonWireCoded(&from, 9, layout.section[s], to + layout.sectionat[s]);
     else result = MuonWireCopy(&from, MuonWireValuesBytes((MuonWireValues)found.values, layout.section[s]), to + layout.sectionat[s]);
   }
-  if (result != MUON_WIRE_OK || from.rest != 0 || MuonWirePayloadValidate(&expanded, &layout, to, found.indices != MUON_WIRE_INDICES_GAPS) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (result != MUON_WIRE_OK || from.rest != 0 || MuonWirePayloadValidate(&expanded, &layout, to, found.indices != MUON_WIRE_INDICES_GAPS, found.values != MUON_WIRE_VALUES_CODED) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   (void)MuonWireMessageWrite(room, &expanded);
   *plain  = room;
   *header = expanded;

@@ -212,7 +212,7 @@ MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows
   return MUON_WIRE_OK;
 }
 
-MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions)
+MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions, int numbers)
 {
   const MuonWireValues values = (MuonWireValues)header->values;
   const uint64_t       plane  = MuonWireEntriesBytes(layout->length, layout->entries);
@@ -221,7 +221,7 @@ MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const Muon
   for (uint64_t p = 0; p < layout->planes; p++) {
     if (MuonWireEntriesValidate(layout->length, layout->entries, payload + layout->entriesat + p * plane) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   }
-  for (unsigned s = 0; s < layout->sections; s++) {
+  for (unsigned s = 0; s < layout->sections && numbers; s++) {
     if (MuonWireValuesValidate(values, layout->section[s], payload + layout->sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   }
   if (MuonWireValuesAreMagnitudes(values, 0, layout->magnitudes, payload + layout->valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
@@ -236,7 +236,7 @@ MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length
   if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   if (found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
   if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK || found.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
-  if (MuonWirePayloadValidate(&found, &layout, bytes + MuonWireMessageHeaderBytes(&found), 1) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWirePayloadValidate(&found, &layout, bytes + MuonWireMessageHeaderBytes(&found), 1, 1) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   *header = found;
   return MUON_WIRE_OK;
 }

@@ -12,10 +12,10 @@
 MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages);
 
 /*
-   The sections of an uncompressed payload, layout->bytes long, for what a receiver refuses; positions that a
-   decoder wrote need no check
+   The sections of an uncompressed payload, layout->bytes long, for what a receiver refuses; positions and
+   numbers that a decoder wrote need no check
 */
-MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions);
+MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions, int numbers);
 
 static inline uint32_t MuonWireLoad16(const unsigned char *from)
 {

@@ -6,6 +6,7 @@ static char help[] = "What each way to distribute Muon hands to MPI, by formula 
 #include <petscmuon/private/muonimpl.h>
 #include <petsctime.h>
 #include <muon/monitor/muoncost.h>
+#include <assembly/muonassemblychunks.h>
 #include "benchmark_common.h"
 #include "../wire_header.h"
 #include "../mpicount.h"
@@ -131,11 +132,10 @@ static long long AssemblyBytes(const Task *task, long *calls)
   const PetscMPIInt s = task->shard, me = task->position;
   const MuonGroup   group = task->muon->group[0];
   long long         bytes = 0, *to, *from;
-  PetscInt          chunk;
+  const PetscInt    chunk = group->assembly->chunk;
   PetscBool         owners;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMalloc2(s, &to, s, &from));
-  PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetChunk(group->assembly, &chunk));
   for (PetscInt k = 0; k < group->nitems; k += chunk) {
     long long all = 0;
 
@@ -143,11 +143,10 @@ static long long AssemblyBytes(const Task *task, long *calls)
     PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero(from, s));
     owners = group->item[k].kind == MUON_ASSEMBLY_OWNER ? PETSC_TRUE : PETSC_FALSE;
     for (PetscInt i = k; i < PetscMin(k + chunk, group->nitems); i++) {
-      PetscInt    l = 0;
-      PetscMPIInt owner;
+      const PetscMPIInt owner = group->assembly->owner[i];
+      PetscInt          l     = 0;
 
       while (task->layer[l] != group->item[i].shard->layer) l++;
-      PetscCallAbort(PETSC_COMM_SELF, MuonAssemblyGetOwner(group->assembly, i, &owner));
       if (owners == PETSC_FALSE) all += RowBytes(task, l, me);
       else if (owner != me) to[owner] += RowBytes(task, l, me);
       for (PetscMPIInt r = 0; r < s && owners == PETSC_TRUE && owner == me; r++) from[r] += r == me ? 0 : RowBytes(task, l, r);
@@ -351,7 +350,7 @@ static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
     const MuonItem *item = &task->muon->group[0]->item[i];
     PetscLogDouble  flops;
 
-    PetscCall(MuonAssemblyGetOwner(task->muon->group[0]->assembly, i, &owner));
+    owner = task->muon->group[0]->assembly->owner[i];
     PetscCall(MuonLayerGetFlops(item->shard->layer, &flops));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER || owner == task->position) work += flops;
   }

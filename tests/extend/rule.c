@@ -8,8 +8,8 @@ static PetscErrorCode MuonLayerStep_SignSGD(MuonLayer layer, MuonLayerStepInfo *
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetScratch(layer, G, &D));
-  for (size_t j = 0; j < D.n; j++) {
-    for (size_t i = 0; i < D.m; i++) {
+  for (size_t j = 0; j < D.count; j++) {
+    for (size_t i = 0; i < D.len; i++) {
       if (D.precision == MUON_SINGLE) {
         const float g = ((const float *)G->data)[j * G->ld + i];
 

@@ -233,6 +233,10 @@ def frequencies(codes):
     return f
 
 
+def no_code(width, code):
+    return width == 9 and code % 256 == 255
+
+
 def encode_chunk(codes, width=9):
     packed = -(-width * len(codes) // 8)
     f = frequencies(codes)
@@ -266,14 +270,16 @@ def decode_chunk(number, section, width=9):
     packed = -(-width * number // 8)
     refuse_if(len(section) > packed, 'longer than packed')
     if len(section) == packed:
-        return unpack_bits(section, width, number)
+        codes = unpack_bits(section, width, number)
+        refuse_if(any(no_code(width, code) for code in codes), 'code')
+        return codes
     refuse_if(not section or section[0] == 0, 'number of codes')
     bits, table, before, p = Bits(section[1:]), [], -1, precision(section[0])
     for _ in range(section[0]):
         follows = bits.take(1)
         code = before + 1 if follows else bits.take(width)
         code %= 512
-        refuse_if(code >= 2 ** width, 'code')
+        refuse_if(code >= 2 ** width or no_code(width, code), 'code')
         W = bits.take(4)
         refuse_if(W == 0, 'width')
         table.append((code, 2 ** (W - 1) + bits.take(W - 1)))
@@ -333,7 +339,7 @@ def encode_coded(x):
 def decode_coded(number, data):
     """The values, and the bytes of the section"""
     codes, used = decode_codes(number, data, 9)
-    return decode_values(NATURAL, number, pack_bits(codes, 9)), used
+    return natural_values(codes), used
 
 
 def natural_values(codes):
@@ -808,6 +814,8 @@ def bad_sections():
 
     whole = [(13, 4), (0, 12)]
     assert code_chunk(ones, {127: 4096}) == join_bits([(1, 8), (0, 1), (127, 9)] + whole) + struct.pack('<I', 65536)
+    table([(0, 1), (255, 9)] + whole, name='code 255')
+    table([(0, 1), (511, 9)] + whole, name='code 511')
     table([(0, 1), (127, 9), (0, 4)], name='width 0')
     table([(0, 1), (127, 9), (14, 4), (0, 13)], name='width 14')
     table([(0, 1), (127, 9), (12, 4), (2047, 11)], name='sum 4095')

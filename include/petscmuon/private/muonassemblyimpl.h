@@ -1,7 +1,7 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
-#include <petscmuonassembly.h>
+#include <petscmuonexchange.h>
 
 /*
    What is packed, started and unpacked, and the time in which a rank waits for others and has nothing to do.
@@ -43,23 +43,29 @@ typedef struct {
   void *ctx;
 } MuonAssemblyClient;
 
+/* What the user sets, -muon_assembly_...; a chunk of PETSC_DETERMINE has as many items as there are ranks */
+typedef struct {
+  MuonAssemblyPrecision  precision;
+  MuonExchangeAssignment assignment;
+  PetscInt               chunk, warmup;
+  const char            *prefix; /* of the options, borrowed, for errors */
+} MuonAssemblyOptions;
+
 /*
-   CopyChoices takes over what was chosen, and Choices says it in text: a chunk that nobody set has as many
-   items as there are ranks.
+   Turns rows of matrices that are spread over the ranks of a worker into the rows of their steps.
 
-   SetItems says what there is, alike on all ranks; the names and ranges are copied. SetWorkspace has the
-   whole matrices in scratch memory that others use as well, when this object does not run.
+   Create says what there is, alike on all ranks; the names and ranges of the items are copied. The whole
+   matrices are in scratch memory that others may use when this object does not run, its own where work is
+   NULL.
 
-   Run is collective and does all items. Bytes are those handed to MPI in the last run. Memory is that of the
-   messages in flight, and of the whole matrices where there is no workspace of others.
+   Run is collective and does all items. Bytes are those handed to MPI in the last run, and of these what a
+   rank sent to itself. Memory is that of the messages in flight, and of the whole matrices where there is no
+   workspace of others.
 */
-PETSC_EXTERN PetscErrorCode MuonAssemblyCopyChoices_Private(MuonAssembly from, MuonAssembly to);
-/* One that others copied: whether nothing was set since they did */
-PETSC_EXTERN PetscErrorCode MuonAssemblyFix_Private(MuonAssembly);
-PETSC_EXTERN PetscErrorCode MuonAssemblyIsFixed_Private(MuonAssembly, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonAssemblyChoices_Private(MuonAssembly, size_t, char[]);
-PETSC_EXTERN PetscErrorCode MuonAssemblySetWorkspace(MuonAssembly, MuonWorkspace);
-PETSC_EXTERN PetscErrorCode MuonAssemblySetItems(MuonAssembly, PetscInt n, const MuonAssemblyItem[]);
-PETSC_EXTERN PetscErrorCode MuonAssemblyRun(MuonAssembly, const MuonAssemblyClient *);
-PETSC_EXTERN PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly, PetscLogDouble *);
-PETSC_EXTERN PetscErrorCode MuonAssemblyGetMemory(MuonAssembly, PetscLogDouble *);
+typedef struct _n_MuonAssembly *MuonAssembly;
+
+PETSC_INTERN PetscErrorCode MuonAssemblyCreate(MPI_Comm, const MuonAssemblyOptions *, MuonWorkspace work, PetscInt n, const MuonAssemblyItem[], MuonAssembly *);
+PETSC_INTERN PetscErrorCode MuonAssemblyDestroy(MuonAssembly *);
+PETSC_INTERN PetscErrorCode MuonAssemblyRun(MuonAssembly, const MuonAssemblyClient *);
+PETSC_INTERN PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly, PetscLogDouble *bytes, PetscLogDouble *own);
+PETSC_INTERN PetscErrorCode MuonAssemblyGetMemory(MuonAssembly, PetscLogDouble *);

@@ -63,6 +63,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, Mu
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
 /* Sets the status where an entry of T - R cannot be written */
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, const MuonArray *T, const MuonArray *R);
+/* The sections of the payload of a message of count things, and how its positions are written, which may be NULL */
+PETSC_EXTERN PetscErrorCode MuonCompressorSections_Private(MuonCompressor, const MuonArray *shape, PetscInt64 count, MuonWireIndices *, MuonWireLayout *);
 /* The layout of such messages, and of others that have as many things as the array has entries */
 PETSC_EXTERN void MuonCompressorFullLayout_Private(const MuonArray *, MuonWireForm, MuonWireValues, MuonCompressorLayout *);
 

@@ -31,16 +31,15 @@ typedef struct {
    MuonArrayKernels() has the kernels of one. Of shape only the sizes, the precision and the order are looked at.
 
    encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it
-   sets status and leaves the rest. decode() does Y = Y + scale C where add is true, and Y = C else. Types know
+   sets status and leaves the rest. decode() does Y = Y + scale C where add is true, and Y = C else, of a message
+   that has anything. Types know
    nothing of blocks: T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is
    called for each. changing() may refuse a parameter before it changes; visitstate() names what is kept from
-   message to message; setup() refuses parameters that no message could be made with. A type may do without any
-   of them. A type that decomposes creates svd, which the interface sets up, shows and destroys.
+   message to message. A type may do without any of them. A type that decomposes creates svd, which the interface sets up, shows and destroys.
 
    A family of types has one create(), which looks at the name of the type.
 */
 struct _MuonCompressorOps {
-  PetscErrorCode (*setup)(MuonCompressor);
   PetscErrorCode (*layout)(MuonCompressor, const MuonArray *shape, MuonCompressorLayout *);
   PetscErrorCode (*encode)(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[]);
   PetscErrorCode (*decode)(MuonCompressor, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
@@ -48,7 +47,6 @@ struct _MuonCompressorOps {
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*changing)(MuonCompressor, const MuonParameter *, double value);
   PetscErrorCode (*visitstate)(MuonCompressor, MuonStateVisitor *);
-  PetscErrorCode (*view)(MuonCompressor, PetscViewer);
   PetscErrorCode (*reset)(MuonCompressor);
   PetscErrorCode (*destroy)(MuonCompressor);
 };

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuonexchange.h>
 
 PETSC_INTERN PetscLogEvent MUON_Exchange;
-PETSC_INTERN PetscBool     MuonExchangeRegisterAllCalled;
 
 /*
    The packets that go one way in a step, and what an exchange has for itself:
@@ -18,7 +18,6 @@ typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
    up or down.
 */
 struct _MuonExchangeOps {
-  PetscErrorCode (*setfromoptions)(MuonExchange, MuonOptionItems);
   PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker owns */
   PetscErrorCode (*up)(MuonExchange, MuonExchangePackets);   /* moves the packets of the workers */
   PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* moves the packets of the servers; not called where every worker owns */
@@ -57,7 +56,8 @@ typedef struct {
 
 struct _p_MuonExchange {
   PETSCHEADER(struct _MuonExchangeOps);
-  PetscMPIInt nworkers, worker; /* how many workers there are, and which one this rank belongs to */
+  MuonParameters parameters;
+  PetscMPIInt    nworkers, worker; /* how many workers there are, and which one this rank belongs to */
   /* what the user chose */
   PetscBool              typeset; /* else the type is the default */
   PetscBool              votes;   /* what is exchanged: bits that vote, or arrays and other messages */
@@ -129,40 +129,53 @@ typedef enum {
 
    MuonExchangeGatherRecords() gives every worker the records of all: count doubles each, all[worker * count ...].
 */
-PETSC_EXTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
+PETSC_INTERN PetscErrorCode MuonExchangeReset(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeGetWorkers(MuonExchange, PetscMPIInt *nworkers, PetscMPIInt *worker);
+/*
+   What is owned: shards of layers with the work of serving each, in any unit, which settles who owns it; bytes
+   and then names settle ties. All workers pass the same. Shapes are for MUON_EXCHANGE_ASSIGNMENT_BUCKETED:
+   without them items of the same cost and size are taken for items of the same shape. SetUp finds the owners;
+   an owner of -1 is every worker
+*/
+PETSC_INTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt n, const char *const names[], const PetscLogDouble cost[], const PetscLogDouble bytes[]);
+PETSC_INTERN PetscErrorCode MuonExchangeSetItemShapes(MuonExchange, const PetscInt rows[], const PetscInt columns[]);
+PETSC_INTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt item, PetscMPIInt *owner);
+PETSC_INTERN PetscErrorCode MuonExchangeOwns(MuonExchange, PetscInt item, PetscBool *owns);
+PETSC_INTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
 /* Whether a mode goes with the type, for messages that can be summed */
 PETSC_INTERN PetscErrorCode MuonExchangeIsLegal(MuonExchange, MuonExchangeMode, PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange, const size_t up[], const size_t down[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirection, PetscInt64 step);
-PETSC_EXTERN PetscErrorCode MuonExchangeReserve(MuonExchange, MuonExchangeDirection, PetscInt item, size_t most, unsigned char **to);
-PETSC_EXTERN PetscErrorCode MuonExchangeAdvance(MuonExchange, MuonExchangeDirection, PetscInt item, size_t bytes);
-PETSC_EXTERN PetscErrorCode MuonExchangeUp(MuonExchange, MuonStatus status);
-PETSC_EXTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_EXTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
-PETSC_EXTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
-PETSC_EXTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_EXTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
-PETSC_EXTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
-PETSC_EXTERN void           MuonExchangeReduceProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
-PETSC_EXTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
-PETSC_EXTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
+PETSC_INTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
+PETSC_INTERN PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange, const size_t up[], const size_t down[]);
+PETSC_INTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirection, PetscInt64 step);
+PETSC_INTERN PetscErrorCode MuonExchangeReserve(MuonExchange, MuonExchangeDirection, PetscInt item, size_t most, unsigned char **to);
+PETSC_INTERN PetscErrorCode MuonExchangeAdvance(MuonExchange, MuonExchangeDirection, PetscInt item, size_t bytes);
+PETSC_INTERN PetscErrorCode MuonExchangeUp(MuonExchange, MuonStatus status);
+PETSC_INTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
+PETSC_INTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
+PETSC_INTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
+PETSC_INTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
+PETSC_INTERN void           MuonExchangeReduceProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
+PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
+PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
+PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
 typedef struct {
   PetscErrorCode (*most)(void *ctx, PetscMPIInt workers, size_t *bytes);
   PetscErrorCode (*merge)(void *ctx, PetscMPIInt workers, size_t bytes, const unsigned char message[], MuonStatus *status);
   PetscErrorCode (*write)(void *ctx, PetscMPIInt workers, unsigned char message[], size_t *bytes);
   void *ctx;
 } MuonExchangeTreeClient;
-PETSC_EXTERN PetscErrorCode MuonExchangeTree(MuonExchange, const MuonExchangeTreeClient *, MuonStatus *status);
-PETSC_EXTERN PetscErrorCode MuonExchangeGatherRecords(MuonExchange, PetscInt count, const double record[], double all[]);
+PETSC_INTERN PetscErrorCode MuonExchangeTree(MuonExchange, const MuonExchangeTreeClient *, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeGatherRecords(MuonExchange, PetscInt count, const double record[], double all[]);
 /*
    Bytes handed to MPI since the last Begin of the way up, packets' headers included, and of these what this
    rank sent to itself; memory of the packets' buffers in bytes
 */
-PETSC_EXTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *bytes, PetscLogDouble *own);
-PETSC_EXTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
+PETSC_INTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *bytes, PetscLogDouble *own);
+PETSC_INTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
 
 /*
    The owners of items among size ranks, found by every rank alike without a message. rows and columns are the

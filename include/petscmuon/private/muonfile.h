@@ -5,7 +5,7 @@
 
    Pure C, without PETSc and without MPI. src/file/README.md is the format, exactly enough for a second
    implementation, and says what is asked of a file system. Bytes of files are not trusted: every length is
-   compared with the size of the file before anything is allocated. All that the room wants of a system is in
+   compared with the size of the file before anything is allocated. All that the component wants of a system is in
    one table.
 
    A save, each line on the ranks it names, the next after all of them are done with the line before:
@@ -116,7 +116,7 @@ typedef struct {
 
 typedef enum {
   MUON_FILE_WORKER,  /* different on each worker */
-  MUON_FILE_SERVER,  /* where the layer is served */
+  MUON_FILE_SERVER,  /* at the owner of the layer */
   MUON_FILE_EVERYONE /* the same for all, and written once */
 } MuonFileHolder;
 
@@ -186,7 +186,7 @@ typedef struct {
   int              handle; /* -1: nothing was opened, or it was closed */
   MuonFileResult   result; /* the first that was not OK: nothing is written after it */
   unsigned char   *stage, *index;
-  size_t           staged, indexed, room;
+  size_t           staged, indexed, capacity;
   uint64_t         bytes, records;
   uint64_t         chunked; /* bytes in the chunk that is being written */
   uint32_t         check;   /* of them */
@@ -199,7 +199,7 @@ typedef struct {
 MUON_EXPORT MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity *id, MuonFileWriter *writer);
 /*
    data are lines of entries, ld entries from one to the next; the columns, or where rowmajor the rows. Large
-   pieces go to the system as they lie
+   parts go to the system as they lie
 */
 MUON_EXPORT MuonFileResult MuonFileWriterAdd(MuonFileWriter *writer, const MuonFileRecord *record, const void *data, uint64_t ld);
 MUON_EXPORT MuonFileResult MuonFileWriterClose(MuonFileWriter *writer, MuonFileSeal *seal);

@@ -224,7 +224,7 @@ struct _p_Muon {
   PetscInt                    nshards;
   MuonShard                  *shard;         /* of all groups, one group behind the other */
   MuonExchange                exchange;      /* what is chosen for all groups; where every rank is a worker it is the group's own. Ranks agree on it */
-  MuonAssembly                assembly;      /* likewise */
+  MuonAssemblyOptions         assembly;      /* of all groups */
   int                         assembly_kind; /* a MuonAssemblyKind, or PETSC_DETERMINE */
   MuonWorkspace               work;
   MuonObjectiveAndGradientFn *objective;

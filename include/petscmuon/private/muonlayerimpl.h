@@ -61,10 +61,10 @@ struct _MuonLayerOps {
 
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
-  MuonParameters   parameters; /* their family is muon_layer_NAME_, and the prefix that of all layers */
-  PetscInt         m, n;       /* of the full matrix */
-  MPI_Comm         comm;       /* of the ranks that hold its rows together: a worker; the caller's */
-  PetscMPIInt      ranks;      /* how many these are */
+  MuonParameters parameters; /* their family is muon_layer_NAME_, and the prefix that of all layers */
+  PetscInt       m, n;       /* of the full matrix */
+  MPI_Comm       comm;       /* of the ranks that hold its rows together: a worker; the caller's */
+  PetscMPIInt    ranks;      /* how many these are */
   /*
      Each of them has rows of an M x N matrix: m x n, or of a matrix whose entries are a range of a parallel Vec
      these entries in the order of memory, m n x 1
@@ -78,13 +78,13 @@ struct _p_MuonLayer {
      The weights: a Mat, or an array view. The memory of a view is that of array, or of w, which it borrows for
      as long as it is used
   */
-  Mat              W;
-  Vec              w;
-  Vec              g;     /* of a range of w: the Vec of its gradients, */
-  PetscInt         start; /* the number of the layer's first entry in both, */
-  PetscInt         skip;  /* and how many entries here are before it */
-  MuonLayerArray   array;
-  MuonArray        shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
+  Mat            W;
+  Vec            w;
+  Vec            g;     /* of a range of w: the Vec of its gradients, */
+  PetscInt       start; /* the number of the layer's first entry in both, */
+  PetscInt       skip;  /* and how many entries here are before it */
+  MuonLayerArray array;
+  MuonArray      shape; /* of the weights that are here, as rows of the M x N matrix, without data and gaps */
   /*
      The gradient: the caller's own for this step, or our buffer, which has no gaps and the weights' precision
      and is made when first asked for
@@ -103,11 +103,11 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
-  PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        fixed;          /* set by the driver: rule and blocks were used by MuonSetUp() */
-  PetscBool        keepsmomentum;  /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt      owner;          /* -1: every rank */
+  PetscBool        frozen;             /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum;     /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        fixed;              /* set by the driver: rule and blocks were used by MuonSetUp() */
+  PetscBool        keepsmomentum;      /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;              /* -1: every rank */
   PetscInt         assembly, downlink; /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
   PetscBool        assemblyset, downlinkset;
   const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not own the layer */
@@ -147,7 +147,7 @@ PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const Mu
 PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
 /* A number that the layer takes over where nobody set its own; nothing where it has no such parameter */
 PETSC_INTERN PetscErrorCode MuonLayerInherit_Private(MuonLayer, const char key[], PetscReal value);
-static inline PetscBool MuonLayerIsSet(MuonLayer layer, const char key[])
+static inline PetscBool     MuonLayerIsSet(MuonLayer layer, const char key[])
 {
   return MuonParametersIsSet((PetscObject)layer, key);
 }
@@ -202,7 +202,7 @@ PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerSt
 /* An error where what is not NULL is in another memory */
 PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory, const char what[], const void *data);
 /* The rows here of an array view whose memory begins at data */
-PETSC_INTERN MuonArray MuonLayerViewOf_Private(MuonLayer, const void *data);
+PETSC_INTERN MuonArray      MuonLayerViewOf_Private(MuonLayer, const void *data);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
 /* Of the whole matrix: more than a PetscInt may hold */
 static inline PetscInt64 MuonLayerEntries(MuonLayer layer)

@@ -14,8 +14,8 @@ enum {
 */
 static size_t MuonAssemblyEntryBytes_Private(MuonAssembly assembly, const MuonAssemblyItem *item, PetscBool back)
 {
-  if (back == PETSC_FALSE && assembly->precision == MUON_ASSEMBLY_PRECISION_BF16) return 2;
-  return item->precision == MUON_SINGLE || (back == PETSC_FALSE && assembly->precision == MUON_ASSEMBLY_PRECISION_SINGLE) ? sizeof(float) : sizeof(double);
+  if (back == PETSC_FALSE && assembly->options.precision == MUON_ASSEMBLY_PRECISION_BF16) return 2;
+  return item->precision == MUON_SINGLE || (back == PETSC_FALSE && assembly->options.precision == MUON_ASSEMBLY_PRECISION_SINGLE) ? sizeof(float) : sizeof(double);
 }
 
 static uint64_t MuonAssemblyRowBytes_Private(MuonAssembly assembly, const MuonAssemblyItem *item, PetscMPIInt rank, PetscBool back)
@@ -206,7 +206,7 @@ PetscErrorCode MuonAssemblyFlightsCreate_Private(MuonAssembly assembly)
 
   PetscFunctionBegin;
   assembly->chunks = chunks;
-  assembly->depth  = PetscMin(assembly->warmup, chunks) + 1;
+  assembly->depth  = PetscMin(assembly->options.warmup, chunks) + 1;
   PetscCall(PetscCalloc2(assembly->depth, &assembly->gather, assembly->depth, &assembly->scatter));
   for (PetscInt f = 0; f < 2 * assembly->depth; f++) {
     const PetscBool     back   = f < assembly->depth ? PETSC_FALSE : PETSC_TRUE;
@@ -250,7 +250,6 @@ PetscErrorCode MuonAssemblyGetMemory(MuonAssembly assembly, PetscLogDouble *byte
   size_t scratch = 0;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(assembly, MUONASSEMBLY_CLASSID, 1);
   if (assembly->ownwork == PETSC_TRUE) PetscCall(MuonWorkspaceGetBytes(assembly->work, &scratch));
   *bytes = (PetscLogDouble)scratch;
   for (PetscInt f = 0; f < assembly->depth; f++) {
@@ -261,11 +260,11 @@ PetscErrorCode MuonAssemblyGetMemory(MuonAssembly assembly, PetscLogDouble *byte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly assembly, PetscLogDouble *bytes)
+PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly assembly, PetscLogDouble *bytes, PetscLogDouble *own)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(assembly, MUONASSEMBLY_CLASSID, 1);
   *bytes = (PetscLogDouble)(assembly->transport.bytes - assembly->bytesbefore);
+  *own   = (PetscLogDouble)(assembly->transport.own - assembly->ownbefore);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,7 +276,7 @@ static PetscErrorCode MuonAssemblyInput_Private(MuonAssembly assembly, const Muo
   PetscFunctionBegin;
   PetscCall((*client->input)(client->ctx, k, G));
   PetscCheck(MuonArrayRows(G) == (size_t)rows && MuonArrayColumns(G) == (size_t)item->columns && G->precision == item->precision && !G->rowmajor == !item->rowmajor, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "Item %s: the rows here are %zu x %zu, expected %" PetscInt_FMT " x %" PetscInt_FMT " of the precision and order that MuonAssemblySetItems() was told", item->name, MuonArrayRows(G), MuonArrayColumns(G), rows, item->columns);
+             "Item %s: the rows here are %zu x %zu, expected %" PetscInt_FMT " x %" PetscInt_FMT " of the precision and order that MuonAssemblyCreate() was told", item->name, MuonArrayRows(G), MuonArrayColumns(G), rows, item->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,33 +302,33 @@ static PetscErrorCode MuonAssemblyGather_Private(MuonAssembly assembly, const Mu
     if (item->kind != MUON_ASSEMBLY_OWNER && item->kind != MUON_ASSEMBLY_ALLGATHER) continue;
     PetscCall(MuonWorkspaceMark(assembly->work, &mark));
     PetscCall(MuonAssemblyInput_Private(assembly, client, k, &G));
-    PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
+    PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
     if (item->kind == MUON_ASSEMBLY_ALLGATHER) to = MuonAssemblyTake_Private(assembly, item, all, me, me, PETSC_FALSE);
     else to = MuonAssemblyTake_Private(assembly, item, owner == me ? in : out, owner, me, PETSC_FALSE);
     PetscCall(MuonAssemblyPack_Private(assembly, item, &G, PETSC_FALSE, to));
     PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
-    PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
+    PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   }
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
     in->at[r]  = in->offset[r];
     all->at[r] = all->offset[r];
   }
   if (assembly->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
   if (owned == PETSC_TRUE) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &flight->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
   if (gathered == PETSC_TRUE) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllGatherStart(&assembly->transport, &flight->moveall, all->data, all->offset, all->bytes)));
   PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
-  PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonAssemblyWait_Private(MuonAssembly assembly, MuonAssemblyFlight *flight)
 {
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_AssemblyWait, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MUON_AssemblyWait, 0, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportMoveWait(&flight->move)));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportMoveWait(&flight->moveall)));
-  PetscCall(PetscLogEventEnd(MUON_AssemblyWait, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(MUON_AssemblyWait, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -377,7 +376,7 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(assembly->work, &mark));
-  PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
   G.memory = item->memory;
   PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &G));
   PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &D));
@@ -386,11 +385,11 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
 
     PetscCall(MuonAssemblyUnpack_Private(assembly, item, MuonAssemblyTake_Private(assembly, item, from, r, r, PETSC_FALSE), &part));
   }
-  PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   wholeG = MuonMatrixOfArray(&G);
   wholeD = MuonMatrixOfArray(&D);
   PetscCall(MuonAssemblyOracle_Private(assembly, client, k, &wholeG, &wholeD));
-  PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
     const MuonArray part = MuonArrayPart(&D, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
 
@@ -398,7 +397,7 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
     PetscCall(MuonAssemblyPack_Private(assembly, item, &part, PETSC_TRUE, MuonAssemblyTake_Private(assembly, item, r == me ? &flight->in : &flight->out, r, r, PETSC_TRUE)));
   }
   PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
-  PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,10 +419,10 @@ static PetscErrorCode MuonAssemblyCompute_Private(MuonAssembly assembly, const M
   }
   for (PetscMPIInt r = 0; r < assembly->size; r++) in->at[r] = in->offset[r];
   if (assembly->size == 1 || owned == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &scatter->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
   PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
-  PetscCall(PetscLogEventEnd(MUON_Assembly, assembly, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,7 +440,7 @@ static PetscErrorCode MuonAssemblyPass_Private(MuonAssembly assembly, const Muon
     PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &D));
     spreadG = MuonMatrixOfArray(&G);
     if (assembly->size > 1) {
-      spreadG.comm   = PetscObjectComm((PetscObject)assembly);
+      spreadG.comm   = assembly->inside;
       spreadG.rank   = assembly->rank;
       spreadG.size   = assembly->size;
       spreadG.rows   = item->rows;
@@ -499,8 +498,8 @@ PetscErrorCode MuonAssemblyRun(MuonAssembly assembly, const MuonAssemblyClient *
   PetscInt warmup;
 
   PetscFunctionBegin;
-  PetscCall(MuonAssemblySetUp(assembly));
   assembly->bytesbefore = assembly->transport.bytes;
+  assembly->ownbefore   = assembly->transport.own;
   warmup                = assembly->depth - 1;
   for (PetscInt chunk = 0; chunk < warmup; chunk++) PetscCall(MuonAssemblyGather_Private(assembly, client, chunk));
   for (PetscInt chunk = 0; chunk < assembly->chunks; chunk++) {

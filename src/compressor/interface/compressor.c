@@ -172,7 +172,6 @@ PetscErrorCode MuonCompressorSetUp(MuonCompressor c)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscCall(MuonCompressorSetDefaultType_Private(c));
-  PetscTryTypeMethod(c, setup);
   if (c->svd != NULL) PetscCall(MuonSVDSetUp(c->svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -502,7 +501,6 @@ PetscErrorCode MuonCompressorView(MuonCompressor c, PetscViewer viewer)
     if (c->layer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "layer: %s, sender: %s %" PetscInt_FMT "\n", c->layer, c->direction == 0 ? "worker" : "server", c->sender));
     if (MuonBlocksCount_Private(&c->blocks) > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT "\n", c->blocks.nrows, c->blocks.ncolumns));
     PetscCall(MuonParametersView((PetscObject)c, viewer));
-    PetscTryTypeMethod(c, view, viewer);
     if (c->svd != NULL) PetscCall(MuonSVDView(c->svd, viewer));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string) PetscCall(PetscViewerStringSPrintf(viewer, " %-7.7s", ((PetscObject)c)->type_name));

@@ -46,6 +46,19 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, const MuonC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorSections_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 count, MuonWireIndices *indices, MuonWireLayout *sections)
+{
+  MuonCompressorLayout layout;
+  MuonWireMessage      header;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetLayout_Private(c, shape, &layout));
+  PetscCall(MuonCompressorHeader_Private(c, &layout, count, &header));
+  (void)MuonWireMessageLayout(&header, (uint64_t)layout.rows, (uint64_t)layout.columns, sections);
+  if (indices != NULL) *indices = (MuonWireIndices)header.indices;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Whether bytes begin with a header that an object like this one writes, of a message that ends where they
    end; plain is the header of that message in uncompressed codecs
@@ -323,7 +336,9 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
     (void)MuonWireMessageRead(at, message->bytes - (size_t)(at - message->data), &header);
     PetscCall(MuonWorkspaceMark(work, &mark));
     PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-    PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
+    /* A message of nothing is zero */
+    if (header.count == 0 && !add) PetscCall(MuonArrayZero(&array));
+    if (header.count > 0) PetscUseTypeMethod(c, decode, (PetscInt64)header.count, at + MuonWireMessageHeaderBytes(&header), add, scale, &array);
     PetscCall(MuonLogDeviceEnd(Y->memory, flops));
     PetscCall(MuonWorkspaceRelease(work, &mark));
     at += MuonWireMessageBytes(&header);

@@ -1,4 +1,18 @@
-#include <petscmuon/private/muonexchangeimpl.h>
+#include <petscmuon/private/muonexchangeimpl.h> /*I "petscmuonexchange.h" I*/
+
+PetscClassId      MUONEXCHANGE_CLASSID;
+PetscLogEvent     MUON_Exchange;
+PetscFunctionList MuonExchangeList = NULL;
+
+static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
+
+const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", "MuonExchangeMode", "MUON_EXCHANGE_MODE_", NULL};
+const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
+
+static const MuonParameter MuonExchangeParameters[] = {
+  {"mode", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonExchange, mode), MUON_EXCHANGE_MODE_REDUCE, 0, 0, MuonExchangeModes, MUON_PARAMETER_HIDDEN, "How the contributions go up, chosen by the messages by default"},
+  {"assignment", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonExchange, assignment), MUON_EXCHANGE_ASSIGNMENT_LPT, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_HIDDEN, "How owners are chosen"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Star(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Replicated(MuonExchange);
@@ -6,67 +20,100 @@ PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Rows(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Range(MuonExchange);
 
-static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
+static PetscErrorCode MuonExchangeReadOptions_Private(PetscObject exchange)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeSetFromOptions((MuonExchange)exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Another value has the owners found again */
+static PetscErrorCode MuonExchangeChanging_Private(PetscObject object, const MuonParameter *row, double value)
+{
+  MuonExchange exchange = (MuonExchange)object;
+
+  PetscFunctionBegin;
+  if (value != *(const int *)((const char *)object + row->at) || (row->names == MuonExchangeModes && exchange->modeset == PETSC_FALSE)) exchange->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonExchangeChanged_Private(PetscObject object, const MuonParameter *row)
+{
+  MuonExchange exchange = (MuonExchange)object;
+
+  PetscFunctionBegin;
+  exchange->modeset = MuonParametersIsSet(object, "mode");
+  PetscCall(PetscObjectStateIncrease(object));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*@C
-  MuonExchangeRegisterAll - Registers all types of `MuonExchange` in the library
+  MuonExchangeRegister - Adds a type of `MuonExchange`
 
-  Not Collective
+  Not Collective; No Fortran Support
+
+  Input Parameters:
++ name     - name of the new type
+. function - routine that makes a `MuonExchange` one of this type
+- rows     - the parameters of the type, the last without a key, or `NULL`; they must stay
 
   Level: advanced
 
-.seealso: `MuonExchange`, `MuonExchangeRegister()`, `MuonExchangeInitializePackage()`
+.seealso: `MuonExchange`, `MuonExchangeSetType()`
 @*/
-PetscErrorCode MuonExchangeRegisterAll(void)
+PetscErrorCode MuonExchangeRegister(const char name[], PetscErrorCode (*function)(MuonExchange), const MuonParameter rows[])
 {
   PetscFunctionBegin;
-  if (MuonExchangeRegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonExchangeRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star));
-  PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated));
-  PetscCall(MuonExchangeRegister(MUONEXCHANGELAYERWISE, MuonExchangeCreate_Layerwise));
-  PetscCall(MuonExchangeRegister(MUONEXCHANGEROWS, MuonExchangeCreate_Rows));
-  PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range));
+  PetscCall(MuonExchangeInitializePackage());
+  PetscCall(PetscFunctionListAdd(&MuonExchangeList, name, function));
+  PetscCall(MuonParametersRegisterType(MUONEXCHANGE_CLASSID, name, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonExchangeInitializePackage - Initializes the `MuonExchange` package; called by `MuonExchangeCreate()` and
-  `PetscMuonInitialize()`
-
-  Not Collective
-
-  Level: developer
-
-.seealso: `MuonExchange`, `MuonExchangeFinalizePackage()`
-@*/
-PetscErrorCode MuonExchangeInitializePackage(void)
-{
-  PetscFunctionBegin;
-  if (MuonExchangePackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonExchangePackageInitialized = PETSC_TRUE;
-  PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
-  PetscCall(MuonExchangeRegisterAll());
-  PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
-  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they serve */
-  PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonExchangeFinalizePackage - Finalizes the `MuonExchange` package; called from `PetscFinalize()`
-
-  Not Collective
-
-  Level: developer
-
-.seealso: `MuonExchange`, `MuonExchangeInitializePackage()`
-@*/
-PetscErrorCode MuonExchangeFinalizePackage(void)
+static PetscErrorCode MuonExchangeFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonExchangeList));
   MuonExchangePackageInitialized = PETSC_FALSE;
-  MuonExchangeRegisterAllCalled  = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MuonExchangeInitializePackage - Registers the class `MuonExchange`, its types and its log event
+
+  Not Collective
+
+  Level: developer
+
+  Note:
+  `MuonExchangeCreate()` calls it.
+
+.seealso: `MuonExchange`, `MuonExchangeCreate()`
+@*/
+PetscErrorCode MuonExchangeInitializePackage(void)
+{
+  MuonParameterClass parameters;
+
+  PetscFunctionBegin;
+  if (MuonExchangePackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonExchangePackageInitialized = PETSC_TRUE;
+  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
+  parameters.family         = "muon_exchange_";
+  parameters.rows           = MuonExchangeParameters;
+  parameters.at             = offsetof(struct _p_MuonExchange, parameters);
+  parameters.data           = offsetof(struct _p_MuonExchange, data);
+  parameters.setfromoptions = MuonExchangeReadOptions_Private;
+  parameters.changing       = MuonExchangeChanging_Private;
+  parameters.changed        = MuonExchangeChanged_Private;
+  PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
+  PetscCall(MuonParametersRegisterClass(MUONEXCHANGE_CLASSID, &parameters));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star, NULL));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGEREPLICATED, MuonExchangeCreate_Replicated, NULL));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGELAYERWISE, MuonExchangeCreate_Layerwise, NULL));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGEROWS, MuonExchangeCreate_Rows, NULL));
+  PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range, NULL));
+  PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
+  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they serve */
+  PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

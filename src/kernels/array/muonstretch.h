@@ -1,6 +1,6 @@
 /*
    Stretches of 64 entries in the order of memory, and the words of the bits that belong to them. For the
-   files of this room alone.
+   files of this component alone.
 */
 #pragma once
 

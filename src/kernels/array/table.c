@@ -8,7 +8,7 @@
 #define KERNEL_DOUBLE(type, name, arguments) MuonKernel##name##Double,
 
 const MuonKernels MuonKernelsHost[2] = {{"single", sizeof(float), 1.0 / 16777216.0, MUON_KERNELS_PASSES(KERNEL_SINGLE) MUON_KERNELS_MESSAGES(KERNEL_SINGLE) MUON_KERNELS_NORMS(KERNEL_SINGLE)},
-                                   {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}};
+                                        {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_KERNELS_PASSES(KERNEL_DOUBLE) MUON_KERNELS_MESSAGES(KERNEL_DOUBLE) MUON_KERNELS_NORMS(KERNEL_DOUBLE)}};
 
 #if defined(PETSCMUON_HAVE_KOKKOS)
 const MuonDevice *MuonDeviceKokkos(void);

@@ -36,9 +36,9 @@ static size_t SampleSize(size_t entries)
 
 size_t MuonKernelTopRoom(size_t entries, size_t count)
 {
-  const size_t room = count + Most(count / 4, BINS);
+  const size_t capacity = count + Most(count / 4, BINS);
 
-  return room < entries ? room : entries;
+  return capacity < entries ? capacity : entries;
 }
 
 size_t MuonKernelTopScratch(size_t entries, size_t size)
@@ -331,7 +331,7 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_N
 */
 MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, unsigned char *bitmap, REAL *kept, size_t *histogram)
 {
-  const size_t entries = m * n, room = MuonKernelTopRoom(entries, count);
+  const size_t entries = m * n, capacity = MuonKernelTopRoom(entries, count);
   Place        place    = {0, 0};
   KEY          infinite = 0;
   size_t       listed   = 0;
@@ -347,7 +347,7 @@ MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY
     uint64_t     word;
 
   #if defined(MUON_KERNEL_CLONES_X86)
-    if (wide && place.at + WORD * WORDS <= m && listed + WORD * WORDS <= room) {
+    if (wide && place.at + WORD * WORDS <= m && listed + WORD * WORDS <= capacity) {
       listed += REAL_NAME(ReachWide)(WORDS, t, r, least, bitmap + first / 8, kept + listed, &infinite);
       first += WORD * WORDS;
       Advance(m, WORD * WORDS, &place);
@@ -356,7 +356,7 @@ MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY
   #endif
     if (some < WORD) word = REAL_NAME(Reach)(some, t, r, least, x, &infinite);
     else word = r == NULL ? REAL_NAME(Reach)(WORD, t, NULL, least, x, &infinite) : REAL_NAME(Reach)(WORD, t, r, least, x, &infinite);
-    if (listed + some > room) {
+    if (listed + some > capacity) {
       least  = REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
       listed = count;
     }

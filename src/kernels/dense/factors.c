@@ -27,13 +27,13 @@ void REAL_NAME(MuonKernelMultiply)(int transa, int transb, size_t m, size_t n, s
 int REAL_NAME(MuonKernelOrthonormalize)(size_t m, size_t l, void *P, size_t *entries, void *work)
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bl = (MuonBLASInt)l, query = -1;
-  REAL             *tau = (REAL *)work, room[2] = {0, 0};
+  REAL             *tau = (REAL *)work, optimal[2] = {0, 0};
   MuonBLASInt       lwork, info, generated;
 
   if (work == NULL) {
-    REAL_GEQRF(&bm, &bl, (REAL *)P, &bm, room, &room[0], &query, &info);
-    REAL_ORGQR(&bm, &bl, &bl, (REAL *)P, &bm, room, &room[1], &query, &generated);
-    *entries = l + (size_t)(room[0] > room[1] ? room[0] : room[1]);
+    REAL_GEQRF(&bm, &bl, (REAL *)P, &bm, optimal, &optimal[0], &query, &info);
+    REAL_ORGQR(&bm, &bl, &bl, (REAL *)P, &bm, optimal, &optimal[1], &query, &generated);
+    *entries = l + (size_t)(optimal[0] > optimal[1] ? optimal[0] : optimal[1]);
   } else {
     lwork = (MuonBLASInt)(*entries - l);
     REAL_GEQRF(&bm, &bl, (REAL *)P, &bm, tau, tau + l, &lwork, &info);
@@ -45,11 +45,11 @@ int REAL_NAME(MuonKernelOrthonormalize)(size_t m, size_t l, void *P, size_t *ent
 int REAL_NAME(MuonKernelRotation)(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
 {
   const MuonBLASInt bn = (MuonBLASInt)n, bl = (MuonBLASInt)l, one = 1;
-  REAL              none = 0, room = 0;
+  REAL              none = 0, optimal = 0;
   MuonBLASInt       lwork = work == NULL ? -1 : (MuonBLASInt)*entries, info;
 
-  REAL_GESVD("N", "A", &bn, &bl, (REAL *)V, &bn, work == NULL ? &none : (REAL *)S, &none, &one, work == NULL ? &none : (REAL *)WT, &bl, work == NULL ? &room : (REAL *)work, &lwork, &info);
-  if (work == NULL) *entries = (size_t)room;
+  REAL_GESVD("N", "A", &bn, &bl, (REAL *)V, &bn, work == NULL ? &none : (REAL *)S, &none, &one, work == NULL ? &none : (REAL *)WT, &bl, work == NULL ? &optimal : (REAL *)work, &lwork, &info);
+  if (work == NULL) *entries = (size_t)optimal;
   return (int)info;
 }
 #endif

@@ -1,5 +1,5 @@
 /*
-   The BLAS and LAPACK by their Fortran names, since PETSc's header that knows them stays outside this room:
+   The BLAS and LAPACK by their Fortran names, since PETSc's header that knows them stays outside this component:
    MUON_BLAS(s, syrk, SYRK), where the first argument is the letter of the precision. Sources that are read
    for each precision, see muontwice.h, call REAL_SYRK.
 */

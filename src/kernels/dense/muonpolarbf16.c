@@ -442,24 +442,24 @@ void MuonKernelBF16Free(void)
 
 /* Products alone are rounded */
   #define DENSE_BF16(type, member, name, arguments) Of##name,
-  #define OfLoad MuonDenseLoadSingle
-  #define OfStore MuonDenseStoreSingle
-  #define OfGram Gram
-  #define OfMultiply Multiply
-  #define OfMirror MuonDenseMirrorSingle
-  #define OfProduct Product
-  #define OfHold Hold
-  #define OfRowSums MuonDenseRowSumsSingle
-  #define OfScale MuonDenseScaleSingle
-  #define OfShift MuonDenseShiftSingle
-  #define OfIdentity MuonDenseIdentitySingle
-  #define OfCholesky MuonDenseCholeskySingle
-  #define OfInvert MuonDenseInvertSingle
-  #define OfSolve MuonDenseSolveSingle
-  #define OfTimes MuonDenseTimesSingle
-  #define OfDistance MuonDenseDistanceSingle
-  #define OfTrace MuonDenseTraceSingle
-  #define OfDecompose MuonDenseDecomposeSingle
+  #define OfLoad                                    MuonDenseLoadSingle
+  #define OfStore                                   MuonDenseStoreSingle
+  #define OfGram                                    Gram
+  #define OfMultiply                                Multiply
+  #define OfMirror                                  MuonDenseMirrorSingle
+  #define OfProduct                                 Product
+  #define OfHold                                    Hold
+  #define OfRowSums                                 MuonDenseRowSumsSingle
+  #define OfScale                                   MuonDenseScaleSingle
+  #define OfShift                                   MuonDenseShiftSingle
+  #define OfIdentity                                MuonDenseIdentitySingle
+  #define OfCholesky                                MuonDenseCholeskySingle
+  #define OfInvert                                  MuonDenseInvertSingle
+  #define OfSolve                                   MuonDenseSolveSingle
+  #define OfTimes                                   MuonDenseTimesSingle
+  #define OfDistance                                MuonDenseDistanceSingle
+  #define OfTrace                                   MuonDenseTraceSingle
+  #define OfDecompose                               MuonDenseDecomposeSingle
 
 static const MuonKernelReal table = {"bf16", sizeof(float), 1.0 / 256.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_BF16)};
 

@@ -146,9 +146,9 @@ int REAL_NAME(MuonDenseCholesky)(size_t s, void *A)
   return (int)info;
 }
 
-double REAL_NAME(MuonDenseInverseNorm)(size_t s, void *S, void *room)
+double REAL_NAME(MuonDenseInverseNorm)(size_t s, void *S, void *scratch)
 {
-  REAL             *A = (REAL *)S, *work = (REAL *)room;
+  REAL             *A = (REAL *)S, *work = (REAL *)scratch;
   const MuonBLASInt side     = (MuonBLASInt)s;
   REAL             *diagonal = work, norm = 1, inverse = 0;
   MuonBLASInt       info = 0, *integers = (MuonBLASInt *)(void *)(work + 5 * s);
@@ -207,10 +207,10 @@ int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U,
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n;
   MuonBLASInt       lwork = -1, info = 0;
-  REAL              room = 0, *work, *v = (REAL *)V;
+  REAL              optimal = 0, *work, *v = (REAL *)V;
 
-  REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, &room, &lwork, &info);
-  lwork = (MuonBLASInt)room;
+  REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, &optimal, &lwork, &info);
+  lwork = (MuonBLASInt)optimal;
   work  = (REAL *)malloc((size_t)lwork * sizeof(*work) + 1);
   if (work == NULL) return -1;
   REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, work, &lwork, &info);

@@ -606,7 +606,7 @@ template <class REAL> void SignsAxpby(size_t m, size_t n, const unsigned char *b
   const REAL                        minus = -(REAL)a;
 
   Pass<false, REAL, REAL>(
-    "SignsAxpby", m, n, {NULL, 0}, {NULL, 0}, Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e) -> bool {
+    "SignsAxpby", m, n, {NULL, 0}, {NULL, 0}, Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e)->bool {
       y = add ? y + Signed(b, e, minus) : Signed(b, e, minus);
       return false;
     });
@@ -620,7 +620,7 @@ template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bi
   const bool                        whole = a == 1;
 
   Pass<false, REAL, REAL>(
-    "SignsMove", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+    "SignsMove", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e)->bool {
       const bool tied = t != NULL && (t[e / 8] >> (e % 8) & 1u) != 0;
 
       y = (whole ? x : a * x) + (tied ? (REAL)0 : Signed(b, e, minus));

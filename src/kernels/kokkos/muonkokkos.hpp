@@ -1,5 +1,5 @@
 /*
-   What the files of this room share: where pointers point to, scratch memory, loops over entries, sums in the
+   What the files of this component share: where pointers point to, scratch memory, loops over entries, sums in the
    host's order.
 */
 #pragma once
@@ -182,7 +182,7 @@ template <bool ask, class REAL, class X, class F> bool Pass(const char *kernel, 
   bool                    any = false;
 
   Run(
-    std::integral_constant<bool, ask>(), kernel, m * n, KOKKOS_LAMBDA(const size_t e) -> bool { return f(x != NULL ? x[At(m, ldx, e)] : (X)0, z != NULL ? z[At(m, ldz, e)] : (REAL)0, y[At(m, ldy, e)], e); }, any);
+    std::integral_constant<bool, ask>(), kernel, m * n, KOKKOS_LAMBDA(const size_t e)->bool { return f(x != NULL ? x[At(m, ldx, e)] : (X)0, z != NULL ? z[At(m, ldz, e)] : (REAL)0, y[At(m, ldy, e)], e); }, any);
   return any;
 }
 

@@ -4,7 +4,7 @@
    them.
 
    vendorhost.c and vendorcuda.cu have the same functions. The second needs CUDA and nothing else of this
-   room.
+   component.
 */
 #pragma once
 

@@ -29,7 +29,7 @@ template <class REAL, class X> void Combine(const char *kernel, size_t m, size_t
   const bool none = b == 0, copy = a == 1 && none, add = b == 1;
 
   Pass<false, REAL, X>(
-    kernel, m, n, {X0, ldx}, {NULL, 0}, none ? Writes : Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const X x, const REAL, REAL &y, const size_t) -> bool {
+    kernel, m, n, {X0, ldx}, {NULL, 0}, none ? Writes : Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const X x, const REAL, REAL &y, const size_t)->bool {
       if (sizeof(REAL) != sizeof(X)) y = none ? (REAL)(a * (double)x) : (REAL)(a * (double)x + b * (double)y);
       else y = copy ? (REAL)x : none ? ra * (REAL)x : add ? y + ra * (REAL)x : ra * (REAL)x + rb * y;
       return false;
@@ -42,7 +42,7 @@ template <class REAL, class X> int Mix(const char *kernel, size_t m, size_t n, d
   const REAL a = (REAL)previous, b = (REAL)fresh;
 
   return !Pass<true, REAL, X>(
-    kernel, m, n, {G, ldg}, {none ? NULL : M, ldm}, Writes, Z, ldz, KOKKOS_LAMBDA(const X g, const REAL old, REAL &z, const size_t) -> bool {
+    kernel, m, n, {G, ldg}, {none ? NULL : M, ldm}, Writes, Z, ldz, KOKKOS_LAMBDA(const X g, const REAL old, REAL &z, const size_t)->bool {
       if (sizeof(REAL) != sizeof(X)) z = (REAL)(none ? fresh * (double)g : previous * (double)old + fresh * (double)g);
       else z = none ? b * (REAL)g : a * old + b * (REAL)g;
       return !IsFinite(z);
@@ -154,7 +154,7 @@ template <class REAL> int Cautious(size_t m, size_t n, double keep, const void *
   const REAL a = (REAL)keep, b = (REAL)by;
 
   return !Pass<true, REAL, REAL>(
-    "Cautious", m, n, {X, ldx}, {D, ldd}, Writes, Z, ldz, KOKKOS_LAMBDA(const REAL x, const REAL d, REAL &z, const size_t) -> bool {
+    "Cautious", m, n, {X, ldx}, {D, ldd}, Writes, Z, ldz, KOKKOS_LAMBDA(const REAL x, const REAL d, REAL &z, const size_t)->bool {
       const REAL move = b * d;
 
       z = ((move > 0 && x > 0) || (move < 0 && x < 0) ? x : a * x) + move;
@@ -217,7 +217,7 @@ template <class REAL> void Divide(size_t m, size_t n, const void *X, size_t ldx,
   const double f0 = f[0], f1 = f[1];
 
   Pass<false, REAL, REAL>(
-    "Divide", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t) -> bool {
+    "Divide", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t)->bool {
       y = (REAL)(x * f0 * f1 / norm);
       return false;
     });
@@ -226,7 +226,7 @@ template <class REAL> void Divide(size_t m, size_t n, const void *X, size_t ldx,
 template <class REAL> void Sign(size_t m, size_t n, double s, const void *X, size_t ldx, void *Y, size_t ldy)
 {
   Pass<false, REAL, REAL>(
-    "Sign", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t) -> bool {
+    "Sign", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t)->bool {
       y = SignTimes(x, s);
       return false;
     });
@@ -353,7 +353,7 @@ template <class REAL> void SliceScale(size_t m, size_t n, const void *X, size_t 
   const double              *a = s0.get(), *b = s1.get();
 
   Pass<false, REAL, REAL>(
-    "SliceScale", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+    "SliceScale", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e)->bool {
       const size_t k = across ? e % m : e / m;
 
       y = b[k] == 0 ? (REAL)0 : (REAL)(x * a[k] * b[k]);
@@ -367,7 +367,7 @@ template <class REAL> void SliceSign(size_t m, size_t n, const void *X, size_t l
   const double              *factor = sf.get();
 
   Pass<false, REAL, REAL>(
-    "SliceSign", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+    "SliceSign", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e)->bool {
       y = SignTimes(x, factor[across ? e % m : e / m]);
       return false;
     });
@@ -379,7 +379,7 @@ template <class REAL> void SlicePower(size_t m, size_t n, const void *X, size_t 
   const double              *top = sm.get(), *factor = sf.get();
 
   Pass<false, REAL, REAL>(
-    "SlicePower", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+    "SlicePower", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e)->bool {
       const size_t k = across ? e % m : e / m;
 
       y = x == 0 ? (REAL)0 : (REAL)((x > 0 ? factor[k] : -factor[k]) * Power(fabs((double)x) / top[k], power));
@@ -395,7 +395,7 @@ template <class REAL> void SlicePick(size_t m, size_t n, const void *X, size_t l
   const double               *factor = sf.get();
 
   Pass<false, REAL, REAL>(
-    "SlicePick", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e) -> bool {
+    "SlicePick", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e)->bool {
       const size_t j = e / m, i = e - j * m, k = across ? i : j, q = across ? j : i;
 
       y = where[k] != (int64_t)q ? (REAL)0 : (REAL)(x > 0 ? factor[k] : -factor[k]);
@@ -409,7 +409,7 @@ template <class REAL> void RankOne(size_t m, size_t n, double a, const double *u
   const double              *along = su.get(), *across = sv.get();
 
   Pass<false, REAL, REAL>(
-    "RankOne", m, n, {NULL, 0}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e) -> bool {
+    "RankOne", m, n, {NULL, 0}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e)->bool {
       y = (REAL)(a * across[e / m] * along[e % m]);
       return false;
     });

@@ -135,34 +135,34 @@ template <class R> int Factor(size_t m, size_t n, R *A, size_t lda)
 template <class R> int SVD(size_t m, size_t n, R *A, size_t lda, R *S, R *U, R *V)
 {
   gesvdjInfo_t parameters;
-  int          room;
+  int          size;
 
   Start();
   SOLVER(cusolverDnCreateGesvdjInfo(&parameters));
-  SOLVER(Calls<R>::GesvdjSize(solver, CUSOLVER_EIG_MODE_VECTOR, 1, (int)m, (int)n, A, (int)lda, S, U, (int)m, V, (int)n, &room, parameters));
-  SOLVER(Calls<R>::Gesvdj(solver, CUSOLVER_EIG_MODE_VECTOR, 1, (int)m, (int)n, A, (int)lda, S, U, (int)m, V, (int)n, (R *)Scratch((size_t)room * sizeof(R)), room, info, parameters));
-  room = Info();
+  SOLVER(Calls<R>::GesvdjSize(solver, CUSOLVER_EIG_MODE_VECTOR, 1, (int)m, (int)n, A, (int)lda, S, U, (int)m, V, (int)n, &size, parameters));
+  SOLVER(Calls<R>::Gesvdj(solver, CUSOLVER_EIG_MODE_VECTOR, 1, (int)m, (int)n, A, (int)lda, S, U, (int)m, V, (int)n, (R *)Scratch((size_t)size * sizeof(R)), size, info, parameters));
+  size = Info();
   SOLVER(cusolverDnDestroyGesvdjInfo(parameters));
-  return room;
+  return size;
 }
 
 template <class R> int Cholesky(size_t n, R *A, size_t lda)
 {
-  int room;
+  int size;
 
   Start();
-  SOLVER(Calls<R>::PotrfSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, &room));
-  SOLVER(Calls<R>::Potrf(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, (R *)Scratch((size_t)room * sizeof(R)), room, info));
+  SOLVER(Calls<R>::PotrfSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, &size));
+  SOLVER(Calls<R>::Potrf(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, (R *)Scratch((size_t)size * sizeof(R)), size, info));
   return Info();
 }
 
 template <class R> int Invert(size_t n, R *L, size_t ldl)
 {
-  int room;
+  int size;
 
   Start();
-  SOLVER(Calls<R>::PotriSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, &room));
-  SOLVER(Calls<R>::Potri(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, (R *)Scratch((size_t)room * sizeof(R)), room, info));
+  SOLVER(Calls<R>::PotriSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, &size));
+  SOLVER(Calls<R>::Potri(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, (R *)Scratch((size_t)size * sizeof(R)), size, info));
   return Info();
 }
 
@@ -207,14 +207,14 @@ template <class R> __global__ void Transpose(size_t l, const R *W, R *WT)
 
 template <class R> int Rotation(size_t n, size_t l, R *V, R *WT, R *S)
 {
-  R  *room;
+  R  *size;
   int result;
 
-  CUDA(cudaMallocAsync((void **)&room, (n * l + l * l) * sizeof(R), stream));
-  result = SVD(n, l, V, n, S, room, room + n * l);
-  Transpose<<<(unsigned)((l * l + 255) / 256), 256, 0, stream>>>(l, room + n * l, WT);
+  CUDA(cudaMallocAsync((void **)&size, (n * l + l * l) * sizeof(R), stream));
+  result = SVD(n, l, V, n, S, size, size + n * l);
+  Transpose<<<(unsigned)((l * l + 255) / 256), 256, 0, stream>>>(l, size + n * l, WT);
   CUDA(cudaGetLastError());
-  CUDA(cudaFreeAsync(room, stream));
+  CUDA(cudaFreeAsync(size, stream));
   return result;
 }
 

@@ -141,7 +141,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
   Note:
   Owners are known after `MuonSetUp()`.
 
-.seealso: `MuonLayer`, `MuonLayerGetServerWeights()`, `MuonExchangeSetAssignment()`, `MuonSetUp()`
+.seealso: `MuonLayer`, `MuonLayerGetServerWeights()`, `MuonExchangeAssignment`, `MuonSetUp()`
 @*/
 PetscErrorCode MuonLayerGetOwner(MuonLayer layer, PetscMPIInt *owner)
 {
@@ -222,12 +222,10 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, layer->m, layer->n));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-    if (layer->ops->oracle != NULL)
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
+    if (layer->ops->oracle != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
     PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-    if (layer->storage != MUON_LAYER_MAT)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
+    if (layer->storage != MUON_LAYER_MAT) PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) {
       char rows[256], columns[256];
 

@@ -4,16 +4,17 @@
 /*
    The parameters of a layer, which act at the next step, and its options.
 */
-#define ROW(field, kind, value, least, most, names, flags, help) {#field, MUON_PARAMETER_##kind, offsetof(struct _p_MuonLayer, field), value, least, most, names, (flags) | MUON_PARAMETER_HIDDEN, help}
+#define ROW(field, kind, value, least, most, names, flags, help) \
+  { \
+    #field, MUON_PARAMETER_##kind, offsetof(struct _p_MuonLayer, field), value, least, most, names, (flags) | MUON_PARAMETER_HIDDEN, help \
+  }
 
-const MuonParameter MuonLayerParameters_Private[] = {
-  ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
-  ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
-  ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
-  ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
-  ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
-  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
-};
+const MuonParameter MuonLayerParameters_Private[] = {ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
+                                                     ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
+                                                     ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
+                                                     ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
+                                                     ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
+                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Without what was kept of the steps before, a momentum would be a shorter gradient */
 PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter *row, double value)

@@ -152,9 +152,9 @@ PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, Vec g, PetscInt 
              "Layer \"%s\": %" PetscInt_FMT " x %" PetscInt_FMT " entries from number %" PetscInt_FMT " on of a vector of %" PetscInt_FMT ", expected some of these", name, m, n, start, size);
   if (n == 1) rowmajor = PETSC_FALSE; /* the same memory */
   PetscCall(VecGetOwnershipRange(w, &low, &high));
-  first   = PetscMin(PetscMax(low - start, 0), m * n);
-  entries = PetscMin(PetscMax(high - start, 0), m * n) - first;
-  shape   = ranks > 1 ? MuonArrayOfScalars(entries, 1, NULL, entries) : rowmajor ? MuonArrayOfScalars(n, m, NULL, n) : MuonArrayOfScalars(m, n, NULL, m);
+  first          = PetscMin(PetscMax(low - start, 0), m * n);
+  entries        = PetscMin(PetscMax(high - start, 0), m * n) - first;
+  shape          = ranks > 1 ? MuonArrayOfScalars(entries, 1, NULL, entries) : rowmajor ? MuonArrayOfScalars(n, m, NULL, n) : MuonArrayOfScalars(m, n, NULL, m);
   shape.rowmajor = ranks == 1 && rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_VEC, PetscObjectComm((PetscObject)w), ranks > 1 ? m * n : m, first, &shape, layer));
   (*layer)->m        = m;

@@ -64,7 +64,7 @@ PetscErrorCode MuonLayerNoteWeights(MuonLayer layer)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetWrites_Private(layer, &layer->writes));
   layer->sample       = (layer->sample + 1) % MUON_LAYER_SAMPLES;
-  layer->hashofall   = 0;
+  layer->hashofall    = 0;
   layer->hashofsample = 0;
   if (layer->storage != MUON_LAYER_ARRAY) PetscCall(MuonLayerHashWeights(layer, -1, &layer->hashofall));
   PetscCall(MuonLayerHashWeights(layer, layer->sample, &layer->hashofsample));

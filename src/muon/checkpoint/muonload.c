@@ -36,7 +36,7 @@ typedef struct {
   PetscBool           first;         /* of the files */
   uint32_t           *workers;       /* of each layer, as the files have them; 0 where workers kept nothing of its entries */
   double            **weights;       /* of these workers, NULL where the files tell of none: all are equal */
-  PetscInt            count, states; /* states so far in this walk, and room for them */
+  PetscInt            count, states; /* states so far in this walk, and capacity for them */
   PetscInt64         *covered;       /* entries of each that were found */
   PetscInt            nmade, makeable;
   MuonCheckpointMade *made;
@@ -330,8 +330,8 @@ static PetscErrorCode MuonCheckpointFits_Private(MuonCheckpointWalk *walk, MuonF
   size_t at = 0, line = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckpointChoices_Private(walk->muon, &here));
-  PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_CHOICES, &there, &walk->result));
+  PetscCall(MuonCheckpointDescribe_Private(walk->muon, &here));
+  PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_DESCRIPTION, &there, &walk->result));
   if (walk->result == MUON_FILE_OK && there == NULL) {
     walk->result = MUON_FILE_OTHER;
     PetscCall(PetscStrncpy(walk->folder->text, "it does not say of what it is", MUON_FILE_TEXT));
@@ -608,7 +608,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   const MuonFileIdentity run = manifest->id;
   const PetscBool        all = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
   MuonCheckpointWalk     walk;
-  char                  *settings = NULL;
+  char                  *options = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&walk, sizeof(walk)));
@@ -617,7 +617,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   PetscCall(PetscCalloc2(muon->nlayers, &walk.workers, muon->nlayers, &walk.weights));
   PetscCall(PetscCalloc2((size_t)MuonPrograms(muon) * run.ranks, &walk.bytes, (size_t)MuonPrograms(muon) * run.ranks, &walk.data));
   if (all) PetscCall(MuonCheckpointFits_Private(&walk, manifest));
-  if (walk.result == MUON_FILE_OK && all && muon->rank == 0) PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_SETTINGS, &settings, &walk.result));
+  if (walk.result == MUON_FILE_OK && all && muon->rank == 0) PetscCall(MuonCheckpointReadText_Private(manifest, MUON_CHECKPOINT_OPTIONS, &options, &walk.result));
   PetscCall(MuonCheckpointAgreeWalk_Private(&walk));
   for (MuonCheckpointPhase phase = LOAD_COUNT; phase <= LOAD_TAKE && walk.result == MUON_FILE_OK; phase = (MuonCheckpointPhase)(phase + 1)) PetscCall(MuonCheckpointPhase_Private(&walk, phase, &run, seals));
   for (PetscInt k = 0; k < walk.nmade && walk.result != MUON_FILE_OK && walk.phase < LOAD_TAKE; k++) {
@@ -631,9 +631,9 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileFolder *from, MuonF
   PetscCall(PetscFree(walk.made));
   if (walk.result == MUON_FILE_OK && all) {
     PetscCall(MuonCheckpointTakeNumbers_Private(muon, walk.numbers));
-    PetscCall(MuonCheckpointCompareOptions_Private(muon, run.ranks, settings));
+    PetscCall(MuonCheckpointCompareOptions_Private(muon, run.ranks, options));
   }
-  PetscCall(PetscFree(settings));
+  PetscCall(PetscFree(options));
   PetscCall(MuonCheckpointGivePrograms_Private(&walk, run.ranks, walk.result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
   PetscCheck(walk.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", from->path, from->text);
   PetscFunctionReturn(PETSC_SUCCESS);

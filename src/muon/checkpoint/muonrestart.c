@@ -165,7 +165,7 @@ static PetscBool MuonCheckpointDue_Private(Muon muon)
 
 /*
    A folder that cannot be written to is an error before the run, not behind it; one that was set since the
-   ranks compared their choices has to wait until they have done so again
+   ranks compared their description has to wait until they have done so again
 */
 PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
 {

@@ -154,19 +154,19 @@ static PetscErrorCode MuonCheckpointWriteText_Private(MuonFileWriter *writer, co
 static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileResult *result)
 {
   MuonFileWriter writer;
-  char          *choices, *settings;
+  char          *description, *options;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckpointChoices_Private(muon, &choices));
-  PetscCall(MuonParametersWrite((PetscObject)muon, &settings));
+  PetscCall(MuonCheckpointDescribe_Private(muon, &description));
+  PetscCall(MuonParametersWrite((PetscObject)muon, &options));
   *result = MuonFileManifestOpen(folder, id, seals, &writer);
   if (*result == MUON_FILE_OK) {
-    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_CHOICES, choices));
-    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_SETTINGS, settings));
+    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_DESCRIPTION, description));
+    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_OPTIONS, options));
     *result = MuonFileWriterClose(&writer, NULL);
   }
-  PetscCall(PetscFree(choices));
-  PetscCall(PetscFree(settings));
+  PetscCall(PetscFree(description));
+  PetscCall(PetscFree(options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,6 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
@@ -94,132 +96,35 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The search for one state of a layer, by its name or its number */
+/* The search for one state of a layer by its name */
 typedef struct {
-  const char      *layer, *shard, *name;
-  PetscBool        server, set, kept, fits; /* the state of a server is meant; it is written, not read; it is there; it has the shape of the matrix */
-  PetscInt         number, rows, columns;
-  const MuonShard *at;
-  MuonArray        matrix;
-  size_t           length; /* of found, which gets the name of that number */
-  char            *found;
+  const char *layer, *shard, *name;
+  PetscBool   server, kept, fits; /* the state of a server is meant; it is there; it has the shape of the matrix */
+  size_t      rows, columns;
+  MuonArray   matrix;
 } MuonStateSearch;
 
 /* What a compressor keeps has one name at a worker and at a server */
-#define MUON_STATE_OF_SERVER     "server."
-#define MUON_STATE_OF_COMPRESSOR "compressor."
-
-static PetscErrorCode MuonIsOfLayer_Private(const MuonStateSearch *search, const char layer[], PetscBool *is)
-{
-  PetscBool same, shard;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmp(layer, search->layer, &same));
-  PetscCall(PetscStrcmp(layer, search->shard, &shard));
-  *is = same || shard || layer[0] == '\0' ? PETSC_TRUE : PETSC_FALSE; /* what the optimizer has beside layers counts with each of them */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonIsWanted_Private(const MuonStateSearch *search, const MuonStateVisitor *visitor, const char layer[], const char name[], PetscBool *is)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonIsOfLayer_Private(search, layer, is));
-  if (*is) PetscCall(PetscStrcmp(name, search->name, is));
-  if (search->server && visitor->holder != MUON_STATE_SERVER) *is = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A number that is no array, as a matrix of one entry */
-static PetscErrorCode MuonCopyNumber_Private(const MuonStateSearch *search, const MuonState *state)
-{
-  PetscScalar *entry = (PetscScalar *)search->matrix.data;
-
-  PetscFunctionBegin;
-  PetscCheck(state->bytes == sizeof(int) || state->bytes == sizeof(PetscInt64), PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s has %zu bytes, expected an integer", state->name, state->bytes);
-  if (search->set && state->bytes == sizeof(int)) *(int *)state->data = (int)PetscRealPart(*entry);
-  else if (search->set) *(PetscInt64 *)state->data = (PetscInt64)PetscRealPart(*entry);
-  else *entry = (PetscScalar)(state->bytes == sizeof(int) ? *(int *)state->data : *(PetscInt64 *)state->data);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define MUON_STATE_OF_SERVER "server."
 
 static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
   MuonStateSearch *search = (MuonStateSearch *)visitor->ctx;
-  PetscBool        wanted;
+  /* What the optimizer has beside layers counts with each of them */
+  const int of = state->layer[0] == '\0' || strcmp(state->layer, search->layer) == 0 || strcmp(state->layer, search->shard) == 0;
 
   PetscFunctionBegin;
-  if (search->kept || state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonIsWanted_Private(search, visitor, state->layer, state->name, &wanted));
-  if (wanted == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (search->kept || state->scratch || !of || strcmp(state->name, search->name) != 0 || (search->server && visitor->holder != MUON_STATE_SERVER)) PetscFunctionReturn(PETSC_SUCCESS);
   search->kept    = PETSC_TRUE;
-  search->rows    = state->array != NULL ? (PetscInt)MuonArrayRows(state->array) : 1;
-  search->columns = state->array != NULL ? (PetscInt)MuonArrayColumns(state->array) : 1;
-  if (search->rows != (PetscInt)MuonArrayRows(&search->matrix) || search->columns != (PetscInt)MuonArrayColumns(&search->matrix)) search->fits = PETSC_FALSE;
+  search->rows    = state->array != NULL ? MuonArrayRows(state->array) : 1;
+  search->columns = state->array != NULL ? MuonArrayColumns(state->array) : 1;
+  search->fits    = search->rows == MuonArrayRows(&search->matrix) && search->columns == MuonArrayColumns(&search->matrix) ? PETSC_TRUE : PETSC_FALSE;
   if (search->matrix.data == NULL || search->fits == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (state->array == NULL) PetscCall(MuonCopyNumber_Private(search, state));
-  else if (search->set) MuonArrayCopyMatrix(&search->matrix, state->array);
-  else MuonArrayCopyMatrix(state->array, &search->matrix);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   A state that a first step would make, with the shape that it has then or, where that is its own, of the
-   matrix
-*/
-static PetscErrorCode MuonMakeState_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
-{
-  const MuonStateSearch *search = (const MuonStateSearch *)visitor->ctx;
-  const size_t           rows = MuonArrayRows(&search->matrix), columns = MuonArrayColumns(&search->matrix);
-  PetscBool              wanted;
-  MuonArray              shape;
-
-  PetscFunctionBegin;
-  PetscCall(MuonIsWanted_Private(search, visitor, visitor->layer, name, &wanted));
-  if (wanted == PETSC_FALSE || array->data != NULL || search->matrix.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(search->at->muon, search->at, &shape));
-  if (entrywise && (rows != MuonArrayRows(&shape) || columns != MuonArrayColumns(&shape))) PetscFunctionReturn(PETSC_SUCCESS);
-  shape.len   = shape.rowmajor ? columns : rows;
-  shape.count = shape.rowmajor ? rows : columns;
-  PetscCall(MuonArrayCreate(&shape, shape.precision, array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool set, PetscBool *kept)
-{
-  MuonStateVisitor visitor;
-  MuonStateSearch  search;
-  MuonMatrix       matrix;
-  MuonShard       *shard;
-  PetscBool        dense;
-  size_t           length;
-
-  PetscFunctionBegin;
-  PetscCall(MuonShardFind(muon, layer, &shard));
-  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
-  PetscCall(PetscMemzero(&search, sizeof(search)));
-  PetscCall(PetscStrlen(MUON_STATE_OF_SERVER, &length));
-  PetscCall(PetscStrncmp(name, MUON_STATE_OF_SERVER, length, &search.server));
-  search.layer   = ((PetscObject)layer)->name;
-  search.shard   = shard->name;
-  search.name    = name + (search.server ? length : 0);
-  search.at      = shard;
-  search.set     = set;
-  search.fits    = PETSC_TRUE;
-  visitor.visit  = MuonCopyState_Private;
-  visitor.make   = set ? MuonMakeState_Private : NULL;
-  visitor.ctx    = &search;
-  visitor.onhost = PETSC_TRUE;
-  if (A != NULL) {
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-    PetscCheck(dense, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a matrix of type %s for its state %s, expected %s or %s", search.layer, ((PetscObject)A)->type_name, name, MATSEQDENSE, MATMPIDENSE);
-    PetscCall(MuonMatGetMatrix(A, set ? PETSC_FALSE : PETSC_TRUE, &matrix));
-    search.matrix = matrix.here;
+  if (state->array != NULL) MuonArrayCopyMatrix(state->array, &search->matrix);
+  else {
+    PetscCheck(state->bytes == sizeof(int) || state->bytes == sizeof(PetscInt64), PETSC_COMM_SELF, PETSC_ERR_PLIB, "State %s has %zu bytes, expected an integer", state->name, state->bytes);
+    *(PetscScalar *)search->matrix.data = (PetscScalar)(state->bytes == sizeof(int) ? *(int *)state->data : *(PetscInt64 *)state->data);
   }
-  PetscCall(MuonVisitState(muon, &visitor));
-  if (A != NULL) PetscCall(MuonMatRestoreMatrix(A, set ? PETSC_FALSE : PETSC_TRUE, &matrix));
-  PetscCheck(A == NULL || search.fits, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a matrix of type %s and %zu x %zu entries here for its state %s, expected %s or %s of %" PetscInt_FMT " x %" PetscInt_FMT, search.layer,
-             ((PetscObject)A)->type_name, MuonArrayRows(&search.matrix), MuonArrayColumns(&search.matrix), name, MATSEQDENSE, MATMPIDENSE, search.rows, search.columns);
-  *kept = search.kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,7 +138,7 @@ static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const 
 . layer - one of its layers
 - name  - what: `momentum`, of this rank as a worker or as the layer's server; `weights`, of the server where the workers' are not the same; `estimate`, what the server of `MUONEF21` believes the momentum of this rank to be;
           `aggregate`, the mean of these at the server; and what a rule or a compressor keeps, as
-          `adamw.mean`, `adamw.square` and `compressor.basis[0]`. `MuonGetLayerStateName()` tells all
+          `adamw.mean`, `adamw.square` and `compressor.basis[0]`, at a server `server.compressor.basis[0]`
 
   Output Parameters:
 + A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel
@@ -247,128 +152,45 @@ static PetscErrorCode MuonSearchState_Private(Muon muon, MuonLayer layer, const 
   A state that would be equal to another matrix, or that a step makes afresh, is not kept\: with the
   compressor identity the estimate is the momentum.
 
-.seealso: `Muon`, `MUONEF21`, `MuonSetLayerState()`, `MuonGetLayerStateName()`, `MuonLayerGetServerWeights()`, `MuonGetMemory()`
+.seealso: `Muon`, `MUONEF21`, `MuonLayerGetServerWeights()`, `MuonGetMemory()`
 @*/
 PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool *kept)
 {
+  MuonStateVisitor visitor;
+  MuonStateSearch  search;
+  MuonMatrix       matrix;
+  MuonShard       *shard;
+  PetscBool        dense;
+  const size_t     length = strlen(MUON_STATE_OF_SERVER);
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscAssertPointer(name, 3);
   if (A != NULL) PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
   PetscAssertPointer(kept, 5);
-  PetscCall(MuonSearchState_Private(muon, layer, name, A, PETSC_FALSE, kept));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetLayerState - Sets one state of a layer that this rank keeps
-
-  Not Collective
-
-  Input Parameters:
-+ muon  - an optimizer that is set up
-. layer - one of its layers
-. name  - what, as in `MuonGetLayerState()`
-- A     - what the state becomes, of the shape that `MuonGetLayerState()` asks for
-
-  Output Parameter:
-. kept - whether this rank keeps such a state; nothing is done where it does not
-
-  Level: advanced
-
-  Notes:
-  With the weights, which are the caller's, and `MuonSetStepNumber()` it brings an optimizer to where another
-  one was, for programs that keep state themselves\: each rank sets what it got by `MuonGetLayerState()`, for
-  all that `MuonGetLayerStateName()` names there, in that order. What only a first step makes, as the moments
-  of `MUONLAYERADAMW`, is made. Weights are set first, where the server of the layer has others.
-
-  What servers of the same layer on several ranks get must be the same.
-
-.seealso: `Muon`, `MuonGetLayerState()`, `MuonGetLayerStateName()`, `MuonSetStepNumber()`, `MuonLoadCheckpoint()`
-@*/
-PetscErrorCode MuonSetLayerState(Muon muon, MuonLayer layer, const char name[], Mat A, PetscBool *kept)
-{
-  PetscBool weights;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
-  PetscAssertPointer(name, 3);
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 4);
-  PetscAssertPointer(kept, 5);
-  PetscCall(MuonSearchState_Private(muon, layer, name, A, PETSC_TRUE, kept));
-  /* The workers' weights are what they are to be beside those of the server */
-  PetscCall(PetscStrcmp(name, "weights", &weights));
-  if (*kept && weights && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonNameState_Private(MuonStateVisitor *visitor, const MuonState *state)
-{
-  MuonStateSearch *search = (MuonStateSearch *)visitor->ctx;
-  PetscBool        of, compressor;
-  size_t           length;
-
-  PetscFunctionBegin;
-  PetscCall(MuonIsOfLayer_Private(search, state->layer, &of));
-  if (of == PETSC_FALSE || state->scratch || search->number-- != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrlen(MUON_STATE_OF_COMPRESSOR, &length));
-  PetscCall(PetscStrncmp(state->name, MUON_STATE_OF_COMPRESSOR, length, &compressor));
-  PetscCall(PetscSNPrintf(search->found, search->length, "%s%s", compressor && state->holder == MUON_STATE_SERVER ? MUON_STATE_OF_SERVER : "", state->name));
-  search->rows    = state->array != NULL ? (PetscInt)MuonArrayRows(state->array) : 1;
-  search->columns = state->array != NULL ? (PetscInt)MuonArrayColumns(state->array) : 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetLayerStateName - Gets the name and the shape of a state of a layer that this rank keeps
-
-  Not Collective
-
-  Input Parameters:
-+ muon   - an optimizer that is set up
-. layer  - one of its layers
-. number - of the state, from 0 on
-- length - of `name`, 64 is enough
-
-  Output Parameters:
-+ name    - for `MuonGetLayerState()` and `MuonSetLayerState()`; empty where there are no more
-. rows    - how many there are here, may be `NULL`
-- columns - likewise
-
-  Level: advanced
-
-  Note:
-  What the optimizer has beside layers is told with each of them.
-
-.seealso: `Muon`, `MuonGetLayerState()`, `MuonSetLayerState()`
-@*/
-PetscErrorCode MuonGetLayerStateName(Muon muon, MuonLayer layer, PetscInt number, size_t length, char name[], PetscInt *rows, PetscInt *columns)
-{
-  MuonStateVisitor visitor;
-  MuonStateSearch  search;
-  MuonShard       *shard;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
-  PetscAssertPointer(name, 5);
-  PetscCheck(number >= 0 && length > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "State number %" PetscInt_FMT " and %zu characters for its name, expected at least 0 and 1", number, length);
   PetscCall(MuonShardFind(muon, layer, &shard));
   PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
   PetscCall(PetscMemzero(&search, sizeof(search)));
-  search.layer  = ((PetscObject)layer)->name;
-  search.shard  = shard->name;
-  search.number = number;
-  search.length = length;
-  search.found  = name;
-  visitor.visit = MuonNameState_Private;
-  visitor.ctx   = &search;
-  name[0]       = '\0';
+  search.server  = strncmp(name, MUON_STATE_OF_SERVER, length) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  search.layer   = ((PetscObject)layer)->name;
+  search.shard   = shard->name;
+  search.name    = name + (search.server ? length : 0);
+  search.fits    = PETSC_TRUE;
+  visitor.visit  = MuonCopyState_Private;
+  visitor.ctx    = &search;
+  visitor.onhost = PETSC_TRUE;
+  if (A != NULL) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+    PetscCheck(dense, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a matrix of type %s for its state %s, expected %s or %s", search.layer, ((PetscObject)A)->type_name, name, MATSEQDENSE, MATMPIDENSE);
+    PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
+    search.matrix = matrix.here;
+  }
   PetscCall(MuonVisitState(muon, &visitor));
-  if (rows != NULL) *rows = search.rows;
-  if (columns != NULL) *columns = search.columns;
+  if (A != NULL) PetscCall(MuonMatRestoreMatrix(A, PETSC_TRUE, &matrix));
+  PetscCheck(A == NULL || search.fits, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a matrix of type %s and %zu x %zu entries here for its state %s, expected %s or %s of %zu x %zu", search.layer, ((PetscObject)A)->type_name,
+             MuonArrayRows(&search.matrix), MuonArrayColumns(&search.matrix), name, MATSEQDENSE, MATMPIDENSE, search.rows, search.columns);
+  *kept = search.kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -541,15 +363,21 @@ PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What decides which state there is, a line each: a checkpoint fits where these are the same */
-PetscErrorCode MuonCheckpointChoices_Private(Muon muon, char **choices)
+/* Behind what a text has; without a text only the length is counted */
+static void MuonDescriptionAdd_Private(char *text, size_t capacity, size_t *length, const char format[], ...)
 {
-  const size_t most = 512 * ((size_t)muon->nlayers + 1) + 2 * MUON_PROGRAM_NAME * (size_t)MuonPrograms(muon);
-  size_t       length;
+  va_list arguments;
 
+  va_start(arguments, format);
+  *length += (size_t)vsnprintf(text != NULL ? text + *length : NULL, text != NULL ? capacity - *length : 0, format, arguments);
+  va_end(arguments);
+}
+
+static PetscErrorCode MuonDescriptionWrite_Private(Muon muon, char *text, size_t capacity, size_t *length)
+{
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(most, choices));
-  PetscCall(PetscSNPrintf(*choices, most, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]));
+  *length = 0;
+  MuonDescriptionAdd_Private(text, capacity, length, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer     layer = muon->layer[l];
     MuonShard    *shard = NULL;
@@ -557,16 +385,24 @@ PetscErrorCode MuonCheckpointChoices_Private(Muon muon, char **choices)
 
     for (PetscInt p = 0; p < muon->nshards && shard == NULL; p++) shard = muon->shard[p].layer == layer ? &muon->shard[p] : NULL;
     PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(PetscStrlen(*choices, &length));
-    PetscCall(PetscSNPrintf(*choices + length, most - length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s%s", ((PetscObject)layer)->name, layer->m, layer->n, rule, shard == NULL || layer->keepsmomentum ? "" : ", no momentum"));
-    PetscCall(PetscStrlen(*choices, &length));
-    if (shard != NULL) PetscCall(PetscSNPrintf(*choices + length, most - length, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type));
-    PetscCall(PetscStrlcat(*choices, "\n", most));
+    MuonDescriptionAdd_Private(text, capacity, length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
+    if (shard != NULL && layer->keepsmomentum == PETSC_FALSE) MuonDescriptionAdd_Private(text, capacity, length, ", no momentum");
+    if (shard != NULL) MuonDescriptionAdd_Private(text, capacity, length, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
+    MuonDescriptionAdd_Private(text, capacity, length, "\n");
   }
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
-    PetscCall(PetscStrlen(*choices, &length));
-    PetscCall(PetscSNPrintf(*choices + length, most - length, "bytes of the program \"%s\"\n", muon->programs->program[k].name));
-  }
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) MuonDescriptionAdd_Private(text, capacity, length, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What decides which state there is, a line each: a checkpoint fits where these are the same */
+PetscErrorCode MuonCheckpointDescribe_Private(Muon muon, char **description)
+{
+  size_t length;
+
+  PetscFunctionBegin;
+  PetscCall(MuonDescriptionWrite_Private(muon, NULL, 0, &length));
+  PetscCall(PetscMalloc1(length + 1, description));
+  PetscCall(MuonDescriptionWrite_Private(muon, *description, length + 1, &length));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -244,7 +244,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   const char  *deftype = ((PetscObject)muon)->type_name ? ((PetscObject)muon)->type_name : MUONEF21;
   char         text[PETSC_MAX_PATH_LEN];
   MuonExchange exchange;
-  MuonAssembly assembly;
   PetscBool    flg;
 
   PetscFunctionBegin;
@@ -264,9 +263,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscOptionsEnd();
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
-  PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(MuonAssemblySetOptionsPrefix(assembly, ((PetscObject)muon)->prefix));
-  PetscCall(MuonAssemblySetFromOptions(assembly));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
@@ -294,7 +290,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 
   PetscFunctionBegin;
   if (muon->exchange != NULL) PetscCall((*call)((PetscObject)muon->exchange, ctx));
-  if (muon->assembly != NULL) PetscCall((*call)((PetscObject)muon->assembly, ctx));
   PetscTryTypeMethod(muon, children, call, ctx);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall((*call)((PetscObject)muon->layer[l], ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -463,7 +458,6 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
-  PetscCall(MuonAssemblyDestroy(&(*muon)->assembly));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
   PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));

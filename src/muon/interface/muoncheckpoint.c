@@ -1,4 +1,4 @@
-#include "../checkpoint/muoncheckpoint.h" /*I "petscmuon.h" I*/
+#include "muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
    Checkpoints and restarts as the program sees them.
@@ -215,7 +215,6 @@ PetscErrorCode MuonViewWeights(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The folder that a run begins with, once; fresh: nothing was done before */
 PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
 {
   PetscBool absent = PETSC_FALSE, loaded;

@@ -91,7 +91,6 @@ static PetscErrorCode MuonLayerWords_Private(Muon muon, MuonLayer layer, MuonCho
 static PetscErrorCode MuonOwnWords_Private(Muon muon, MuonChoices *choices)
 {
   MuonExchange exchange;
-  MuonAssembly assembly;
   char         text[1024] = "";
 
   PetscFunctionBegin;
@@ -102,9 +101,10 @@ static PetscErrorCode MuonOwnWords_Private(Muon muon, MuonChoices *choices)
   PetscCall(MuonChoicesAddWord_Private(choices, "-muon_exchange_type", ((PetscObject)exchange)->type_name ? ((PetscObject)exchange)->type_name : "default"));
   PetscCall(MuonChoicesAdd_Private(choices, "-muon_exchange_mode", exchange->modeset ? (double)exchange->mode : -1, MuonExchangeModes));
   PetscCall(MuonChoicesAdd_Private(choices, "-muon_exchange_assignment", (double)exchange->assignment, MuonExchangeAssignments));
-  PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(MuonAssemblyChoices_Private(assembly, sizeof(text), text));
-  PetscCall(MuonChoicesAddWord_Private(choices, "assembly:", text));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_precision", (double)muon->assembly.precision, MuonAssemblyPrecisions));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_assignment", (double)muon->assembly.assignment, MuonExchangeAssignments));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_chunk", (double)(muon->assembly.chunk == PETSC_DETERMINE ? muon->size : muon->assembly.chunk), NULL));
+  PetscCall(MuonChoicesAdd_Private(choices, "-muon_assembly_warmup", (double)muon->assembly.warmup, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

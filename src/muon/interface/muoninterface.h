@@ -37,3 +37,5 @@ PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
 /* The first choice that differs between the ranks, in words; collective */
 PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);
+/* Loads the checkpoint that a run begins with, once; fresh: nothing was done before */
+PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);

@@ -103,6 +103,9 @@ PetscErrorCode MuonInitializePackage(void)
   PetscCall(PetscLogEventSetCollective(MUON_Aggregate, PETSC_FALSE)); /* as often as a rank owns layers */
   PetscCall(PetscLogEventRegister("MuonMeasure", MUON_CLASSID, &MUON_Measure));
   PetscCall(PetscLogEventSetCollective(MUON_Measure, PETSC_FALSE)); /* servers measure more */
+  PetscCall(PetscLogEventRegister("MuonAssembly", MUON_CLASSID, &MUON_Assembly));
+  PetscCall(PetscLogEventSetCollective(MUON_Assembly, PETSC_FALSE)); /* as often as a rank owns items */
+  PetscCall(PetscLogEventRegister("MuonAssemblyWait", MUON_CLASSID, &MUON_AssemblyWait));
   PetscCall(MuonPackageRegister_Private("muon", MUON_CLASSID, MuonFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

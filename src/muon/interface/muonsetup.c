@@ -72,14 +72,11 @@ static PetscErrorCode MuonSetUpLayers_Private(Muon muon)
 PetscErrorCode MuonSetUp(Muon muon)
 {
   MuonExchange exchange;
-  PetscBool    fixed;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled) {
     PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
-    PetscCall(MuonAssemblyIsFixed_Private(muon->assembly, &fixed));
-    PetscCheck(fixed, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The assembly was changed after MuonSetUp(), where each group of layers got its own; call MuonReset() before");
     PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -112,7 +109,6 @@ PetscErrorCode MuonSetUp(Muon muon)
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
-  PetscCall(MuonAssemblyFix_Private(muon->assembly));
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));

@@ -55,8 +55,9 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
       muon->traffic.own += own;
     }
     if (group->assembly == NULL) continue;
-    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes));
+    PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own));
     muon->traffic.mpi += bytes;
+    muon->traffic.own += own;
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     muon->traffic.mpi += muon->layer[l]->gathered;
@@ -274,13 +275,12 @@ PetscErrorCode MuonSolve(Muon muon)
   Level: advanced
 
   Notes:
-  It is for programs that keep state themselves, with `MuonGetLayerState()` and `MuonSetLayerState()`\:
-  schedules, random numbers and intervals go by this number. Nothing else changes; `MuonReset()` makes it 0.
-  `MuonLoadCheckpoint()` sets all at once.
+  It is for programs that keep weights themselves\: schedules, random numbers and intervals go by this number.
+  Nothing else changes; `MuonReset()` makes it 0. `MuonLoadCheckpoint()` sets it with the state.
 
   The slices of weights that are compared between ranks go by this number too.
 
-.seealso: `Muon`, `MuonGetStepNumber()`, `MuonSetLayerState()`, `MuonLoadCheckpoint()`, `MuonSetMaxSteps()`
+.seealso: `Muon`, `MuonGetStepNumber()`, `MuonLoadCheckpoint()`, `MuonSetMaxSteps()`
 @*/
 PetscErrorCode MuonSetStepNumber(Muon muon, PetscInt step)
 {

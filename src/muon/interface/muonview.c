@@ -14,7 +14,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
     if (shard->layer != layer || shard->ranges == NULL) continue;
     PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
     PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
-                            shard->sharded                  ? "rows of state"
+                            shard->sharded              ? "rows of state"
                             : MuonLayerIsEntries(layer) ? "entries"
                                                         : "rows",
                             shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
@@ -147,7 +147,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
-  PetscBool      ascii, string, binary, spread = PETSC_FALSE;
+  PetscBool      ascii, string, binary;
   MuonType       type;
 
   PetscFunctionBegin;
@@ -186,8 +186,6 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   for (PetscInt g = 1; g < muon->ngroups; g++) {
     if (muon->group[g - 1]->ops->votes) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
   }
-  for (PetscInt p = 0; p < muon->ngrids; p++) spread = muon->grid[p]->size > 1 ? PETSC_TRUE : spread;
-  if (spread && muon->assembly != NULL) PetscCall(MuonAssemblyView(muon->assembly, viewer));
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
   for (PetscInt l = 0; l < muon->nlayers; l++) entries += (PetscLogDouble)muon->layer[l]->m * (PetscLogDouble)muon->layer[l]->n;

@@ -102,18 +102,16 @@ static PetscErrorCode MuonCostOfMessages_Private(Muon muon, double bytes[2], dou
 /* With an exchange of that type over the same shards, whose owners are its own */
 static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonExchangeType type, MuonExchangeMode mode, MuonCostExchange *x, double **share, PetscBool *legal)
 {
-  const PetscBool        sums = mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
-  MuonExchange           mine = group->exchange, other;
-  MuonExchangeAssignment assignment;
-  PetscBool              allowed;
+  const PetscBool sums = mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  MuonExchange    mine = group->exchange, other;
+  PetscBool       allowed;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(x, sizeof(*x)));
   PetscCall(PetscStrcmp(type, MUONEXCHANGESTAR, &x->star));
-  PetscCall(MuonExchangeGetAssignment(mine, &assignment));
   PetscCall(MuonExchangeCreate(PetscObjectComm((PetscObject)mine), &other));
   PetscCall(MuonExchangeSetType(other, type));
-  PetscCall(MuonExchangeSetAssignment(other, assignment));
+  PetscCall(MuonParametersAssign((PetscObject)other, "assignment", (double)mine->assignment));
   PetscCall(MuonExchangeSetItems(other, mine->nitems, (const char *const *)mine->names, mine->cost, mine->bytes));
   PetscCall(MuonExchangeSetUp(other));
   PetscCall(MuonExchangeIsLegal(other, mode, &allowed));
@@ -237,15 +235,8 @@ static PetscErrorCode MuonCostViewExchanges_Private(Muon muon, PetscViewer viewe
   static const struct {
     MuonExchangeType type;
     MuonExchangeMode mode;
-  } ways[] = {
-    {MUONEXCHANGESTAR,       MUON_EXCHANGE_MODE_REDUCE   },
-    {MUONEXCHANGESTAR,       MUON_EXCHANGE_MODE_GATHER   },
-    {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_ALLREDUCE},
-    {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_GATHER   },
-    {MUONEXCHANGELAYERWISE,  MUON_EXCHANGE_MODE_REDUCE   },
-    {MUONEXCHANGELAYERWISE,  MUON_EXCHANGE_MODE_ALLREDUCE},
-    {MUONEXCHANGELAYERWISE,  MUON_EXCHANGE_MODE_GATHER   }
-  };
+  } ways[] = {{MUONEXCHANGESTAR, MUON_EXCHANGE_MODE_REDUCE},      {MUONEXCHANGESTAR, MUON_EXCHANGE_MODE_GATHER},         {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_ALLREDUCE}, {MUONEXCHANGEREPLICATED, MUON_EXCHANGE_MODE_GATHER},
+              {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_REDUCE}, {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_ALLREDUCE}, {MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_GATHER}};
   MuonCostRow      row[PETSC_STATIC_ARRAY_LENGTH(ways)];
   MuonExchangeType type;
   double           bytes[2], part[2], scale, least = PETSC_MAX_REAL, own = 0;
@@ -426,12 +417,10 @@ static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer v
 @*/
 PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
 {
-  MuonCostLink          link;
-  MuonAssembly          assembly;
-  MuonAssemblyPrecision precision;
-  PetscBool             ascii;
-  double                entries, scale;
-  int                   workers;
+  MuonCostLink link;
+  PetscBool    ascii;
+  double       entries, scale;
+  int          workers;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -443,8 +432,6 @@ PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSetUp(muon));
   PetscCall(MuonGetCostLink_Private(muon, &link));
-  PetscCall(MuonGetAssembly(muon, &assembly));
-  PetscCall(MuonAssemblyGetPrecision(assembly, &precision));
   workers = muon->cost_workers > 0 ? (int)muon->cost_workers : muon->size;
   entries = MuonCostEntries_Private(muon, &scale);
   PetscCall(PetscViewerASCIIPrintf(viewer, "Cost of a step's messages: %d workers, %" PetscInt_FMT " layers that move, %.0f entries\n", workers, muon->nactive, entries));
@@ -454,7 +441,7 @@ PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
   if (muon->nshards > 0) {
     PetscCall(MuonCostViewExchanges_Private(muon, viewer, &link, workers, entries));
     for (PetscInt g = 0; g < muon->ngroups; g++) {
-      if (muon->group[g]->grid->size > 1 && muon->group[g]->nshards > 0) PetscCall(MuonCostViewAssembly_Private(muon, muon->group[g], precision, viewer, &link));
+      if (muon->group[g]->grid->size > 1 && muon->group[g]->nshards > 0) PetscCall(MuonCostViewAssembly_Private(muon, muon->group[g], muon->assembly.precision, viewer, &link));
     }
     PetscCall(MuonCostViewVotes_Private(viewer, &link, workers, entries));
     PetscCall(MuonCostViewDistributions_Private(muon, viewer, &link, workers));

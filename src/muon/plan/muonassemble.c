@@ -112,7 +112,6 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
 
 PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const PetscInt order[])
 {
-  MuonAssembly      all;
   MuonAssemblyItem *assembled;
   MuonAssemblyKind  kind;
   PetscLogDouble    flops;
@@ -132,44 +131,9 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
 
     if (shard->owns || order == NULL) PetscCall(MuonAddItems_Private(muon, shard, group->item, assembled, ranges, &group->nitems));
   }
-  PetscCall(MuonGetAssembly(muon, &all));
-  PetscCall(MuonAssemblyCreate(group->grid->inside, &group->assembly));
-  PetscCall(MuonAssemblySetOptionsPrefix(group->assembly, ((PetscObject)muon)->prefix));
-  PetscCall(MuonAssemblySetWorkspace(group->assembly, muon->work));
-  PetscCall(MuonAssemblyCopyChoices_Private(all, group->assembly));
-  PetscCall(MuonAssemblySetItems(group->assembly, group->nitems, assembled));
-  PetscCall(MuonAssemblySetUp(group->assembly));
+  muon->assembly.prefix = ((PetscObject)muon)->prefix;
+  PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, group->nitems, assembled, &group->assembly));
   PetscCall(PetscFree2(assembled, ranges));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetAssembly - Gets the choices of an optimizer for what happens inside workers of several ranks
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. assembly - the assembly, borrowed: what is set here before `MuonSetUp()` holds for all groups of layers
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonAssembly`, `MuonAssemblySetPrecision()`, `MuonAssemblySetChunk()`, `MuonAssemblySetAssignment()`
-@*/
-PetscErrorCode MuonGetAssembly(Muon muon, MuonAssembly *assembly)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscAssertPointer(assembly, 2);
-  if (muon->assembly == NULL) {
-    PetscCall(MuonAssemblyCreate(PetscObjectComm((PetscObject)muon), &muon->assembly));
-    PetscCall(PetscObjectIncrementTabLevel((PetscObject)muon->assembly, (PetscObject)muon, 1));
-    PetscCall(PetscObjectSetOptions((PetscObject)muon->assembly, ((PetscObject)muon)->options));
-    PetscCall(MuonAssemblySetOptionsPrefix(muon->assembly, ((PetscObject)muon)->prefix));
-  }
-  *assembly = muon->assembly;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -162,8 +162,7 @@ static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, const MuonArr
 static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  if (count > 0) PetscCall(MuonCompressorDenseDecode_Private(c, DenseCodec(c, Y), payload, add, scale, Y));
-  else if (!add) PetscCall(MuonArrayZero(Y));
+  PetscCall(MuonCompressorDenseDecode_Private(c, DenseCodec(c, Y), payload, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

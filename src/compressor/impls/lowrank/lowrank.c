@@ -97,28 +97,15 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FactorsLayout_Private(MuonWireForm form, MuonWireValues codec, const MuonArray *shape, PetscInt64 count, MuonWireLayout *layout)
-{
-  MuonWireMessage header;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(&header, sizeof(header)));
-  header.form   = (uint8_t)form;
-  header.values = (uint8_t)codec;
-  header.count  = (uint64_t)count;
-  (void)MuonWireMessageLayout(&header, shape->count, shape->len, layout);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The sections of a payload, from and to values that stand behind one another in the memory of the array */
-static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const char *x, unsigned char payload[])
+static PetscErrorCode FactorsWrite_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const char *x, unsigned char payload[])
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
   MuonWireLayout       layout;
   uint64_t             first = 0;
 
   PetscFunctionBegin;
-  PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
+  PetscCall(MuonCompressorSections_Private(c, shape, count, NULL, &layout));
   for (unsigned s = 0; s < layout.sections; s++) {
     const char    *from = x + (size_t)first * MuonArrayEntryBytes(shape);
     unsigned char *to   = payload + layout.sectionat[s];
@@ -130,7 +117,7 @@ static PetscErrorCode FactorsWrite_Private(MuonCompressor c, MuonWireForm form, 
 }
 
 /* In scratch of a memory: magnitudes of them, P and Q */
-static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
+static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
   const size_t         size  = MuonArrayEntryBytes(shape);
@@ -138,7 +125,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
   char                *x;
 
   PetscFunctionBegin;
-  PetscCall(FactorsLayout_Private(form, codec, shape, count, &layout));
+  PetscCall(MuonCompressorSections_Private(c, shape, count, NULL, &layout));
   PetscCall(MuonWorkspaceGetIn(c->work, memory, (size_t)layout.values * size, s));
   x = *s;
   for (unsigned i = 0; i < layout.sections; i++) {
@@ -152,12 +139,12 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, M
 }
 
 /*
-   Whether no sum of the product can overflow: an entry of it is a sum of count terms, none larger than the
+   Sets the status where a sum of the product could overflow: an entry of it is a sum of count terms, none larger than the
    product of the largest entries, and the columns of P are multiplied by their magnitudes first. Half of the
    range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three
    binary32 numbers is far from the largest binary64
 */
-static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], PetscBool *fit)
+static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[])
 {
   const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
   const size_t       np = (size_t)count * shape->count, nq = (size_t)count * shape->len;
@@ -166,32 +153,32 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, MuonWireForm form, co
   double             most, p, q;
 
   PetscFunctionBegin;
-  *fit = PETSC_TRUE;
   if (count == 0 || (shape->precision == MUON_DOUBLE && MuonCompressorCodec_Private(c, shape) != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FactorsRead_Private(c, MUON_HOST, form, shape, count, payload, &magnitudes, &s, &P, &Q));
+  PetscCall(FactorsRead_Private(c, MUON_HOST, shape, count, payload, &magnitudes, &s, &P, &Q));
   most = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
   p    = kernels->MaxAbs(np, 1, P, np);
   q    = kernels->MaxAbs(nq, 1, Q, nq);
-  if (!((double)count * PetscMax(q, 1.0) * (most * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) *fit = PETSC_FALSE;
+  if (!((double)count * PetscMax(q, 1.0) * (most * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) c->status = MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireForm form, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[])
+PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[])
 {
   const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
   const size_t         size  = MuonArrayEntryBytes(shape);
   PetscInt64           kept  = *count;
-  PetscBool            fit;
+  PetscBool            triples;
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(FactorsWrite_Private(c, form, shape, *count, (const char *)values, payload));
+  PetscCall(FactorsWrite_Private(c, shape, *count, (const char *)values, payload));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /*
      A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none
      either
   */
-  if (form == MUON_WIRE_TRIPLES) {
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
+  if (triples) {
     for (kept = 0; kept < *count; kept++) {
       double some[8];
 
@@ -205,29 +192,22 @@ PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, MuonWireFor
     PetscCall(PetscMemmove(x + (size_t)kept * size, P, (size_t)kept * shape->count * size));
     PetscCall(PetscMemmove(x + (size_t)kept * (1 + shape->count) * size, Q, (size_t)kept * shape->len * size));
     *count = kept;
-    PetscCall(FactorsWrite_Private(c, form, shape, *count, x, payload));
+    PetscCall(FactorsWrite_Private(c, shape, *count, x, payload));
   }
-  PetscCall(FactorsFit_Private(c, form, shape, *count, payload, &fit));
-  if (!fit) c->status = MUON_STATUS_NANORINF;
+  PetscCall(FactorsFit_Private(c, shape, *count, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonKernels   *kernels = MuonArrayKernels(Y);
-  MuonCompressorLayout layout;
-  PetscBLASInt         ld;
-  size_t               magnitudes;
-  char                *s, *P, *Q;
+  const MuonKernels *kernels = MuonArrayKernels(Y);
+  PetscBLASInt       ld;
+  size_t             magnitudes;
+  char              *s, *P, *Q;
 
   PetscFunctionBegin;
-  if (count == 0) {
-    if (!add) PetscCall(MuonArrayZero(Y));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscUseTypeMethod(c, layout, Y, &layout);
   PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
-  PetscCall(FactorsRead_Private(c, Y->memory, (MuonWireForm)layout.form, Y, count, payload, &magnitudes, &s, &P, &Q));
+  PetscCall(FactorsRead_Private(c, Y->memory, Y, count, payload, &magnitudes, &s, &P, &Q));
   for (size_t k = 0; k < magnitudes; k++) {
     char        *column = P + k * Y->count * kernels->size;
     const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];
@@ -262,7 +242,7 @@ static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, const MuonArr
     kernels->Axpby(T->len, 1, root, q, T->len, 0.0, q, T->len);
   }
   PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)T->count)));
-  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, P, payload));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, T, count, P, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,7 +282,7 @@ static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonAr
     if (T->precision == MUON_SINGLE) ((float *)values)[k] = (float)sigma[k];
     else ((double *)values)[k] = (double)sigma[k];
   }
-  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_TRIPLES, T, count, values, payload));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, T, count, values, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

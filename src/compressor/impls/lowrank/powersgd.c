@@ -329,7 +329,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   *count = (PetscInt64)kept;
   if (kept == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NextStart_Private(c, l, least, &V, norms, ones, place));
-  PetscCall(MuonCompressorFactorsEncode_Private(c, MUON_WIRE_LOWRANK, T, count, first.data, payload));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, T, count, first.data, payload));
   warm->pends = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

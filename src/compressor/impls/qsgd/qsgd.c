@@ -201,10 +201,6 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
   unsigned char     *codes;
 
   PetscFunctionBegin;
-  if (count == 0) {
-    if (!add) PetscCall(MuonArrayZero(Y));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, PetscMin(strip, d) * kernels->size, &x));
   PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, PetscMin(strip, d), &codes));
   PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &steps));

@@ -66,10 +66,6 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 cou
   double             magnitude;
 
   PetscFunctionBegin;
-  if (count == 0) {
-    if (!add) PetscCall(MuonArrayZero(Y));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
   if (Y->memory != MUON_HOST) {
     PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, ((size_t)count + 7) / 8, &bits));

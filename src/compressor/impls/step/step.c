@@ -23,24 +23,6 @@ static PetscErrorCode MuonCompressorLayout_Step(MuonCompressor c, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sections of a payload of count things */
-static MuonWireLayout Sections(MuonCompressor c, const MuonArray *shape, PetscInt64 count, MuonWireIndices *indices)
-{
-  const MuonWireForm form = (MuonWireForm)((MuonCompressorStep *)c->data)->form;
-  const uint64_t     rows = MuonArrayRows(shape), columns = MuonArrayColumns(shape);
-  MuonWireMessage    header;
-  MuonWireLayout     sections;
-
-  memset(&header, 0, sizeof(header));
-  *indices       = MuonWireFormIndices(form, rows, columns, (uint64_t)count);
-  header.form    = (uint8_t)form;
-  header.indices = (uint8_t)*indices;
-  header.values  = (uint8_t)MuonCompressorCodec_Private(c, shape);
-  header.count   = (uint64_t)count;
-  (void)MuonWireMessageLayout(&header, rows, columns, &sections);
-  return sections;
-}
-
 static void Mark(unsigned char bitmap[], size_t k)
 {
   bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1u << k % 8);
@@ -117,7 +99,7 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
     if (*count > 0) PetscCall(PetscArraycpy(x + 1, step->u, m));
     if (*count > 0) PetscCall(PetscArraycpy(x + 1 + m, step->v, n));
   } else *count = ReadStep((MuonWireForm)step->form, T, bitmap, code, x);
-  sections = Sections(c, T, *count, &indices);
+  PetscCall(MuonCompressorSections_Private(c, T, *count, &indices, &sections));
   if (indices != MUON_WIRE_INDICES_NONE) MuonWireIndicesEncode(indices, sections.numbered, sections.positions, bitmap, payload);
   MuonWireEntriesEncode(sections.length, sections.entries, code, payload + sections.entriesat);
   PetscCall(MuonCompressorValuesEncode_Private(c, MuonCompressorCodec_Private(c, T), MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)sections.values, x, 0, payload + sections.valuesat));
@@ -136,8 +118,7 @@ static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 cou
 
   PetscFunctionBegin;
   PetscCall(MuonArrayZero(Y));
-  if (count == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  sections = Sections(c, Y, count, &indices);
+  PetscCall(MuonCompressorSections_Private(c, Y, count, &indices, &sections));
   PetscCall(MuonWorkspaceGet(c->work, (size_t)sections.values * sizeof(double), &x));
   PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, (size_t)sections.values, payload + sections.valuesat, 0, x));
   MuonWireIndexReaderInit(&reader, indices, sections.numbered, sections.positions, payload);

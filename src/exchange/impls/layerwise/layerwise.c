@@ -36,11 +36,11 @@ static PetscErrorCode MuonExchangeView_Layerwise(MuonExchange exchange, PetscVie
   sums of their arrays (one `MPI_Ireduce()` a layer, or `MPI_Iallreduce()`). Down, all workers get the packets
   of all owners (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
 
-  The owners are found by `MuonExchangeSetAssignment()`: layers in the order of falling cost (then size, then
+  The owners are found as `MuonExchangeAssignment` says: layers in the order of falling cost (then size, then
   name) go to the least loaded worker, or to one worker after the other, over all layers or over those of each
   shape. A worker may own nothing.
 
-.seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MuonExchangeSetAssignment()`, `MUONEXCHANGESTAR`, `MUONEXCHANGEREPLICATED`
+.seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MuonExchangeAssignment`, `MUONEXCHANGESTAR`, `MUONEXCHANGEREPLICATED`
 M*/
 PETSC_EXTERN PetscErrorCode MuonExchangeCreate_Layerwise(MuonExchange exchange)
 {

@@ -7,15 +7,16 @@ typedef struct {
   MuonArray  mean, square, newmean, newsquare; /* moments, in the gradient's precision, and what they become when the step is committed */
 } MuonLayer_AdamW;
 
-#define ROW(field, value, most, flag, help) {"adamw_" #field, MUON_PARAMETER_REAL, offsetof(MuonLayer_AdamW, field), value, 0, most, NULL, MUON_PARAMETER_DATA | (flag), help}
+#define ROW(field, value, most, flag, help) \
+  { \
+    "adamw_" #field, MUON_PARAMETER_REAL, offsetof(MuonLayer_AdamW, field), value, 0, most, NULL, MUON_PARAMETER_DATA | (flag), help \
+  }
 
 /* Where they are not set, the optimizer's hold */
-const MuonParameter MuonLayerParameters_AdamW[] = {
-  ROW(beta1, MUON_ADAMW_BETA1, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
-  ROW(beta2, MUON_ADAMW_BETA2, 1, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
-  ROW(epsilon, MUON_ADAMW_EPSILON, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
-  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
-};
+const MuonParameter MuonLayerParameters_AdamW[] = {ROW(beta1, MUON_ADAMW_BETA1, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
+                                                   ROW(beta2, MUON_ADAMW_BETA2, 1, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
+                                                   ROW(epsilon, MUON_ADAMW_EPSILON, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
+                                                   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* 1 - beta^steps, by squares */
 static double Correction(double beta, PetscInt64 steps)
@@ -37,13 +38,13 @@ static int MuonLayerAdamWRun_Private(MuonLayer_AdamW *adamw, const MuonArray *G,
 
 static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonLayer_AdamW  *adamw = (MuonLayer_AdamW *)layer->data;
-  const double      c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1);
-  const PetscBool   same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same == PETSC_TRUE && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
-  MuonArray         to = *Xnew;
-  int               finite;
-  PetscLogDouble    flops;
-  MuonMark          mark;
+  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
+  const double     c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1);
+  const PetscBool  same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same == PETSC_TRUE && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray        to = *Xnew;
+  int              finite;
+  PetscLogDouble   flops;
+  MuonMark         mark;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));

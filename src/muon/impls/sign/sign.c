@@ -499,7 +499,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
 
   Where the rows of a layer are on the ranks of a worker, those at one position vote among themselves on their
   rows, and the majority is that of whole layers. Polar factors and norms, of a direction or an update, are of
-  whole blocks, which the `MuonAssembly` makes of rows inside each worker. With `MUONEXCHANGEROWS` all ranks
+  whole blocks, which are made of rows inside each worker. With `MUONEXCHANGEROWS` all ranks
   are one worker, whose signs are the majority\: nothing is sent for it.
 
   The direction adam is the sign of the step of Adam (SignAdam)\: what Adam divides its first moment by is

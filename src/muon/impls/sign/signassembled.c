@@ -48,12 +48,12 @@ PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus 
 {
   MuonServing              serving = {muon, group, NULL, status, NULL, {NULL, NULL}};
   const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteDirection_Private, MuonVoteOutput_Private, &serving};
-  PetscLogDouble           bytes;
+  PetscLogDouble           bytes, own;
 
   PetscFunctionBegin;
   PetscCall(MuonAssemblyRun(group->assembly, &client));
   if (MuonVotesOf(group)->rule.whole == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes)); /* which knows the last run only */
+  PetscCall(MuonAssemblyGetSentBytes(group->assembly, &bytes, &own)); /* which knows the last run only */
   group->bytes += bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
