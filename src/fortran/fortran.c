@@ -10,11 +10,10 @@
 typedef void ObjectiveFn(const PETSC_UINTPTR_T *, PetscReal *, void **, int *);
 typedef void ScheduleFn(const PETSC_UINTPTR_T *, const PetscInt *, PetscReal *, PetscReal *, PetscReal *, void **, int *);
 typedef void MonitorFn(const PETSC_UINTPTR_T *, const PetscInt *, const PetscReal *, void **, int *);
-typedef void PolarMonitorFn(const PETSC_UINTPTR_T *, const PETSC_UINTPTR_T *, const PETSC_UINTPTR_T *, void **, int *);
 typedef void AnyFn(void);
 
 /* The numbers under which objects keep them, the same for all objects of a class */
-static PetscFortranCallbackId objective_id, validation_id, schedule_id, monitor_id, polarmonitor_id;
+static PetscFortranCallbackId objective_id, validation_id, schedule_id, monitor_id;
 
 /* A MuonLayerArray of Fortran */
 typedef struct {
@@ -29,7 +28,6 @@ PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon, AnyFn *, vo
 PETSC_EXTERN PetscErrorCode MuonSetValidationFortran(Muon, AnyFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonMonitorSetFortran(Muon, AnyFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonPolarMonitorSetFortran(MuonPolar, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitializeFortran(FortranArray *);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArrayFortran(Muon, const char[], const FortranArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArrayFortran(MuonLayer, FortranArray *);
@@ -156,28 +154,6 @@ PetscErrorCode MuonMonitorSetFortran(Muon muon, AnyFn *fn, void *ctx)
   PetscFunctionBegin;
   PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &monitor_id, fn, ctx));
   PetscCall(MuonMonitorSet(muon, MonitorFortran, NULL, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PolarMonitorFortran(MuonPolar polar, Mat G, Mat Q, void *unused)
-{
-  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)polar, g = (PETSC_UINTPTR_T)G, q = (PETSC_UINTPTR_T)Q;
-  AnyFn                *fn;
-  void                 *ctx;
-  int                   ierr = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetFortranCallback((PetscObject)polar, PETSC_FORTRAN_CALLBACK_CLASS, polarmonitor_id, &fn, &ctx));
-  (*(PolarMonitorFn *)fn)(&handle, &g, &q, &ctx, &ierr);
-  PetscCall((PetscErrorCode)ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPolarMonitorSetFortran(MuonPolar polar, AnyFn *fn, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)polar, PETSC_FORTRAN_CALLBACK_CLASS, &polarmonitor_id, fn, ctx));
-  PetscCall(MuonPolarMonitorSet(polar, PolarMonitorFortran, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

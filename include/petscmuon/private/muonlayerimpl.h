@@ -193,7 +193,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const Muo
 PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, const char own[]);
 /*
    The norm of an array of the layer's shape, the largest of those of its blocks, or the sum of their dual
-   norms; NaN where MuonLMOGetStatus() says why
+   norms; NaN as MuonLMOComputeNorm() gives it
 */
 PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray *, PetscBool dual, PetscReal *);
 

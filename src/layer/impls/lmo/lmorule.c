@@ -4,16 +4,13 @@
 
 static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *status)
 {
-  MuonLMO   lmo;
-  PetscReal last;
+  MuonLMO lmo;
+  double  value;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOApplyMatrix(lmo, G, D));
-  PetscCall(MuonLMOGetStatus(lmo, status));
-  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOGetLastDual(lmo, &last));
-  *dual += (double)last;
+  PetscCall(MuonLMOApplyMatrix(lmo, G, D, &value, status));
+  if (*status == MUON_STATUS_OK) *dual += value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,14 +184,12 @@ static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *in
   for (PetscInt b = 0; b < count; b++) {
     MuonArray part;
     size_t    some;
-    PetscReal dual;
 
     PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, G, &part));
     PetscCall(MuonLMOEncodeArray(lmo, &part, most - *bytes, message + *bytes, &some, entropy, &one));
-    PetscCall(MuonLMOGetStatus(lmo, status));
+    *status = lmo->status;
     if (*status != MUON_STATUS_OK) break;
-    PetscCall(MuonLMOGetLastDual(lmo, &dual));
-    info->dual += dual;
+    info->dual += lmo->dual;
     *bytes += some;
     MuonLayerAddCost_LMO(&one, entropy, &all);
   }

@@ -122,8 +122,7 @@ static PetscErrorCode MuonLength_Sign(Muon muon, MuonShard *shard, const MuonBlo
   if (sign->update == MUON_SIGN_UPDATE_FROBENIUS) *length = sqrt((double)block->m * (double)block->n);
   else if (sign->update == MUON_SIGN_UPDATE_SPECTRAL) {
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
-    PetscCall(MuonLMOComputeNormMatrix(lmo, S, &norm));
-    PetscCall(MuonLMOGetStatus(lmo, &computed));
+    PetscCall(MuonLMOComputeNormMatrix(lmo, PETSC_FALSE, S, &norm, &computed));
     MuonStatusMerge(computed, status);
     *length = (double)norm;
   }
