@@ -629,7 +629,7 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
 
   Level: advanced
 
-.seealso: `MuonLMO`, `MuonShapeFactor`, `MuonLayerSetShapeFactor()`, `MuonLayerGetRadiusFactor()`
+.seealso: `MuonLMO`, `MuonShapeFactor`, `MuonLayerGetRadiusFactor()`
 @*/
 PetscErrorCode MuonLMOGetShapeFactor(MuonLMO lmo, MuonShapeFactor factor, PetscInt m, PetscInt n, PetscReal *value)
 {

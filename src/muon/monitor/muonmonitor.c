@@ -20,6 +20,8 @@ typedef struct {
   PetscBool   begun; /* what was in the file before this run is gone, or is what this run goes on with */
 } MuonCSV;
 
+static PetscErrorCode MuonMonitorCSVDestroy_Private(void **);
+
 /*@
   MuonMonitor - Calls the monitors of an optimizer
 
@@ -41,7 +43,13 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i])));
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    const PetscBool      ours = muon->monitordestroy[i] == MuonViewerAndFormatDestroy || muon->monitordestroy[i] == MuonMonitorCSVDestroy_Private ? PETSC_TRUE : PETSC_FALSE; /* whose errors are those of all ranks */
+    const PetscErrorCode ierr = (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]);
+
+    if (ours) PetscCall(ierr);
+    else PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", ierr));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,11 +197,6 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
   muon->value /= (PetscReal)muon->size;
   muon->validated = step;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
-{
-  return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The loss over the steps; one that is no number has no place in a graph */
