@@ -67,7 +67,7 @@ typedef const char *MuonLMOType;
    Note:
    Norms that are not named have the factor 1.
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`
+.seealso: `MuonLayerGetRadiusFactor()`, `MuonLMO`
 E*/
 typedef enum {
   MUON_SHAPE_FACTOR_NONE,

@@ -464,7 +464,7 @@ int main(int argc, char **argv)
     test:
       suffix: room
       args: -wrong room
-      error: Room for 8 bytes, expected
+      error: A buffer of 8 bytes, expected
     test:
       suffix: parallel
       args: -wrong parallel

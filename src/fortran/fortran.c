@@ -30,7 +30,6 @@ PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *
 PETSC_EXTERN PetscErrorCode MuonMonitorSetFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitializeFortran(FortranArray *);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArrayFortran(Muon, const char[], const FortranArray *, MuonLayer *);
-PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArrayFortran(const char[], const FortranArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArrayFortran(MuonLayer, FortranArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArrayFortran(MuonLayer, FortranArray *);
 
@@ -211,16 +210,6 @@ PetscErrorCode MuonAddLayerArrayFortran(Muon muon, const char name[], const Fort
   PetscFunctionBegin;
   PetscCall(FromFortran(array, &a));
   PetscCall(MuonAddLayerArray(muon, name, &a, layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerCreateFromArrayFortran(const char name[], const FortranArray *array, MuonLayer *layer)
-{
-  MuonLayerArray a;
-
-  PetscFunctionBegin;
-  PetscCall(FromFortran(array, &a));
-  PetscCall(MuonLayerCreateFromArray(name, &a, layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

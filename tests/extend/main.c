@@ -162,7 +162,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonLMORegister("rowl21", MuonLMOCreate_RowL21, NULL));
   PetscCall(MuonCompressorRegister_Halve());
-  PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD));
+  PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD, NULL));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());
   PetscCall(MuonRegister("descent", MuonCreate_Descent));

@@ -267,7 +267,7 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 
   Note:
   Shape factors and the layer's scale are not part of the norm. A layer that is not cut into blocks has the
-  norm of its oracle.
+  norm of its LMO.
 
 .seealso: `MuonLayer`, `MuonLayerComputeDualNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeNorm()`
 @*/

@@ -87,8 +87,8 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
   if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    shard->beta = 0;
-    shard->gradient_weight    = 1;
+    shard->beta            = 0;
+    shard->gradient_weight = 1;
   } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->gradient_weight = 1 - shard->beta;
   if (sign->measure) PetscCall(MuonMeasure_Sign(muon, shard));
   PetscFunctionReturn(PETSC_SUCCESS);
