@@ -256,7 +256,7 @@ PETSC_EXTERN const char *const MuonStatePrecisions[];
 
    Level: intermediate
 
-.seealso: `MuonEF21SetDownlink()`, `MUONEF21`, `MuonLMOEncode()`
+.seealso: `MuonEF21SetLayerDownlink()`, `MUONEF21`, `MuonLMOEncode()`
 E*/
 typedef enum {
   MUON_DOWNLINK_WEIGHTS,
@@ -273,7 +273,7 @@ PETSC_EXTERN const char *const MuonDownlinks[];
 
    Level: intermediate
 
-.seealso: `MuonEF21SetInit()`, `MUONEF21`
+.seealso: `MUONEF21`, `MUONEF21`
 E*/
 typedef enum {
   MUON_EF21_INIT_ZERO,
@@ -290,7 +290,7 @@ PETSC_EXTERN const char *const MuonEF21Inits[];
 
    Level: intermediate
 
-.seealso: `MuonEF21SetCompressorRules()`, `MuonEF21SetCompressorMinEntries()`, `MUONEF21`
+.seealso: `MUONEF21`, `MuonEF21SetCompressorMinEntries()`, `MUONEF21`
 E*/
 typedef enum {
   MUON_EF21_COMPRESSOR_RULES_LMO,
@@ -309,7 +309,7 @@ PETSC_EXTERN const char *const MuonEF21CompressorRulesTypes[];
 
    Level: intermediate
 
-.seealso: `MuonSignSetDirection()`, `MUONSIGN`
+.seealso: `MUONSIGN`, `MUONSIGN`
 E*/
 typedef enum {
   MUON_SIGN_DIRECTION_POLAR,
@@ -330,7 +330,7 @@ PETSC_EXTERN const char *const MuonSignDirections[];
 
    Level: intermediate
 
-.seealso: `MuonSignSetUpdate()`, `MUONSIGN`
+.seealso: `MUONSIGN`, `MUONSIGN`
 E*/
 typedef enum {
   MUON_SIGN_UPDATE_NONE,
@@ -350,7 +350,7 @@ PETSC_EXTERN const char *const MuonSignUpdates[];
 
    Level: intermediate
 
-.seealso: `MuonSignSetTie()`, `MUONSIGN`
+.seealso: `MUONSIGN`, `MUONSIGN`
 E*/
 typedef enum {
   MUON_SIGN_TIE_PLUS,
@@ -416,7 +416,7 @@ typedef PetscErrorCode MuonCheckpointLoadFn(Muon muon, PetscMPIInt ranks, const 
 
 PETSC_EXTERN PetscErrorCode MuonInitializePackage(void);
 PETSC_EXTERN PetscErrorCode MuonFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonRegister(const char[], PetscErrorCode (*)(Muon));
+PETSC_EXTERN PetscErrorCode MuonRegister(const char[], PetscErrorCode (*)(Muon), const struct _MuonParameter *);
 PETSC_EXTERN PetscErrorCode MuonRegisterAll(void);
 
 PETSC_EXTERN PetscErrorCode MuonCreate(MPI_Comm, Muon *);
@@ -499,30 +499,10 @@ PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetDownlink(Muon, MuonDownlink);
-PETSC_EXTERN PetscErrorCode MuonEF21GetDownlink(Muon, MuonDownlink *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetLayerDownlink(Muon, MuonLayer, MuonDownlink);
-PETSC_EXTERN PetscErrorCode MuonEF21GetLayerDownlink(Muon, MuonLayer, MuonDownlink *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonEF21GetMonitorCompression(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetDriftInterval(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonEF21GetDriftInterval(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorRules(Muon, MuonEF21CompressorRules);
-PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorRules(Muon, MuonEF21CompressorRules *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetCompressorMinEntries(Muon, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonEF21GetCompressorMinEntries(Muon, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetInit(Muon, MuonEF21Init);
-PETSC_EXTERN PetscErrorCode MuonEF21GetInit(Muon, MuonEF21Init *);
 
-PETSC_EXTERN PetscErrorCode MuonSignSetDirection(Muon, MuonSignDirection);
-PETSC_EXTERN PetscErrorCode MuonSignGetDirection(Muon, MuonSignDirection *);
-PETSC_EXTERN PetscErrorCode MuonSignSetUpdate(Muon, MuonSignUpdate);
-PETSC_EXTERN PetscErrorCode MuonSignGetUpdate(Muon, MuonSignUpdate *);
-PETSC_EXTERN PetscErrorCode MuonSignSetTie(Muon, MuonSignTie);
-PETSC_EXTERN PetscErrorCode MuonSignGetTie(Muon, MuonSignTie *);
-PETSC_EXTERN PetscErrorCode MuonSignSetMeasure(Muon, PetscBool);
-PETSC_EXTERN PetscErrorCode MuonSignGetMeasure(Muon, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonSignGetAgreement(Muon, PetscReal *);

@@ -3,6 +3,7 @@
 */
 #pragma once
 
+#include "parameter_common.h"
 #include "ef21_common.h"
 #include <petscmuon/private/muonimpl.h>
 
@@ -55,7 +56,7 @@ static inline PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt chang
     PetscCall(MuonCompressorSetRatio(compressor, 0.3));
     PetscCall(TestSetDown(p->muon, c->down, &compressor));
     PetscCall(MuonCompressorSetRatio(compressor, 0.3));
-    PetscCall(MuonEF21SetInit(p->muon, c->init));
+    PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", MuonEF21Inits[c->init]));
     /* Of few norms a step is a message */
     for (PetscInt l = 0; l < p->n && TestIsStep(c->down); l++) {
       MuonLMO lmo;

@@ -125,28 +125,26 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {
-    MuonSignDirection direction;
-    MuonSignUpdate    update;
-    MuonSignTie       tie;
-    PetscBool         measure;
-    PetscReal         agreement;
+    char      direction[32], update[32], tie[32], measure[32];
+    PetscReal agreement;
 
-    PetscCall(MuonSignGetDirection(p->muon, &direction));
-    PetscCall(MuonSignGetUpdate(p->muon, &update));
-    PetscCall(MuonSignGetTie(p->muon, &tie));
-    PetscCall(MuonSignGetMeasure(p->muon, &measure));
+    PetscCall(MuonGetParameter(p->muon, "sign_direction", direction, sizeof(direction)));
+    PetscCall(MuonGetParameter(p->muon, "sign_update", update, sizeof(update)));
+    PetscCall(MuonGetParameter(p->muon, "sign_tie", tie, sizeof(tie)));
+    PetscCall(MuonGetParameter(p->muon, "sign_measure", measure, sizeof(measure)));
     PetscCall(MuonSignGetAgreement(p->muon, &agreement));
-    fprintf(dump->file, " direction=%s update=%s tie=%s measure=%d agreement=%.17g", MuonSignDirections[direction], MuonSignUpdates[update], MuonSignTies[tie], (int)measure, (double)agreement);
+    fprintf(dump->file, " direction=%s update=%s tie=%s measure=%d agreement=%.17g", direction, update, tie, measure[0] == 't' ? 1 : 0, (double)agreement);
   }
   fprintf(dump->file, "\n");
   for (PetscInt l = 0; l < p->n; l++) {
-    MuonLayerRule   rule;
-    char            factor[32];
-    MuonLMO         lmo;
-    MuonLMOType     norm;
-    MuonCompressor  up, down;
-    MuonDownlink    downlink;
-    PetscBool       adamw, nadamw, frozen;
+    MuonLayerRule  rule;
+    char           factor[32];
+    MuonLMO        lmo;
+    MuonLMOType    norm;
+    MuonCompressor up, down;
+    MuonDownlink   downlink;
+    char           text[32];
+    PetscBool      adamw, nadamw, frozen;
 
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
     PetscCall(LayerGetText(p->layer[l], "shape_factor", sizeof(factor), factor));
@@ -156,8 +154,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(LayerGet(p->layer[l], "learning_rate", &lr));
     PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
     PetscCall(MuonLMOGetType(lmo, &norm));
-    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, factor,
-            (double)momentum, (double)decay, (double)lr);
+    fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, factor, (double)momentum, (double)decay,
+            (double)lr);
     PetscCall(DumpBlocks(dump, p->layer[l]));
     PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
@@ -170,7 +168,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     }
     if (ef21 == PETSC_TRUE && frozen == PETSC_FALSE) {
       PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
-      PetscCall(MuonEF21GetLayerDownlink(p->muon, p->layer[l], &downlink));
+      PetscCall(MuonGetParameter(p->muon, "ef21_downlink", text, sizeof(text)));
+      downlink = p->layer[l]->downlinkset ? (MuonDownlink)p->layer[l]->downlink : text[0] == 's' ? MUON_DOWNLINK_STEP : MUON_DOWNLINK_WEIGHTS;
       PetscCall(DumpCompressor(dump, "up", up, PETSC_FALSE));
       PetscCall(DumpCompressor(dump, "down", down, downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE));
     }

@@ -1,6 +1,7 @@
 static char help[] = "The worked example of EF21-Muon: two workers, one 2 x 2 layer, Top-1 in both directions, exact polar factor. Every number is exact in binary but those of the polar factor.\n";
 
 #include <petscmuon.h>
+#include "parameter_common.h"
 #include "state_common.h"
 
 /*
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetType(muon, MUONEF21));
   PetscCall(MuonSetLearningRate(muon, 0.5));
   PetscCall(MuonSetMomentum(muon, 0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
-  PetscCall(MuonEF21SetInit(muon, MUON_EF21_INIT_GRADIENT));
+  PetscCall(TestSetOfMuonType(muon, MUONEF21, "ef21_init", "gradient"));
   PetscCall(MuonEF21GetCompressor(muon, &up));
   PetscCall(MuonEF21GetServerCompressor(muon, &down));
   PetscCall(MuonCompressorSetType(up, MUONCOMPRESSORTOPK));

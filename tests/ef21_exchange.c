@@ -1,5 +1,6 @@
 static char help[] = "EF21-Muon gives the same bits whoever serves which layer: over all exchanges and assignments of owners.\n";
 
+#include "parameter_common.h"
 #include "ef21_common.h"
 
 #define STEPS 8
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
         PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
         p.noise = 2;
         PetscCall(TestCompress(&p, &Compressions[c]));
-        PetscCall(MuonEF21SetInit(p.muon, (MuonEF21Init)init));
+        PetscCall(TestSetOfMuonType(p.muon, MUONEF21, "ef21_init", MuonEF21Inits[(MuonEF21Init)init]));
         PetscCall(MuonGetExchange(p.muon, &exchange));
         PetscCall(MuonExchangeSetType(exchange, Ways[w].type));
         PetscCall(MuonExchangeSetMode(exchange, MUON_EXCHANGE_MODE_GATHER));

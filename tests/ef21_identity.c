@@ -1,5 +1,6 @@
 static char help[] = "What EF21-Muon must be equal to: Muon where nothing is compressed, one worker where all have the same data, itself where gradients are scaled.\n";
 
+#include "parameter_common.h"
 #include "ef21_common.h"
 
 #define STEPS 12
@@ -136,7 +137,7 @@ static PetscErrorCode CheckStart(void)
   p.noise = r.noise = 2;
   PetscCall(MuonSetMomentum(p.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetMomentum(r.muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
-  PetscCall(MuonEF21SetInit(r.muon, MUON_EF21_INIT_GRADIENT));
+  PetscCall(TestSetOfMuonType(r.muon, MUONEF21, "ef21_init", "gradient"));
   PetscCall(Race(&p, &r, 1, 4 * PETSC_MACHINE_EPSILON, "T5: first step", NULL));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonStep(r.muon));

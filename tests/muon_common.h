@@ -6,6 +6,7 @@
 #pragma once
 
 #include <petscmuon.h>
+#include "parameter_common.h"
 #include <string.h>
 #include "number_common.h"
 #include "state_common.h"
@@ -242,8 +243,8 @@ static inline PetscErrorCode ProblemCreateWay(MPI_Comm comm, const Way *way, Pro
     if (way->atworker == PETSC_FALSE) PetscCall(MuonSetMomentum(p->muon, PETSC_CURRENT, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_EMA));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonEF21SetInit(p->muon, way->compression->init));
-  PetscCall(MuonEF21SetCompressorRules(p->muon, MUON_EF21_COMPRESSOR_RULES_ALL));
+  PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", MuonEF21Inits[way->compression->init]));
+  PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_compressor_rules", "all"));
   PetscCall(MuonEF21GetCompressor(p->muon, &c));
   PetscCall(MuonCompressorSetType(c, way->compression->up));
   PetscCall(MuonCompressorSetRatio(c, PROBLEM_RATIO));

@@ -1,6 +1,7 @@
 static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an error on all ranks together.\n\n";
 
 #include "muon_common.h"
+#include "parameter_common.h"
 #include "parameters.h"
 #include "layer_parameter.h"
 
@@ -144,7 +145,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGELAYERWISE));
   }
-  if (Is(wrong, "rank_init")) PetscCall(MuonEF21SetInit(p->muon, last ? MUON_EF21_INIT_GRADIENT : MUON_EF21_INIT_ZERO));
+  if (Is(wrong, "rank_init")) PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", last ? "gradient" : "zero"));
   if (Is(wrong, "rank_raises")) PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", last ? "true" : "false"));
   if (Is(wrong, "sparse")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
@@ -260,7 +261,7 @@ static PetscErrorCode After(Problem *p, const char wrong[])
 
   PetscFunctionBegin;
   if (Is(wrong, "late_layer")) PetscCall(AddMat(p->muon, "more", 3, 2, 0));
-  if (Is(wrong, "late_init")) PetscCall(MuonEF21SetInit(p->muon, MUON_EF21_INIT_GRADIENT));
+  if (Is(wrong, "late_init")) PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", "gradient"));
   if (Is(wrong, "late_momentum_at")) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", "server"));
   if (Is(wrong, "late_exchange")) {
     MuonExchange exchange;

@@ -1,6 +1,7 @@
 static char help[] = "Rows of a layer that is spread over the ranks of a worker are compressed as layers of their own; NaN on one of them ends the step everywhere; what is handed to MPI and kept in memory follows a formula.\n\n";
 
 #include <petscmuon.h>
+#include "parameter_common.h"
 #include <math.h>
 #include "mpicount.h"
 #include "layer_parameter.h"
@@ -373,14 +374,14 @@ static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt 
   PetscFunctionBegin;
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, 0, &run));
   PetscCall(MuonLayerSetRule(run.layer, MUONLAYERADAMW));
-  PetscCall(MuonEF21SetDownlink(run.muon, MUON_DOWNLINK_STEP));
+  PetscCall(TestSetOfMuonType(run.muon, MUONEF21, "ef21_downlink", "step"));
   PetscCall(MuonEF21SetLayerDownlink(run.muon, run.layer, MUON_DOWNLINK_WEIGHTS));
   PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
   PetscCall(LayerSet(run.layer, "adamw_beta1", (PetscReal)0.5));
   PetscCall(LayerSet(run.layer, "adamw_beta2", (PetscReal)0.5));
   PetscCall(MuonSetUp(run.muon));
   PetscCall(MuonGetLayerAssemblyKind(run.muon, run.layer, &kind));
-  PetscCall(MuonEF21GetLayerDownlink(run.muon, run.layer, &downlink));
+  downlink = run.muon->shard[0].downlink;
   PetscCheck(kind == (PetscInt)MUON_ASSEMBLY_ALLGATHER && downlink == MUON_DOWNLINK_WEIGHTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %" PetscInt_FMT ", downlink %d", kind, (int)downlink);
   PetscCall(RunDestroy(&run));
   PetscFunctionReturn(PETSC_SUCCESS);

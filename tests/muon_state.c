@@ -1,6 +1,7 @@
 static char help[] = "The drift of the aggregate is what rounding leaves, and what is missing.\n\n";
 
 #include "muon_common.h"
+#include "parameter_common.h"
 #include <petscmuon/private/muonimpl.h>
 
 /* Adds a number to the third entry of a worker's estimate of a layer */
@@ -38,7 +39,7 @@ static PetscErrorCode CheckDrift(const Way *way)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-  PetscCall(MuonEF21SetDriftInterval(p.muon, 4));
+  PetscCall(TestSetOfMuonType(p.muon, MUONEF21, "ef21_drift_interval", "4"));
   for (int k = 0; k < 3; k++) PetscCall(MuonStep(p.muon));
   PetscCall(MuonEF21GetDrift(p.muon, &drift));
   PetscCheck(drift == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a drift of %g before it is measured", way->name, (double)drift);

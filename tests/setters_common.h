@@ -6,6 +6,7 @@
 
 #include "ef21_common.h"
 #include "layer_parameter.h"
+#include "parameter_common.h"
 
 /* A matrix, a vector, a matrix of another rule or norm where options say so */
 #define SETTERS_LAYERS 3
@@ -204,15 +205,15 @@ SETTER(Cancel, MuonMonitorCancel(RunMuon(run)))
 SETTER(CSV, MuonMonitorSetCSV(RunMuon(run), run->late == PETSC_TRUE ? "late.csv" : "early.csv"))
 SETTER(Objective, MuonSetObjectiveAndGradient(RunMuon(run), RunSoundObjective, run))
 SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
-SETTER(Downlink, MuonEF21SetDownlink(RunMuon(run), MUON_DOWNLINK_STEP))
+SETTER(Downlink, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_downlink", "step"))
 SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
-SETTER(Init, MuonEF21SetInit(RunMuon(run), MUON_EF21_INIT_GRADIENT))
-SETTER(DriftInterval, MuonEF21SetDriftInterval(RunMuon(run), 1))
+SETTER(Init, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_init", "gradient"))
+SETTER(DriftInterval, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_drift_interval", "1"))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
-SETTER(SignDirection, MuonSignSetDirection(RunMuon(run), MUON_SIGN_DIRECTION_GRADIENT))
-SETTER(SignUpdate, MuonSignSetUpdate(RunMuon(run), MUON_SIGN_UPDATE_FROBENIUS))
-SETTER(SignTie, MuonSignSetTie(RunMuon(run), MUON_SIGN_TIE_MINUS))
-SETTER(SignMeasure, MuonSignSetMeasure(RunMuon(run), PETSC_TRUE))
+SETTER(SignDirection, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_direction", "gradient"))
+SETTER(SignUpdate, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_update", "frobenius"))
+SETTER(SignTie, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_tie", "minus"))
+SETTER(SignMeasure, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_measure", "true"))
 /* Layers */
 SETTER(Rule, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERFROZEN))
 SETTER(RuleOfFrozen, MuonLayerSetRule(RunLayer(run, 0), MUONLAYERLMO))
@@ -357,15 +358,15 @@ static const Setter Setters[] = {
   {"MuonMonitorSetInterval", UP "topk -measure", Set_ByKey, TAKES_EFFECT, LOGICAL, "muon_monitor_interval", "4"},
   {"MuonSetObjectiveAndGradient", DENSE "-bad_gradient", Set_Objective, TAKES_EFFECT, OF_RANK, NULL, NULL},
   {"MuonAddLayer", DENSE, Set_Layer, IS_REFUSED, 0, NULL, NULL},
-  {"MuonEF21SetDownlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"ef21_downlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL, NULL, NULL},
   {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL, NULL, NULL},
-  {"MuonEF21SetInit", UP "topk", Set_Init, IS_REFUSED, 0, NULL, NULL},
-  {"MuonEF21SetDriftInterval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0, NULL, NULL},
+  {"ef21_init", UP "topk", Set_Init, IS_REFUSED, 0, NULL, NULL},
+  {"ef21_drift_interval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL, NULL, NULL},
-  {"MuonSignSetDirection", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL, NULL, NULL},
-  {"MuonSignSetUpdate", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
-  {"MuonSignSetTie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL, NULL, NULL},
-  {"MuonSignSetMeasure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL, NULL, NULL},
+  {"sign_direction", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"sign_update", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"sign_tie", SIGN, Set_SignTie, IS_REFUSED, LOGICAL, NULL, NULL},
+  {"sign_measure", SIGN, Set_SignMeasure, TAKES_EFFECT, LOGICAL, NULL, NULL},
   {"MuonLayerSetRule", DENSE, Set_Rule, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetRule, frozen before", DENSE "-muon_layer_a_rule frozen", Set_RuleOfFrozen, IS_REFUSED, 0, NULL, NULL},
   {"MuonLayerSetScale", DENSE, Set_Scale, TAKES_EFFECT, 0, NULL, NULL},

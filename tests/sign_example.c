@@ -1,6 +1,7 @@
 static char help[] = "Worked examples of SignMuon: a vote of three and of four workers, the 4 x 4 layer on which the sign of a polar factor ascends, zeros of both signs.\n";
 
 #include <petscmuon.h>
+#include "parameter_common.h"
 #include "mpicount.h"
 
 /* By rows, as the layers of this test lie in memory */
@@ -51,9 +52,9 @@ static PetscErrorCode Step(PetscInt m, PetscInt n, const double g[], double w[],
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &gradient));
   PetscCall(MuonSetMomentum(muon, 0, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
   PetscCall(MuonSetLearningRate(muon, rate));
-  PetscCall(MuonSignSetDirection(muon, direction));
-  PetscCall(MuonSignSetUpdate(muon, update));
-  PetscCall(MuonSignSetTie(muon, tie));
+  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_direction", MuonSignDirections[direction]));
+  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_update", MuonSignUpdates[update]));
+  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_tie", MuonSignTies[tie]));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
   PetscCall(MuonStep(muon));

@@ -1,6 +1,7 @@
 static char help[] = "SignMuon over every exchange: the same weights to the last bit, the bytes that a formula gives, and damage on the way that every rank sees.\n\n";
 
 #include "muon_common.h"
+#include "parameter_common.h"
 #include <petscmuon/private/muonexchangeimpl.h>
 #include "wire_header.h"
 #include "mpicount.h"
@@ -38,9 +39,9 @@ static PetscErrorCode Create(const Kind *kind, MuonSignTie tie, MuonSignUpdate u
     PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   }
   if (averaged == PETSC_FALSE) PetscCall(MuonLayerSetRule(p->layer[GAIN], MUONLAYERFROZEN));
-  PetscCall(MuonSignSetDirection(p->muon, MUON_SIGN_DIRECTION_MOMENTUM));
-  PetscCall(MuonSignSetTie(p->muon, tie));
-  PetscCall(MuonSignSetUpdate(p->muon, update));
+  PetscCall(TestSetOfMuonType(p->muon, MUONSIGN, "sign_direction", "momentum"));
+  PetscCall(TestSetOfMuonType(p->muon, MUONSIGN, "sign_tie", MuonSignTies[tie]));
+  PetscCall(TestSetOfMuonType(p->muon, MUONSIGN, "sign_update", MuonSignUpdates[update]));
   PetscCall(MuonGetExchange(p->muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, kind->type));
   PetscCall(MuonExchangeSetMode(exchange, kind->mode));

@@ -42,7 +42,7 @@ static PetscErrorCode CheckSet(const Preset *preset, Problem *p)
   PetscCall(MuonDestroy(&untouched));
   PetscCall(MuonGetType(p->muon, &type));
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
-  PetscCall(MuonSignGetDirection(p->muon, &direction));
+  PetscCall(GetEnum((PetscObject)p->muon, "sign_direction", MuonSignDirections, (int *)&direction));
   PetscCall(GetReal((PetscObject)p->muon, "muon_clip", &clip));
   PetscCall(GetEnum((PetscObject)p->muon, "muon_clip_layers", MuonClipLayersTypes, (int *)&clipped));
   PetscCall(GetReal((PetscObject)p->muon, "muon_momentum", &momentum));

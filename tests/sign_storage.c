@@ -1,6 +1,7 @@
 static char help[] = "Votes of workers that are several ranks: the weights of whole layers, the agreement, the bytes, and a rank with a NaN that all see.\n\n";
 
 #include <petscmuon.h>
+#include "parameter_common.h"
 #include <math.h>
 #include "mpicount.h"
 
@@ -87,10 +88,10 @@ static PetscErrorCode RunCreate(MPI_Comm comm, MPI_Comm inside, PetscMPIInt work
   PetscCall(MuonSetLearningRate(run->muon, (PetscReal)0.1));
   PetscCall(MuonSetWeightDecay(run->muon, (PetscReal)0.05, MUON_WEIGHT_DECAY_CURRENT));
   PetscCall(MuonSetParameter(run->muon, "muon_shape_factor", "moonlight"));
-  PetscCall(MuonSignSetDirection(run->muon, choices->direction));
-  PetscCall(MuonSignSetUpdate(run->muon, choices->update));
-  PetscCall(MuonSignSetTie(run->muon, choices->tie));
-  PetscCall(MuonSignSetMeasure(run->muon, PETSC_TRUE));
+  PetscCall(TestSetOfMuonType(run->muon, MUONSIGN, "sign_direction", MuonSignDirections[choices->direction]));
+  PetscCall(TestSetOfMuonType(run->muon, MUONSIGN, "sign_update", MuonSignUpdates[choices->update]));
+  PetscCall(TestSetOfMuonType(run->muon, MUONSIGN, "sign_tie", MuonSignTies[choices->tie]));
+  PetscCall(TestSetOfMuonType(run->muon, MUONSIGN, "sign_measure", "true"));
   for (PetscInt l = 0; l < NLAYERS; l++) {
     PetscScalar *w;
     PetscInt     first, end, lda;

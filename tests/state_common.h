@@ -5,6 +5,7 @@
 #pragma once
 
 #include <petscmuon.h>
+#include "parameter_common.h"
 #include <string.h>
 
 /* In tables of what is sent how: the server sends steps, and its compressor has nothing to do */
@@ -19,7 +20,7 @@ static inline PetscBool TestIsStep(const char down[])
 static inline PetscErrorCode TestSetDown(Muon muon, const char down[], MuonCompressor *compressor)
 {
   PetscFunctionBegin;
-  PetscCall(MuonEF21SetDownlink(muon, TestIsStep(down) == PETSC_TRUE ? MUON_DOWNLINK_STEP : MUON_DOWNLINK_WEIGHTS));
+  PetscCall(TestSetOfMuonType(muon, MUONEF21, "ef21_downlink", TestIsStep(down) == PETSC_TRUE ? "step" : "weights"));
   PetscCall(MuonEF21GetServerCompressor(muon, compressor));
   PetscCall(MuonCompressorSetType(*compressor, TestIsStep(down) == PETSC_TRUE ? MUONCOMPRESSORIDENTITY : down));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -165,7 +165,7 @@ int main(int argc, char **argv)
   PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD, NULL));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());
-  PetscCall(MuonRegister("descent", MuonCreate_Descent));
+  PetscCall(MuonRegister("descent", MuonCreate_Descent, NULL));
   PetscCall(CheckAlgorithm());
 
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));

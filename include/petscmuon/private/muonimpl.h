@@ -326,9 +326,10 @@ struct _p_Muon {
   void *data;
 };
 
-PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon);
-PETSC_EXTERN PetscErrorCode MuonCreate_Dense(Muon);
-PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon);
+PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonSignParameters_Private[];
+PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
+PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
 
 /* The first status that is not MUON_STATUS_OK stays */
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)

@@ -13,8 +13,9 @@ static PetscBool MuonPackageInitialized = PETSC_FALSE;
   Not Collective; No Fortran Support
 
   Input Parameters:
-+ sname    - name of the algorithm
-- function - routine that gives an optimizer the algorithm's operations
++ sname      - name of the algorithm
+. function   - routine that gives an optimizer the algorithm's operations
+- parameters - the rows of its parameters, the last one without a key; `NULL` for none
 
   Level: advanced
 
@@ -23,11 +24,12 @@ static PetscBool MuonPackageInitialized = PETSC_FALSE;
 
 .seealso: `Muon`, `MuonSetType()`, `MuonRegisterAll()`
 @*/
-PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon))
+PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon), const struct _MuonParameter *parameters)
 {
   PetscFunctionBegin;
   PetscCall(MuonInitializePackage());
   PetscCall(PetscFunctionListAdd(&MuonList, sname, function));
+  PetscCall(MuonParametersRegisterType(MUON_CLASSID, sname, parameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,9 +47,9 @@ PetscErrorCode MuonRegisterAll(void)
   PetscFunctionBegin;
   if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
   MuonRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21));
-  PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense));
-  PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign));
+  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
+  PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
+  PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
   PetscCall(MuonRegisterKeyFamily("ef21_"));
   PetscCall(MuonRegisterKeyFamily("sign_"));
   PetscCall(MuonRegisterKeyFamily("ef21_compressor"));

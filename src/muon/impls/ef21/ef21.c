@@ -169,7 +169,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->up, "ef21_", indexbits, shard->up));
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->down, "ef21_server_", indexbits, shard->down));
     if (muon->setfromoptionscalled) PetscCall(MuonEF21ReadOwnDownlink_Private(muon, shard->layer));
-    PetscCall(MuonEF21GetLayerDownlink(muon, shard->layer, &shard->downlink));
+    shard->downlink = shard->layer->downlinkset ? (MuonDownlink)shard->layer->downlink : ef21->downlink;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
     if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
@@ -331,8 +331,8 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonState
   Level: intermediate
 
   Note:
-  What is set here before `MuonSetUp()` holds for all layers of the rule lmo (`MuonEF21SetCompressorRules()`)
-  that are not too small (`MuonEF21SetCompressorMinEntries()`); `-muon_layer_NAME_ef21_compressor topk` and
+  What is set here before `MuonSetUp()` holds for all layers of the rule lmo (`-ef21_compressor_rules`)
+  that are not too small (`-ef21_compressor_min_entries`); `-muon_layer_NAME_ef21_compressor topk` and
   its sub-keys speak to one layer, of any rule and size.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
@@ -368,7 +368,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
   Level: intermediate
 
   Note:
-  With `-ef21_downlink step` (`MuonEF21SetDownlink()`) a layer's server sends the step itself and uses no
+  With `-ef21_downlink step` a layer's server sends the step itself and uses no
   compressor.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
@@ -461,11 +461,11 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   Options Database Keys:
 + -ef21_compressor type          - compressor from workers to servers, with the keys of `MuonCompressor` behind it
 . -ef21_server_compressor type   - compressor from servers to workers, likewise
-. -ef21_compressor_rules rules   - layers that the two are for (lmo|all), see `MuonEF21SetCompressorRules()`
-. -ef21_compressor_min_entries n - entries of the smallest layer that they are for, see `MuonEF21SetCompressorMinEntries()`
-. -ef21_downlink downlink        - how servers tell of new weights (weights|step), see `MuonEF21SetDownlink()`
+. -ef21_compressor_rules rules   - layers that the two are for (lmo|all), others are sent uncompressed, unless a layer's own key says otherwise
+. -ef21_compressor_min_entries n - entries of the smallest layer that they are for, smaller layers are sent uncompressed
+. -ef21_downlink downlink        - how servers tell of new weights (weights|step), `step` sends the point of the norm ball in its natural format
 . -ef21_init init                - what EF21 starts from (zero|gradient)
-. -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21SetDriftInterval()`
+. -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetDrift()`
 - -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
@@ -503,7 +503,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   References:
 . * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, arXiv:2510.00643
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonEF21SetInit()`, `MuonCompressor`, `MuonExchange`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonCompressor`, `MuonExchange`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
 {

@@ -191,7 +191,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   A step in which some ranks would measure and others not, since this or the interval differs between them, is
   an error on all of them, which is raised before the step changes anything.
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`
 @*/
 PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 {
@@ -200,28 +200,6 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
   PetscValidLogicalCollectiveBool(muon, measure, 2);
   MuonIgnoreUnlessType(muon, MUONEF21);
   ((Muon_EF21 *)muon->data)->meter.wanted = measure;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonEF21GetMonitorCompression - Gets whether an optimizer measures what compression does to its layers
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONEF21`
-
-  Output Parameter:
-. measure - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21SetMonitorCompression()`
-@*/
-PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, measure, ((Muon_EF21 *)muon->data)->meter.wanted);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

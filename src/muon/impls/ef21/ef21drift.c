@@ -6,64 +6,6 @@
 */
 
 /*@
-  MuonEF21SetDriftInterval - Sets after which steps, beside those with a checkpoint, EF21 measures how far a
-  server's aggregate is from the mean of the workers' estimates
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
-- interval - after every so many steps; 0, the default, for never
-
-  Options Database Key:
-. -ef21_drift_interval interval - after every so many steps
-
-  Level: advanced
-
-  Notes:
-  What is measured is the Frobenius norm of G - mean of G_j over all layers, `MuonEF21GetDrift()`. It is what
-  rounding leaves, of the order of the roundoff of the state times the number of steps, as long as nothing was
-  lost.
-
-  A checkpoint measures it, too. The estimates travel uncompressed then, which `MuonGetTraffic()` counts.
-  Layers whose messages are the momentum itself have no estimates.
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetDriftInterval()`, `MuonEF21GetDrift()`
-@*/
-PetscErrorCode MuonEF21SetDriftInterval(Muon muon, PetscInt interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  MuonIgnoreUnlessType(muon, MUONEF21);
-  PetscCheck(interval >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_drift_interval %" PetscInt_FMT " must be at least 0", MuonPrefix(muon), interval);
-  ((Muon_EF21 *)muon->data)->driftinterval = interval;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonEF21GetDriftInterval - Gets in which steps EF21 measures how far a server's aggregate is from the mean
-  of the workers' estimates
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONEF21`
-
-  Output Parameter:
-. interval - after every so many steps, 0 for never
-
-  Level: advanced
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21SetDriftInterval()`
-@*/
-PetscErrorCode MuonEF21GetDriftInterval(Muon muon, PetscInt *interval)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, interval, ((Muon_EF21 *)muon->data)->driftinterval);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
   MuonEF21GetDrift - Gets how far the servers' aggregates were from the means of the workers' estimates when
   it was measured last
 
@@ -75,9 +17,17 @@ PetscErrorCode MuonEF21GetDriftInterval(Muon muon, PetscInt *interval)
   Output Parameter:
 . drift - the Frobenius norm of G - mean of G_j over all layers, the same on every rank; -1 where it was not measured yet
 
+  Options Database Key:
+. -ef21_drift_interval interval - measures it after every so many steps, 0 for never
+
   Level: advanced
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21SetDriftInterval()`
+  Notes:
+  It is what rounding leaves, of the order of the roundoff of the state times the number of steps, as long as
+  nothing was lost. A checkpoint measures it, too. The estimates travel uncompressed then, which
+  `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
+
+.seealso: `Muon`, `MUONEF21`
 @*/
 PetscErrorCode MuonEF21GetDrift(Muon muon, PetscReal *drift)
 {

@@ -7,6 +7,11 @@ const char *const MuonSignDirections[] = {"polar", "momentum", "gradient", "adam
 const char *const MuonSignUpdates[]    = {"none", "frobenius", "spectral", "polar", "MuonSignUpdate", "MUON_SIGN_UPDATE_", NULL};
 const char *const MuonSignTies[]       = {"plus", "minus", "zero", "MuonSignTie", "MUON_SIGN_TIE_", NULL};
 
+#define ROW(kind, field, names, flags, help) \
+  { \
+    "sign_" #field, MUON_PARAMETER_##kind, offsetof(Muon_Sign, field), 0, 0, 0, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | (flags), help \
+  }
+
 static PetscBool  MuonCitationSignSet = PETSC_FALSE;
 static const char MuonCitationSign[]  = "@misc{signmuon2026,\n"
                                         "  title  = {SignMuon: Communication-Efficient Distributed Muon Optimization},\n"
@@ -20,6 +25,12 @@ typedef struct {
   PetscBool         measure;
   MuonRecord       *record; /* of the step that is being taken */
 } Muon_Sign;
+
+const MuonParameter MuonSignParameters_Private[] = {ROW(ENUM, direction, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
+                                                    ROW(ENUM, update, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
+                                                    ROW(ENUM, tie, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
+                                                    ROW(BOOL, measure, NULL, 0, "Measure gradients as the theory of SignMuon does"),
+                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
 static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroupOps **ops)
@@ -160,234 +171,6 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonChoices_Sign(Muon muon, size_t length, char text[])
-{
-  const Muon_Sign *sign = (Muon_Sign *)muon->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "%s %s %s", MuonSignDirections[sign->direction], MuonSignUpdates[sign->update], MuonSignTies[sign->tie]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignSetDirection - Sets what the workers vote with
-
-  Logically Collective
-
-  Input Parameters:
-+ muon      - an optimizer that has the type `MUONSIGN` already, else the call is ignored
-- direction - `MUON_SIGN_DIRECTION_POLAR` (the default), `MUON_SIGN_DIRECTION_MOMENTUM`, `MUON_SIGN_DIRECTION_GRADIENT` or `MUON_SIGN_DIRECTION_ADAM`
-
-  Options Database Key:
-. -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), polar by default
-
-  Level: intermediate
-
-  Note:
-  It is fixed at `MuonSetUp()`.
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignDirection`, `MuonSignGetDirection()`, `MuonSignSetUpdate()`
-@*/
-PetscErrorCode MuonSignSetDirection(Muon muon, MuonSignDirection direction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(muon, direction, 2);
-  MuonIgnoreUnlessType(muon, MUONSIGN);
-  PetscCheck((int)direction >= 0 && (int)direction <= (int)MUON_SIGN_DIRECTION_ADAM, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_direction %d is no MuonSignDirection", MuonPrefix(muon), (int)direction);
-  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->direction == direction, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_direction must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
-  ((Muon_Sign *)muon->data)->direction = direction;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignGetDirection - Gets what the workers vote with
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONSIGN`
-
-  Output Parameter:
-. direction - what
-
-  Level: intermediate
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignDirection`, `MuonSignSetDirection()`
-@*/
-PetscErrorCode MuonSignGetDirection(Muon muon, MuonSignDirection *direction)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, direction, ((Muon_Sign *)muon->data)->direction);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignSetUpdate - Sets what the workers make of the majority
-
-  Logically Collective
-
-  Input Parameters:
-+ muon   - an optimizer that has the type `MUONSIGN` already, else the call is ignored
-- update - `MUON_SIGN_UPDATE_NONE` (the default), `MUON_SIGN_UPDATE_FROBENIUS`, `MUON_SIGN_UPDATE_SPECTRAL` or `MUON_SIGN_UPDATE_POLAR`
-
-  Options Database Key:
-. -sign_update update - what the workers make of the majority (none|frobenius|spectral|polar), none by default
-
-  Level: intermediate
-
-  Notes:
-  It is fixed at `MuonSetUp()`, and takes no message: every worker computes it. With polar a worker keeps the
-  new weights until the step is agreed on, once more the memory of the layers that vote.
-
-  Of a layer with blocks each is scaled by itself. The norm of spectral is computed on the host, also of a
-  layer in the memory of a device.
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignUpdate`, `MuonSignGetUpdate()`, `MuonSignSetDirection()`
-@*/
-PetscErrorCode MuonSignSetUpdate(Muon muon, MuonSignUpdate update)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(muon, update, 2);
-  MuonIgnoreUnlessType(muon, MUONSIGN);
-  PetscCheck((int)update >= 0 && (int)update <= (int)MUON_SIGN_UPDATE_POLAR, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_update %d is no MuonSignUpdate", MuonPrefix(muon), (int)update);
-  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->update == update, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_update must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
-  ((Muon_Sign *)muon->data)->update = update;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignGetUpdate - Gets what the workers make of the majority
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONSIGN`
-
-  Output Parameter:
-. update - what
-
-  Level: intermediate
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignUpdate`, `MuonSignSetUpdate()`
-@*/
-PetscErrorCode MuonSignGetUpdate(Muon muon, MuonSignUpdate *update)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, update, ((Muon_Sign *)muon->data)->update);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignSetTie - Sets what as many votes for as against make
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - an optimizer that has the type `MUONSIGN` already, else the call is ignored
-- tie  - `MUON_SIGN_TIE_PLUS` (the default), `MUON_SIGN_TIE_MINUS` or `MUON_SIGN_TIE_ZERO`
-
-  Options Database Key:
-. -sign_tie tie - what a tie makes (plus|minus|zero), plus by default
-
-  Level: intermediate
-
-  Note:
-  Only an even number of workers has ties. With zero their servers then send two bits an entry, which are
-  counted.
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignTie`, `MuonSignGetTie()`
-@*/
-PetscErrorCode MuonSignSetTie(Muon muon, MuonSignTie tie)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(muon, tie, 2);
-  MuonIgnoreUnlessType(muon, MUONSIGN);
-  PetscCheck((int)tie >= 0 && (int)tie <= (int)MUON_SIGN_TIE_ZERO, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%ssign_tie %d is no MuonSignTie", MuonPrefix(muon), (int)tie);
-  PetscCheck(muon->setupcalled == PETSC_FALSE || ((Muon_Sign *)muon->data)->tie == tie, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%ssign_tie must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
-  ((Muon_Sign *)muon->data)->tie = tie;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignGetTie - Gets what as many votes for as against make
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONSIGN`
-
-  Output Parameter:
-. tie - what
-
-  Level: intermediate
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignTie`, `MuonSignSetTie()`
-@*/
-PetscErrorCode MuonSignGetTie(Muon muon, MuonSignTie *tie)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, tie, ((Muon_Sign *)muon->data)->tie);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignSetMeasure - Measures the gradients as the theory of SignMuon does
-
-  Logically Collective
-
-  Input Parameters:
-+ muon    - an optimizer that has the type `MUONSIGN` already, else the call is ignored
-- measure - whether
-
-  Options Database Key:
-. -sign_measure - measures
-
-  Level: intermediate
-
-  Note:
-  The sum over the m x n layers that vote (or their blocks) of ||g_j||_1 / sqrt(m n), and its mean over the
-  workers j, take the place of the dual norm\: `MuonGetGradientDualNorm()`, `MuonMonitorDefault()`. With one
-  worker this is what the theorem bounds for `-sign_direction gradient -sign_update frobenius`; with more it
-  is at least that of the mean gradient, which nobody has. Without it the dual norm of layers that vote is
-  zero. It costs a pass over the gradients.
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignGetMeasure()`, `MuonSignGetAgreement()`, `MuonGetGradientDualNorm()`
-@*/
-PetscErrorCode MuonSignSetMeasure(Muon muon, PetscBool measure)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(muon, measure, 2);
-  MuonIgnoreUnlessType(muon, MUONSIGN);
-  ((Muon_Sign *)muon->data)->measure = measure;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSignGetMeasure - Gets whether gradients are measured as the theory of SignMuon does
-
-  Not Collective
-
-  Input Parameter:
-. muon - an optimizer of type `MUONSIGN`
-
-  Output Parameter:
-. measure - whether
-
-  Level: intermediate
-
-.seealso: `Muon`, `MUONSIGN`, `MuonSignSetMeasure()`
-@*/
-PetscErrorCode MuonSignGetMeasure(Muon muon, PetscBool *measure)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, measure, ((Muon_Sign *)muon->data)->measure);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonSignGetAgreement - Gets how far the workers agreed in the last step
 
@@ -401,7 +184,7 @@ PetscErrorCode MuonSignGetMeasure(Muon muon, PetscBool *measure)
 
   Level: intermediate
 
-.seealso: `Muon`, `MUONSIGN`, `MuonMonitorDefault()`, `MuonSignSetMeasure()`
+.seealso: `Muon`, `MUONSIGN`, `MuonMonitorDefault()`
 @*/
 PetscErrorCode MuonSignGetAgreement(Muon muon, PetscReal *agreement)
 {
@@ -426,23 +209,7 @@ static PetscErrorCode MuonRefuseCompressor_Sign(Muon muon, const char key[])
 
 static PetscErrorCode MuonSetFromOptions_Sign(Muon muon, MuonOptionItems PetscOptionsObject)
 {
-  const Muon_Sign  *sign      = (Muon_Sign *)muon->data;
-  MuonSignDirection direction = sign->direction;
-  MuonSignUpdate    update    = sign->update;
-  MuonSignTie       tie       = sign->tie;
-  PetscBool         measure, flg;
-
   PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "SignMuon options");
-  PetscCall(PetscOptionsEnum("-sign_direction", "What the workers vote with", "MuonSignSetDirection", MuonSignDirections, (PetscEnum)direction, (PetscEnum *)&direction, &flg));
-  if (flg) PetscCall(MuonSignSetDirection(muon, direction));
-  PetscCall(PetscOptionsEnum("-sign_update", "What the workers make of the majority", "MuonSignSetUpdate", MuonSignUpdates, (PetscEnum)update, (PetscEnum *)&update, &flg));
-  if (flg) PetscCall(MuonSignSetUpdate(muon, update));
-  PetscCall(PetscOptionsEnum("-sign_tie", "What a tie makes", "MuonSignSetTie", MuonSignTies, (PetscEnum)tie, (PetscEnum *)&tie, &flg));
-  if (flg) PetscCall(MuonSignSetTie(muon, tie));
-  PetscCall(PetscOptionsBool("-sign_measure", "Measure gradients as the theory does", "MuonSignSetMeasure", sign->measure, &measure, &flg));
-  if (flg) PetscCall(MuonSignSetMeasure(muon, measure));
-  PetscOptionsHeadEnd();
   PetscCall(MuonRefuseCompressor_Sign(muon, "-ef21_compressor"));
   PetscCall(MuonRefuseCompressor_Sign(muon, "-ef21_server_compressor"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -469,10 +236,10 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   MUONSIGN - SignMuon: the workers vote by signs, one bit an entry, and every worker moves by the majority
 
   Options Database Keys:
-+ -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), see `MuonSignSetDirection()`
-. -sign_update update       - what they make of the majority (none|frobenius|spectral|polar), see `MuonSignSetUpdate()`
-. -sign_tie tie             - what a tie makes (plus|minus|zero), see `MuonSignSetTie()`
-- -sign_measure             - measures the gradients, see `MuonSignSetMeasure()`
++ -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), fixed at `MuonSetUp()`
+. -sign_update update       - what they make of the majority (none|frobenius|spectral|polar), every worker computes it; `polar` keeps the new weights until the step succeeds
+. -sign_tie tie             - what a tie makes (plus|minus|zero), only an even number of workers has ties; `zero` sends two bits an entry down
+- -sign_measure             - measures the gradients, the mean over the workers of the sum of ||g||_1 / sqrt(m n) takes the place of the dual norm
 
   Level: beginner
 
@@ -523,7 +290,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
 + * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 - * - J. Bernstein, Y.-X. Wang, K. Azizzadenesheli, A. Anandkumar, signSGD\: Compressed Optimisation for Non-Convex Problems, arXiv:1802.04434
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MUONDENSE`, `MuonSignSetDirection()`, `MuonSignSetUpdate()`, `MuonSignSetTie()`, `MuonSignGetAgreement()`, `MuonExchange`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MUONDENSE`, `MuonSignGetAgreement()`, `MuonExchange`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
 {
@@ -537,7 +304,6 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
   muon->ops->setup          = MuonSetUp_Sign;
   muon->ops->begin          = MuonBegin_Sign;
   muon->ops->momentum       = MuonMomentum_Sign;
-  muon->ops->choices        = MuonChoices_Sign;
   muon->ops->setfromoptions = MuonSetFromOptions_Sign;
   muon->ops->view           = MuonView_Sign;
   muon->ops->destroy        = MuonDestroy_Sign;
