@@ -169,7 +169,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     if (ef21 == PETSC_TRUE && frozen == PETSC_FALSE) {
       PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
       PetscCall(MuonGetParameter(p->muon, "ef21_downlink", text, sizeof(text)));
-      downlink = p->layer[l]->downlinkset ? (MuonDownlink)p->layer[l]->downlink : text[0] == 's' ? MUON_DOWNLINK_STEP : MUON_DOWNLINK_WEIGHTS;
+      downlink = text[0] == 's' ? MUON_DOWNLINK_STEP : MUON_DOWNLINK_WEIGHTS;
       PetscCall(DumpCompressor(dump, "up", up, PETSC_FALSE));
       PetscCall(DumpCompressor(dump, "down", down, downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE));
     }
