@@ -13,7 +13,8 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import checkstyle
+from checkstyle import ROOT, split_arguments
 
 PETSC_CLASSES = ("Mat", "Vec", "PetscViewer", "PetscObject", "Tao")
 SCALARS = {
@@ -201,19 +202,6 @@ class Headers:
         self.callbacks[name] = split_arguments(arguments)
     for result, name, arguments in re.findall(r"^PETSC_EXTERN\s+(PetscErrorCode|void)\s+(\w+)\((.*?)\);", code, re.M | re.S):
       self.functions.append(Function(name, result, split_arguments(arguments)))
-
-
-def split_arguments(text):
-  parts, depth, part = [], 0, ""
-  for c in " ".join(text.split()):
-    depth += {"(": 1, ")": -1}.get(c, 0)
-    if c == "," and depth == 0:
-      parts.append(part.strip())
-      part = ""
-    else:
-      part += c
-  parts.append(part.strip())
-  return [] if parts == ["void"] else parts
 
 
 def scalar(headers, kind):
@@ -425,7 +413,6 @@ def module(headers, found, indices, precision, bool_type):
 
 def pages_of(sources):
   """{function: (names of its arguments, those that may be NULL, whether it is left out)} by the man pages."""
-  import checkstyle
   pages = {}
   for s in sources:
     if not s.path.startswith("src/"):
@@ -450,7 +437,6 @@ def findings(sources):
 
 
 def main():
-  import checkstyle
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--indices", default="32", choices=("32", "64"), help="bits of PetscInt")
   parser.add_argument("--precision", default="double", choices=("single", "double"), help="of PetscReal")
