@@ -7,6 +7,7 @@ tests/README.md describes the grammar. The last line is "N passed, N failed, N s
 import argparse
 import concurrent.futures
 import fnmatch
+import functools
 import glob
 import itertools
 import math
@@ -27,16 +28,11 @@ LIMIT = 120.0  # seconds a test
 TOGETHER = 8  # cases of a program in one start of MPI
 GRACE = 5.0  # seconds between asking a process to end and making it end
 
-KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "temporaries", "TODO", "SKIP"}
-OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
+KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
 ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
-PETSC_PACKAGES = {
-  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
-  "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
-}
 
 # A program in Python runs in one that has all of these that it requires
 PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
@@ -87,7 +83,7 @@ def parse_tree(lines):
       node = [key, {}, []]
       parent[2].append(node)
       stack.append((indent, node))
-    elif key in KEYS or key in OUR_KEYS:
+    elif key in KEYS:
       if parent[0] == "root" and key not in ("link", "sources"):
         raise TestError("line %d: '%s:' belongs into a test, a testset or build" % (number, key))
       if key in parent[1] and key not in ADDING_KEYS:
@@ -127,24 +123,20 @@ LOOP = re.compile(r"(?:(\S+)\s+)?\{\{([^{}]*)\}([^{}]*)\}")
 
 def expand_loops(keys):
   """Yields (keys, label, separate) with every {{a b}} loop of nsize and args replaced; separate is the part of the label that names output files."""
-  loops = []
   for key in ("nsize", "args"):
-    for match in LOOP.finditer(keys.get(key, "")):
-      words, kind = match.group(2).split(), match.group(3).strip()
-      if kind not in ("", "shared output", "separate output"):
-        raise TestError("a loop says '%s', expected 'shared output' or 'separate output'" % kind)
-      if not words:
-        raise TestError("a loop without values in '%s'" % keys[key])
-      name = "nsize" if key == "nsize" else (match.group(1) or "arg").lstrip("-")
-      loops.append((key, "{{%s}%s}" % (match.group(2), match.group(3)), name, words, kind == "separate output"))
-  for values in itertools.product(*[loop[3] for loop in loops]):
-    new, label, separate = dict(keys), [], []
-    for (key, text, name, words, apart), value in zip(loops, values):
-      new[key] = new[key].replace(text, value, 1)
-      label.append("%s-%s" % (name, value))
-      if apart:
-        separate.append("%s-%s" % (name, value))
-    yield new, "_".join(label), "_".join(separate)
+    match = LOOP.search(keys.get(key, ""))
+    if match is None:
+      continue
+    values, kind = match.group(2).split(), match.group(3).strip()
+    if kind not in ("", "shared output", "separate output") or not values:
+      raise TestError("a loop in '%s' has no values, or is not called 'shared output' or 'separate output'" % keys[key])
+    for value in values:
+      name = "%s-%s" % (key if key == "nsize" else (match.group(1) or "arg").lstrip("-"), value)
+      replaced = keys[key][:match.end(1) if match.group(1) else match.start()] + " " * bool(match.group(1)) + value + keys[key][match.end():]
+      for new, label, separate in expand_loops(dict(keys, **{key: replaced})):
+        yield new, "_".join([name] + [label] * bool(label)), "_".join([name] * (kind == "separate output") + [separate] * bool(separate))
+    return
+  yield keys, "", ""
 
 
 class Test:
@@ -197,7 +189,7 @@ def read_script(source, text):
     if line.startswith("#TEST"):
       found = True
       key, _, value = line[len("#TEST"):].strip().partition(":")
-      if key not in ("requires", "timeoutfactor", "SKIP", "env", "args"):
+      if key not in ("requires", "timeoutfactor", "env", "args"):
         raise TestError("unknown key '%s' in a #TEST line" % key)
       keys[key] = (keys.get(key, "") + " " + value.strip()).strip()
   if not found:
@@ -211,41 +203,28 @@ def read_script(source, text):
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
-  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90", sanitized=False):
+  def __init__(self, petscconf="", muonconf="", fortran="mpif90", sanitized=False):
+    self.macros = set(re.findall(r"^\s*#\s*define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
+    single, macro = "PETSC_USE_REAL_SINGLE" in self.macros, self.macros.__contains__
+    self.build = {"single": single, "double": not single, "real": not macro("PETSC_USE_COMPLEX"), "debug": macro("PETSC_USE_DEBUG"), "sanitized": sanitized}
+    self.packages = {"complex": macro("PETSC_USE_COMPLEX"), "cuda": macro("PETSC_HAVE_CUDA"), "kokkos_kernels": macro("PETSC_HAVE_KOKKOS_KERNELS"), "onednn": macro("PETSCMUON_HAVE_ONEDNN")}
     self.fortran = fortran
-    self.sanitized = sanitized
-    self.macros = set(re.findall(r"^\s*#define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
-    self.precision, self.scalar = precision, scalar
 
   def has(self, word):
     """(there, kind): kind is 'build' for what a build of PETSc decides, 'package' for optional packages, 'program' for what must be installed."""
     match = re.fullmatch(r"defined\((\w+)\)", word)
     if match:
       return match.group(1) in self.macros, "build"
-    if word in ("double", "single", "__float128"):
-      return word == self.precision, "build"
-    if word == "real":
-      return self.scalar == "real", "build"
-    if word == "complex":
-      return self.scalar == "complex", "package"
-    if word == "debug":
-      return "PETSC_USE_DEBUG" in self.macros, "build"
-    if word == "sanitized":
-      return self.sanitized, "build"
-    if word == "64bitptr":
-      return "PETSC_USING_64BIT_PTR" in self.macros, "build"
+    if word in self.build:
+      return self.build[word], "build"
+    if word in self.packages:
+      return self.packages[word], "package"
+    kind = "package" if word in ALLOWED_SKIPS else "program"
     if word in PYTHON_MODULES:
-      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
-    if word == "fortran":
-      return shutil.which(self.fortran) is not None, "program"
-    if word == "nvcc":
-      return shutil.which("nvcc") is not None, "package"
-    if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
-      return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
-    # PETSc's own or another
+      return python_with(word) is not None, kind
     if word == "kokkos":
-      return "PETSCMUON_HAVE_KOKKOS" in self.macros, "program"
-    return shutil.which(word) is not None, "program"
+      return "PETSCMUON_HAVE_KOKKOS" in self.macros, kind
+    return shutil.which(self.fortran if word == "fortran" else word) is not None, kind
 
   def missing(self, requires):
     """(kind, reason) of the first requirement that is not met, else None."""
@@ -257,25 +236,18 @@ class Config:
     return None
 
 
-_pythons = {}
-
-
+@functools.lru_cache(None)
 def python_with(*modules):
   """A Python that has these modules: this one, else the system's."""
-  if modules not in _pythons:
-    found = None
-    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
-      if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
-        found = candidate
-        break
-    _pythons[modules] = found
-  return _pythons[modules]
+  for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
+    if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+      return candidate
+  return None
 
 
 def numpy_python():
   """A Python that has numpy, and if there is one matplotlib."""
   return python_with("numpy", "matplotlib") or python_with("numpy")
-
 
 
 # comparing
@@ -292,19 +264,11 @@ def normal_lines(text):
 def same_line(expected, found, tolerance):
   if expected == found:
     return True
-  if tolerance <= 0:
+  if tolerance <= 0 or NUMBER.sub("#", expected) != NUMBER.sub("#", found):
     return False
-  if NUMBER.sub("#", expected) != NUMBER.sub("#", found):
-    return False
-  for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)):
-    if a == b:
-      continue
-    if re.fullmatch(r"[-+]?\d+", a) and re.fullmatch(r"[-+]?\d+", b):
-      return False
-    x, y = float(a), float(b)
-    if not (math.isfinite(x) and math.isfinite(y) and abs(x - y) <= tolerance * max(abs(x), abs(y))):
-      return False
-  return True
+  integer = re.compile(r"[-+]?\d+")
+  close = lambda a, b: math.isfinite(float(a)) and math.isfinite(float(b)) and abs(float(a) - float(b)) <= tolerance * max(abs(float(a)), abs(float(b)))
+  return all(a == b or not (integer.fullmatch(a) and integer.fullmatch(b)) and close(a, b) for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)))
 
 
 def compare(expected, found, tolerance=0.0):
@@ -473,13 +437,10 @@ class Runner:
     self.update = options.update
     self.limit = options.limit
     petscconf = self.read(options.petscconf)
-    precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
-    scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
-    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran, options.sanitize)
+    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), options.fortran, options.sanitize)
     self.env = dict(os.environ)
-    for name in list(self.env):
-      if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
-        del self.env[name]
+    for name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
+      self.env.pop(name, None)
     if "LD_LIBRARY_PATH" in self.env:
       self.env["LD_LIBRARY_PATH"] = without_other_libraries(self.env["LD_LIBRARY_PATH"])
     # MPIs whose programs run without a launcher as well, at a third of the cost
@@ -526,10 +487,6 @@ class Runner:
 
   def skip_reason(self, test):
     """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
-    for key in ("SKIP", "TODO"):
-      if key in test.keys:
-        words = set(re.findall(r"\w+", test.keys[key].lower()))
-        return ("skip" if words & (ALLOWED_SKIPS | PETSC_PACKAGES) else "fail"), test.keys[key]
     missing = self.config.missing(test.keys.get("requires", ""))
     if missing is None:
       return None
@@ -572,10 +529,14 @@ class Runner:
     if command[0].endswith(".py"):
       modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
       command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
-    status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
+    return self.outcome(self.time_limit(test), *run_command(command, folder, self.environment(test), self.time_limit(test)))
+
+  @staticmethod
+  def outcome(limit, status, out, err):
+    """By the status alone."""
     if status == 0:
       return "pass", []
-    return "fail", ["still running after %g s" % self.time_limit(test) if status is None else "exit status %d" % status] + tail(out + err)
+    return "fail", ["still running after %g s" % limit if status is None else "exit status %d" % status] + tail(out + err)
 
   def run_fuzzer(self, test, folder):
     program = self.program(test)
@@ -584,10 +545,7 @@ class Runner:
     corpus = os.path.join(ROOT, os.path.splitext(test.source)[0] + ".corpus")
     command = [program, "-seed=1", "-runs=200000", "-max_total_time=10", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + ([corpus] if os.path.isdir(corpus) else [])
     env = dict(self.env, ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1")
-    status, out, err = run_command(command, folder, env, self.limit)
-    if status == 0:
-      return "pass", []
-    return "fail", ["still running after %g s" % self.limit if status is None else "exit status %d" % status] + tail(out + err)
+    return self.outcome(self.limit, *run_command(command, folder, env, self.limit))
 
   def run_program(self, test, folder):
     keys, program = test.keys, self.program(test)
@@ -609,18 +567,16 @@ class Runner:
 
   def judge(self, test, folder, status, out, err):
     keys, env, limit = test.keys, self.environment(test), self.time_limit(test)
-    if status is None:
-      return "fail", ["still running after %g s" % limit] + tail(out + err)
     own, unused, memory = split_output(out)
     if status != 0:
-      return "fail", ["exit status %d" % status] + tail(own + err)
+      return self.outcome(limit, status, own, err)
     unused = [name for name in unused if name not in keys.get("unused", "").split()]
     if unused:
       return "fail", ["options that nothing asked for: " + " ".join(unused)]
     if memory:
       return "fail", ["memory that was not freed:"] + tail("\n".join(memory))
     found = self.filtered(own, keys.get("filter"), folder, env)
-    problems = self.check_quoted(test, own, found, folder, env) if test.output.endswith(".md") else self.check_output(test, found, folder, env)
+    problems = self.check_output(test, own, found, folder, env)
     if not problems and "oracle" in keys:
       problems = self.run_oracle(keys["oracle"], folder, env, limit)
     return ("fail", problems) if problems else ("pass", [])
@@ -687,9 +643,8 @@ class Runner:
     if not os.path.exists(script):
       return ["there is no tests/oracle/%s" % words[0]]
     status, out, err = run_command([python, script, folder] + words[1:], folder, dict(env, PYTHONDONTWRITEBYTECODE="1"), limit)
-    if status == 0:
-      return []
-    return ["the oracle %s" % ("was still running after %g s" % limit if status is None else "ended with status %d" % status)] + tail(out + err)
+    _, lines = self.outcome(limit, status, out, err)
+    return ["the oracle failed: " + lines[0]] + lines[1:] if lines else []
 
   def filtered(self, text, command, folder, env):
     if not command:
@@ -697,36 +652,29 @@ class Runner:
     done = subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, cwd=folder, env=env)
     return done.stdout
 
-  def check_output(self, test, found, folder, env):
-    name = os.path.join(ROOT, test.output)
-    if self.update and (test.output_named or os.path.exists(name) or found):
-      os.makedirs(os.path.dirname(name), exist_ok=True)
-      with open(name, "w") as f:
-        f.write(found)
-      return []
-    if not os.path.exists(name):
+  def check_output(self, test, own, found, folder, env):
+    """With the expected output: a file, or what a text quotes below the command of the test. A text that is filtered, too, quotes what the program printed."""
+    name, keys = os.path.join(ROOT, test.output), test.keys
+    if not os.path.exists(name) and not self.update:
       return ["there is no %s (--update writes it)" % test.output] if test.output_named else []
-    expected = self.filtered(self.read(name), test.keys.get("filter_output"), folder, env)
-    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
-    return ["output differs from %s" % test.output] + differences[:60] if differences else []
-
-
-  def check_quoted(self, test, own, found, folder, env):
-    """As check_output(), with what a text quotes below the command of the test; a text that is filtered, too, quotes what the program printed."""
-    name = os.path.join(ROOT, test.output)
-    text, command = self.read(name), quoted_command(test)
-    place = quoted_lines(text, command)
-    if place is None:
-      return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
-    lines = text.splitlines()
+    text, what = self.read(name), test.output
+    lines, place = text.splitlines(), None
+    if name.endswith(".md"):
+      place = quoted_lines(text, quoted_command(test))
+      if place is None:
+        return ["%s does not quote '%s%s'" % (test.output, QUOTED, quoted_command(test))]
+      text, what = "\n".join(line[4:] for line in lines[place[0]:place[1]]), "what %s quotes" % test.output
     if self.update:
-      lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in test.keys else found).splitlines()]
-      with open(name, "w") as f:
-        f.write("\n".join(lines) + "\n")
+      if place:
+        lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in keys else found).splitlines()]
+        found = "\n".join(lines) + "\n"
+      if test.output_named or os.path.exists(name) or found:
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "w") as f:
+          f.write(found)
       return []
-    expected = self.filtered("\n".join(line[4:] for line in lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
-    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
-    return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
+    differences = compare(self.filtered(text, keys.get("filter_output"), folder, env), found, float(keys.get("tolerance", "0")))
+    return ["output differs from " + what] + differences[:60] if differences else []
 
 
 def tail(text, lines=40):
@@ -781,10 +729,8 @@ def build_programs(tests, options):
 
 def drop_stale_programs(command, targets, env):
   """A program that does not build any more must not pass as what it was before."""
-  builds = lambda target: subprocess.call(command + [target], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
-  library = builds("lib")
   for program in (os.path.join(ROOT, target) for target in targets):
-    if os.path.isfile(program) and not (library and builds(os.path.relpath(program, ROOT))):
+    if os.path.isfile(program) and subprocess.call(command + [os.path.relpath(program, ROOT)], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
       os.remove(program)
 
 
