@@ -242,48 +242,20 @@ WORDS = {"&#8214;": "||", "&#10216;": "<", "&#10217;": ">", "&#8467;": "l", "&#8
 
 
 def tex_html(text):
-  """The few things of TeX that formulas of the pages use, as HTML."""
-  out, i = [], 0
+  """The few things of TeX that formulas of the pages use, as HTML; from the inside out."""
+  def symbol(match):
+    if match.group(1) not in TEX:
+      raise Bad("'%s' in a formula is not known" % match.group(0))
+    return TEX[match.group(1)]
 
-  def group(at):
-    if text[at] == "{":
-      depth, end = 1, at + 1
-      while depth:
-        depth += {"{": 1, "}": -1}.get(text[end], 0)
-        end += 1
-      return tex_html(text[at + 1:end - 1]), end
-    match = re.match(r"\\[A-Za-z]+|\\.|.", text[at:])
-    return tex_html(match.group(0)), at + len(match.group(0))
-
-  while i < len(text):
-    c = text[i]
-    if c in "^_":
-      inner, i = group(i + 1)
-      out.append("<%s>%s</%s>" % (("sup", inner, "sup") if c == "^" else ("sub", inner, "sub")))
-    elif c == "\\":
-      word = re.match(r"\\([A-Za-z]+|.)", text[i:]).group(1)
-      i += 1 + len(word)
-      if word in ("mathrm", "operatorname", "mathbf", "text"):
-        inner, i = group(i)
-        out.append(inner)
-      elif word in ("sqrt", "frac"):
-        inner, i = group(i)
-        if word == "frac":
-          below, i = group(i)
-          out.append("(%s)/(%s)" % (inner, below))
-        else:
-          out.append("&#8730;(%s)" % inner)
-      elif word in TEX:
-        out.append(TEX[word])
-      else:
-        raise Bad("'\\%s' in a formula is not known" % word)
-    elif c == "{":
-      inner, i = group(i)
-      out.append(inner)
-    else:
-      out.append(html.escape(c))
-      i += 1
-  return "".join(out)
+  text, before = html.escape(text).replace("\\{", "&#123;").replace("\\}", "&#125;"), None
+  text = re.sub(r"\\((?!(?:mathrm|operatorname|mathbf|text|sqrt|frac)\b)[A-Za-z]+|[^A-Za-z])", symbol, text)
+  while text != before:
+    before, argument = text, r"(?:\{([^{}]*)\}|(&[#\w]+;|[^{}\\]))"
+    for pattern, made in ((r"\\(?:mathrm|operatorname|mathbf|text)\{([^{}]*)\}", r"\1"), (r"\\sqrt\{([^{}]*)\}", r"&#8730;(\1)"), (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)"),
+                          (r"\^" + argument, r"<sup>\1\2</sup>"), (r"_" + argument, r"<sub>\1\2</sub>")):
+      text = re.sub(pattern, made, text)
+  return re.sub(r"[{}]", "", text)
 
 
 def tex_text(text):
