@@ -85,7 +85,7 @@ PETSC_EXTERN const char *const *MuonConvergedReasons;
 .seealso: `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMaxSteps()`
 E*/
 typedef enum {
-  MUON_SCHEDULE_CURRENT = -2, /* leaves what is set */
+  MUON_SCHEDULE_CURRENT  = -2, /* leaves what is set */
   MUON_SCHEDULE_CONSTANT = 0,
   MUON_SCHEDULE_TRAPEZOID,
   MUON_SCHEDULE_LINEAR,

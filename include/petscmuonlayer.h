@@ -85,7 +85,7 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
    Weights in the memory of a device are there on all ranks. Their gradients and all that is kept for them is
    there too. It takes a PetscMuon that was built with Kokkos.
 
-.seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
+.seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`
 S*/
 typedef struct {
   MPI_Comm      comm;

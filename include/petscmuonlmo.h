@@ -1,5 +1,5 @@
 /*
-   Linear minimization oracles: the steepest step inside a norm ball.
+   Linear minimization over norm balls (LMO): the steepest step inside one.
 */
 #pragma once
 
@@ -67,7 +67,7 @@ typedef const char *MuonLMOType;
    Note:
    Norms that are not named have the factor 1.
 
-.seealso: `MuonSetShapeFactor()`, `MuonLayerSetShapeFactor()`, `MuonLMOGetShapeFactor()`
+.seealso: `MuonLayerGetRadiusFactor()`, `MuonLMO`
 E*/
 typedef enum {
   MUON_SHAPE_FACTOR_NONE,
@@ -81,29 +81,19 @@ PETSC_EXTERN PetscClassId      MUONLMO_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLMOList;
 
 PETSC_EXTERN PetscErrorCode MuonLMOInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonLMOFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonLMORegister(const char[], PetscErrorCode (*)(MuonLMO));
-PETSC_EXTERN PetscErrorCode MuonLMORegisterAll(void);
+PETSC_EXTERN PetscErrorCode MuonLMORegister(const char[], PetscErrorCode (*)(MuonLMO), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonLMOCreate(MPI_Comm, MuonLMO *);
 PETSC_EXTERN PetscErrorCode MuonLMOSetType(MuonLMO, MuonLMOType);
 PETSC_EXTERN PetscErrorCode MuonLMOGetType(MuonLMO, MuonLMOType *);
 PETSC_EXTERN PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO, const char[]);
-PETSC_EXTERN PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonLMOSetFromOptions(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOSetUp(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOApply(MuonLMO, Mat, Mat);
-PETSC_EXTERN PetscErrorCode MuonLMOSharp(MuonLMO, Mat, Mat);
+PETSC_EXTERN PetscErrorCode MuonLMOApply(MuonLMO, Mat, Mat, PetscReal *, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeNorm(MuonLMO, Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOComputeDualNorm(MuonLMO, Mat, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLMOGetStatus(MuonLMO, MuonStatus *);
-PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, PetscInt, PetscInt, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetFlops(MuonLMO, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetPolar(MuonLMO, MuonPolar *);
-PETSC_EXTERN PetscErrorCode MuonLMOMixedSetExponents(MuonLMO, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLMOMixedGetExponents(MuonLMO, PetscReal *, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonLMOSchattenGetExponent(MuonLMO, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonLMOSetLayerName(MuonLMO, const char[]);
 PETSC_EXTERN PetscErrorCode MuonLMOCanEncode(MuonLMO, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetMaxBytes(MuonLMO, PetscInt, PetscInt, size_t *);

@@ -59,10 +59,10 @@ typedef const char *MuonPolarType;
    Level: intermediate
 
    Note:
-   The steps are those made unless `MuonPolarSetSteps()` says otherwise. Past the last polynomial of a set,
+   The steps are those made unless `-lmo_polar_steps` says otherwise. Past the last polynomial of a set,
    `you`, `aol` and `cubic5` begin again, and the others repeat the last one.
 
-.seealso: `MuonPolarSetCoefficients()`, `MuonPolar`, `MUONPOLARNEWTONSCHULZ`
+.seealso: `MuonPolarSetCoefficientValues()`, `MuonPolar`, `MUONPOLARNEWTONSCHULZ`
 J*/
 typedef const char *MuonPolarCoefficients;
 #define MUONPOLARCOEFFICIENTSKJ           "kj"
@@ -90,7 +90,7 @@ typedef const char *MuonPolarCoefficients;
 
    Level: intermediate
 
-.seealso: `MuonPolarSetPrecision()`, `MuonPolar`
+.seealso: `MuonPolarSetFromOptions()`, `MuonPolar`
 E*/
 typedef enum {
   MUON_POLAR_PRECISION_DETERMINE = -1,
@@ -110,7 +110,7 @@ PETSC_EXTERN const char *const MuonPolarPrecisions[];
 
    Level: intermediate
 
-.seealso: `MuonPolarSetNormalization()`, `MuonPolarSetPowerIterations()`, `MuonPolar`
+.seealso: `MUONPOLARNEWTONSCHULZ`, `MuonPolarSetFromOptions()`, `MuonPolar`
 E*/
 typedef enum {
   MUON_POLAR_NORMALIZATION_FROBENIUS,
@@ -122,83 +122,37 @@ PETSC_EXTERN const char *const MuonPolarNormalizations[];
    MuonPolarQuality - How good a polar factor $Q$ of $G$ is
 
    Values:
-+  `smallest`            - smallest Ritz value of the singular values of $Q$
-.  `largest`             - the largest one
-.  `orthogonality`       - $\|Q Q^T - I\|_F / \sqrt{s}$ on the short side $s$
-.  `orthogonality_error` - how far it may be off
-.  `alignment`           - $\langle G, Q \rangle$ over the nuclear norm of $G$, 1 for the exact factor
--  `alignment_error`     - how far it may be off
++  `smallest`      - smallest singular value of $Q$
+.  `largest`       - the largest one
+.  `orthogonality` - $\|Q Q^T - I\|_F / \sqrt{s}$ on the short side $s$
+-  `alignment`     - $\langle G, Q \rangle$ over the nuclear norm of $G$, 1 for the exact factor
 
    Level: intermediate
 
-.seealso: `MuonPolarComputeQuality()`, `MuonPolarMonitorDefault()`, `MuonPolar`
+.seealso: `MuonPolarComputeQuality()`, `MuonPolar`
 S*/
 typedef struct {
-  PetscReal smallest, largest;
-  PetscReal orthogonality, orthogonality_error;
-  PetscReal alignment, alignment_error;
+  PetscReal smallest, largest, orthogonality, alignment;
 } MuonPolarQuality;
-
-/*S
-   MuonPolarMonitorFn - A routine that is called after each polar factor
-
-   Calling Sequence:
-+  polar - the object
-.  G     - the matrix
-.  Q     - its factor; as it was before where `MuonPolarGetStatus()` is not `MUON_STATUS_OK`
--  ctx   - the context given to `MuonPolarMonitorSet()`
-
-   Level: intermediate
-
-.seealso: `MuonPolarMonitorSet()`, `MuonPolar`
-S*/
-typedef PetscErrorCode MuonPolarMonitorFn(MuonPolar polar, Mat G, Mat Q, void *ctx);
 
 PETSC_EXTERN PetscClassId      MUONPOLAR_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonPolarList;
 
 PETSC_EXTERN PetscErrorCode MuonPolarInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonPolarFinalizePackage(void);
-PETSC_EXTERN PetscErrorCode MuonPolarRegister(const char[], PetscErrorCode (*)(MuonPolar));
-PETSC_EXTERN PetscErrorCode MuonPolarRegisterAll(void);
+struct _MuonParameter; /* a row of a table of parameters: petscmuon/private/muonparameter.h */
+PETSC_EXTERN PetscErrorCode MuonPolarRegister(const char[], PetscErrorCode (*)(MuonPolar), const struct _MuonParameter *);
 
 PETSC_EXTERN PetscErrorCode MuonPolarCreate(MPI_Comm, MuonPolar *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetType(MuonPolar, MuonPolarType);
 PETSC_EXTERN PetscErrorCode MuonPolarGetType(MuonPolar, MuonPolarType *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar, const char[]);
-PETSC_EXTERN PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonPolarSetFromOptions(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarSetUp(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarApply(MuonPolar, Mat, Mat);
-PETSC_EXTERN PetscErrorCode MuonPolarApplyMany(MuonPolar, PetscInt, const Mat[], Mat[], MuonStatus[]);
-PETSC_EXTERN PetscErrorCode MuonPolarGetStatus(MuonPolar, MuonStatus *);
-PETSC_EXTERN PetscErrorCode MuonPolarGetFlops(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
-PETSC_EXTERN PetscErrorCode MuonPolarSetSteps(MuonPolar, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonPolarGetSteps(MuonPolar, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonPolarSetCoefficients(MuonPolar, MuonPolarCoefficients);
-PETSC_EXTERN PetscErrorCode MuonPolarGetCoefficients(MuonPolar, MuonPolarCoefficients *);
 PETSC_EXTERN PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar, PetscInt, const PetscReal[]);
-PETSC_EXTERN PetscErrorCode MuonPolarGetCoefficientValues(MuonPolar, PetscInt *, PetscReal[]);
-PETSC_EXTERN PetscErrorCode MuonPolarSetPrecision(MuonPolar, MuonPolarPrecision);
-PETSC_EXTERN PetscErrorCode MuonPolarGetPrecision(MuonPolar, MuonPolarPrecision *);
-PETSC_EXTERN PetscErrorCode MuonPolarSetTolerance(MuonPolar, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonPolarGetTolerance(MuonPolar, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonPolarSetNormalization(MuonPolar, MuonPolarNormalization);
-PETSC_EXTERN PetscErrorCode MuonPolarGetNormalization(MuonPolar, MuonPolarNormalization *);
-PETSC_EXTERN PetscErrorCode MuonPolarSetPowerIterations(MuonPolar, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonPolarGetPowerIterations(MuonPolar, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonPolarSetUp(MuonPolar);
+PETSC_EXTERN PetscErrorCode MuonPolarApply(MuonPolar, Mat, Mat, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonPolarApplyMany(MuonPolar, PetscInt, const Mat[], Mat[], MuonStatus[]);
+PETSC_EXTERN PetscErrorCode MuonPolarGetFlops(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonPolarComputeQuality(MuonPolar, Mat, Mat, MuonPolarQuality *);
-PETSC_EXTERN PetscErrorCode MuonPolarMonitor(MuonPolar, Mat, Mat);
-PETSC_EXTERN PetscErrorCode MuonPolarMonitorSet(MuonPolar, MuonPolarMonitorFn *, void *, PetscErrorCode (*)(void **));
-PETSC_EXTERN PetscErrorCode MuonPolarMonitorCancel(MuonPolar);
-PETSC_EXTERN PetscErrorCode MuonPolarMonitorDefault(MuonPolar, Mat, Mat, PetscViewerAndFormat *);
-PETSC_EXTERN PetscErrorCode MuonPolarGramSetRestart(MuonPolar, PetscInt, const PetscInt[]);
-PETSC_EXTERN PetscErrorCode MuonPolarGramGetRestart(MuonPolar, PetscInt *, PetscInt[]);
-PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar, PetscInt *);
-PETSC_EXTERN PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonPolarQDWHGetCounts(MuonPolar, PetscInt *, PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonPolarView(MuonPolar, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonPolarReset(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarDestroy(MuonPolar *);

@@ -14,11 +14,11 @@ static PetscErrorCode Oracle(void *ctx, PetscInt k, const MuonMatrix *G, const M
   Problem   *problem = (Problem *)ctx;
   MuonLMO    lmo     = problem->p.item[k].kind == MUON_ASSEMBLY_GRAM ? problem->spread : problem->whole;
   MuonStatus status;
+  double     value;
 
   PetscFunctionBegin;
   problem->p.oracles[k]++;
-  PetscCall(MuonLMOApplyMatrix(lmo, G, D));
-  PetscCall(MuonLMOGetStatus(lmo, &status));
+  PetscCall(MuonLMOApplyMatrix(lmo, G, D, &value, &status));
   TestCheck(&problem->p, status == MUON_STATUS_OK);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -35,6 +35,8 @@ static PetscErrorCode Output(void *ctx, PetscInt k, const MuonArray *D)
   double       off   = 0;
   MuonArray    G, all, like;
   MuonMatrix   whole, step;
+  MuonStatus   status;
+  double       value;
 
   PetscFunctionBegin;
   p->outputs++;
@@ -49,7 +51,7 @@ static PetscErrorCode Output(void *ctx, PetscInt k, const MuonArray *D)
   }
   whole = MuonMatrixOfArray(&G);
   step  = MuonMatrixOfArray(&all);
-  PetscCall(MuonLMOApplyMatrix(problem->reference, &whole, &step));
+  PetscCall(MuonLMOApplyMatrix(problem->reference, &whole, &step, &value, &status));
   for (size_t i = 0; i < MuonArrayRows(D); i++) {
     for (size_t j = 0; j < MuonArrayColumns(D); j++) off = PetscMax(off, fabs(TestGet(D, (PetscInt)i, (PetscInt)j) - TestGet(&all, item->ranges[p->rank] + (PetscInt)i, (PetscInt)j)));
   }

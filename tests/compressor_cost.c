@@ -73,7 +73,7 @@ static PetscErrorCode PaperBits(MuonCompressor c, PetscInt m, PetscInt n, PetscL
   PetscCall(PetscMemzero(&layout, sizeof(layout)));
   PetscCall(PetscMemzero(&header, sizeof(header)));
   PetscUseTypeMethod(c, layout, &shape, &layout);
-  header.form   = (uint8_t)layout.form;
+  header.form   = (uint8_t)layout.kind;
   header.values = (uint8_t)layout.values;
   header.count  = (uint64_t)layout.count;
   *bits         = MuonCompressorPaperBits_Private(&header, n, m, c->paperbits);

@@ -246,6 +246,6 @@ int main(int argc, char **argv)
     test:
       suffix: capacity
       args: -wrong capacity
-      error: room for 8 bytes, expected the
+      error: a buffer of 8 bytes, expected the
 
 TEST*/

@@ -31,7 +31,7 @@ typedef struct {
   Muon      muon;
   MuonLayer layer[NLAYERS];
   void     *w[NLAYERS], *g[NLAYERS];
-  PetscInt  products, watched[NLAYERS];
+  PetscInt  products;
 } Run;
 
 static const MuonDevice *device;
@@ -40,13 +40,6 @@ static PetscInt          products;
 static void Told(const char kernel[])
 {
   if (strcmp(kernel, "Products") == 0) products++;
-}
-
-static PetscErrorCode Watch(MuonPolar polar, Mat G, Mat Q, void *ctx)
-{
-  PetscFunctionBegin;
-  ++*(PetscInt *)ctx;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscInt Entries(const Layer *layer)
@@ -61,17 +54,13 @@ static size_t Bytes(const Layer *layer)
 
 static PetscErrorCode Create(int r, Run *run)
 {
-  PetscBool watch = PETSC_FALSE;
-
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-watch", &watch, NULL));
   PetscCall(MuonCreate(PETSC_COMM_WORLD, &run->muon));
   for (int l = 0; l < NLAYERS; l++) {
     MuonLayerArray array;
     MuonLMO        lmo;
     MuonPolar      polar;
 
-    run->watched[l] = 0;
     if (r == 0) {
       PetscCall(PetscMalloc1(Bytes(&layers[l]), (char **)&run->w[l]));
       PetscCall(PetscMalloc1(Bytes(&layers[l]), (char **)&run->g[l]));
@@ -90,7 +79,6 @@ static PetscErrorCode Create(int r, Run *run)
     PetscCall(MuonAddLayerArray(run->muon, layers[l].name, &array, &run->layer[l]));
     PetscCall(MuonLayerGetLMO(run->layer[l], &lmo));
     PetscCall(MuonLMOGetPolar(lmo, &polar));
-    if (watch) PetscCall(MuonPolarMonitorSet(polar, Watch, &run->watched[l], NULL));
   }
   PetscCall(MuonSetFromOptions(run->muon));
   if (r == 2) PetscCall(MuonSetParameter(run->muon, "muon_device_batch_bytes", "0"));
@@ -165,8 +153,6 @@ static PetscErrorCode CompareAll(PetscReal tolerance, Run run[RUNS])
       for (int r = 0; r < RUNS; r++) x[r] = layers[l].type == PETSC_FLOAT ? (double)((const float *)(const void *)data[r])[e] : data[r][e];
       PetscCall(Compare("An entry", layers[l].name, tolerance, x));
     }
-    PetscCheck(run[1].watched[l] == run[2].watched[l] && run[0].watched[l] == run[2].watched[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The factors of layer \"%s\" were shown %" PetscInt_FMT " times together, %" PetscInt_FMT " times one by one",
-               layers[l].name, run[1].watched[l], run[2].watched[l]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +212,7 @@ int main(int argc, char **argv)
     # All nine matrices in one batch: three products in each of five steps. As in device_step, rounding in double is nothing beside that of the weights to single
     test:
       suffix: together
-      args: -ef21_compressor identity -lmo_polar_type newtonschulz -muon_measure_update_rms -watch -muon_weight_decay 0.1 -calls 15,135
+      args: -ef21_compressor identity -lmo_polar_type newtonschulz -muon_measure_update_rms -muon_weight_decay 0.1 -calls 15,135
     # A sum and new weights of 8 x 40 have 2560 bytes, two panels and two squares in double 6144: two runs, a to qkv and the rest, with five and four matrices in batches of at most two
     test:
       suffix: bound

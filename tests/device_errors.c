@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(MuonPolarRegister("mine", CreatePolar));
+  PetscCall(MuonPolarRegister("mine", CreatePolar, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-use", use, sizeof(use), NULL));
   PetscCall(PetscStrcmp(use, "mixed", &mixed));
   PetscCall(PetscStrcmp(use, "gradient", &gradient));

@@ -115,8 +115,7 @@ int main(int argc, char **argv)
 
     device->copy(bytes, Q[k].here.data, many);
     device->zero(bytes, Q[k].here.data);
-    PetscCall(MuonPolarApplyMatrix(polar, &G[k], &Q[k]));
-    PetscCall(MuonPolarGetStatus(polar, &alone));
+    PetscCall(MuonPolarApplyMatrices(1, &polar, &G[k], &Q[k], &alone));
     PetscCheck(alone == status[k] && alone == (k == 5 ? MUON_STATUS_NANORINF : MUON_STATUS_OK), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " ended with %s, and %s alone", k, MuonStatuses[status[k]], MuonStatuses[alone]);
     device->copy(bytes, Q[k].here.data, one);
     PetscCall(PetscMemcmp(many, one, bytes, &same));

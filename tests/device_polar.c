@@ -72,8 +72,7 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   G             = MuonMatrixOfArray(&g);
   Q             = MuonMatrixOfArray(&q);
   polar->memory = MUON_HOST;
-  PetscCall(MuonPolarApplyMatrix(polar, &G, &Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(MuonPolarApplyMatrices(1, &polar, &G, &Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the host: status %s", ((PetscObject)polar)->type_name, MuonStatuses[status]);
   g.memory = q.memory = MUON_DEVICE;
   g.data              = device->allocate(bytes);
@@ -83,8 +82,7 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   G             = MuonMatrixOfArray(&g);
   Q             = MuonMatrixOfArray(&q);
   polar->memory = MUON_DEVICE;
-  PetscCall(MuonPolarApplyMatrix(polar, &G, &Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(MuonPolarApplyMatrices(1, &polar, &G, &Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the device: status %s", ((PetscObject)polar)->type_name, MuonStatuses[status]);
   device->copy(bytes, q.data, back);
   for (size_t k = 0; k < ld * n; k++) {
@@ -103,9 +101,8 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   }
   PetscCheck(orthogonal <= 100.0 * (double)l * unit, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %zu x %zu: off orthogonality by %g", ((PetscObject)polar)->type_name, m, n, orthogonal);
   if (weighted == PETSC_TRUE && full == PETSC_TRUE && precision == MUON_DOUBLE) {
-    PetscInt qr, decompositions;
+    const PetscInt *count = (const PetscInt *)polar->data, qr = count[1], decompositions = count[2];
 
-    PetscCall(MuonPolarQDWHGetCounts(polar, NULL, &qr, &decompositions));
     PetscCheck(decompositions == 0 && (qr > 0 || condition < 1e6), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps by QR, %" PetscInt_FMT " decompositions", qr, decompositions);
   }
   PetscCall(MuonPolarReset(polar));

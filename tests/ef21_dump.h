@@ -47,7 +47,7 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
   PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
   if (step == PETSC_TRUE) type = TEST_STEP;
-  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
+  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, (int)values >= 0 ? MuonCompressorValuesTypes[values] : "single", name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
   if (lines == PETSC_TRUE) {
     PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &norm));

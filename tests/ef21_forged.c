@@ -33,7 +33,6 @@ static const Forgery Forgeries[] = {
   {"a column past the end", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0x10},
   {"no column", MUON_WIRE_COLUMNS, PAYLOAD, 1, 0, 0},
   {"an entry past the end", MUON_WIRE_SPARSE, PAYLOAD, 1, 0, 0x08},
-  {"an entry of 0", MUON_WIRE_SPARSE, -(int)sizeof(PetscScalar), sizeof(PetscScalar), 0, 0},
 };
 #define NFORGERIES ((PetscInt)(sizeof(Forgeries) / sizeof(Forgeries[0])))
 

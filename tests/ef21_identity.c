@@ -10,7 +10,7 @@ static char help[] = "What EF21-Muon must be equal to: Muon where nothing is com
 */
 static const TestShape Smooth[2] = {{"gain", MUONLMOFROBENIUS, 11, 1, 0, PETSC_TRUE}, {"mat", MUONLMOFROBENIUS, 6, 5, 1, PETSC_FALSE}};
 
-static const TestCompression None = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_SINGLE, MUON_COMPRESSOR_VALUES_SINGLE, 1};
+static const TestCompression None = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATIVE, 1};
 
 /*
    A relative perturbation e of the gradients of each step, while |G| >= least and H <= 3/2: with E the error
@@ -155,7 +155,7 @@ static PetscErrorCode CheckEqualData(void)
 {
   const TestCompression compressions[] = {{MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.3},
                                           {MUONCOMPRESSORTOPK, MUONCOMPRESSORRANKK, MUON_COMPRESSOR_VALUES_BF16, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.5},
-                                          {MUONCOMPRESSORRANKK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.5}};
+                                          {MUONCOMPRESSORRANKK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATIVE, (PetscReal)0.5}};
   PetscMPIInt           size;
 
   PetscFunctionBegin;
@@ -196,7 +196,7 @@ static PetscErrorCode CheckScale(void)
 {
   const TestCompression compressions[] = {{MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_NATURAL, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.3},
                                           {MUONCOMPRESSORNATURAL, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATIVE, (PetscReal)0.3},
-                                          {MUONCOMPRESSORTOPK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_BF16, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.3}};
+                                          {MUONCOMPRESSORTOPK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_BF16, MUON_COMPRESSOR_VALUES_NATIVE, (PetscReal)0.3}};
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 3; k++) {
@@ -214,7 +214,7 @@ static PetscErrorCode CheckScale(void)
     PetscCall(TestDestroy(&q));
   }
   for (PetscInt k = 0; k < 2; k++) {
-    const TestCompression compression = {k == 0 ? MUONCOMPRESSORTOPK : MUONCOMPRESSORRANKK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_SINGLE, (PetscReal)0.5};
+    const TestCompression compression = {k == 0 ? MUONCOMPRESSORTOPK : MUONCOMPRESSORRANKK, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATIVE, (PetscReal)0.5};
     TestProblem           p, q;
     PetscReal             least, difference, allowed;
 

@@ -436,7 +436,7 @@ static PetscErrorCode CheckKeys(void)
 {
   MuonLayer layer;
   MuonLMO   lmo;
-  PetscReal p, q;
+  char      p[16], q[16];
   Block     W;
 
   PetscFunctionBegin;
@@ -446,8 +446,9 @@ static PetscErrorCode CheckKeys(void)
   PetscCall(MuonLayerSetOptionsPrefix(layer, "keys_"));
   PetscCall(MuonLayerSetFromOptions(layer));
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOMixedGetExponents(lmo, &p, &q));
-  Check(p == 3 && q == 5, "The exponents are %g and %g", (double)p, (double)q);
+  PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_p", p, sizeof(p)));
+  PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", q, sizeof(q)));
+  Check(strcmp(p, "3") == 0 && strcmp(q, "5") == 0, "The exponents are %s and %s", p, q);
   PetscCall(MuonLayerDestroy(&layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

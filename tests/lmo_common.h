@@ -113,8 +113,8 @@ static PETSC_UNUSED PetscErrorCode TestNormSet(const TestNorm *norm, MuonLMO lmo
 
   PetscFunctionBeginUser;
   PetscCall(MuonLMOSetType(lmo, norm->type));
-  if (strcmp(norm->type, MUONLMOMIXED) == 0) PetscCall(MuonLMOMixedSetExponents(lmo, p, q));
-  if (strcmp(norm->type, MUONLMOSCHATTEN) == 0) PetscCall(MuonLMOSchattenSetExponent(lmo, p));
+  if (strcmp(norm->type, MUONLMOMIXED) == 0) PetscCall(TestSetMixed(lmo, p, q));
+  if (strcmp(norm->type, MUONLMOSCHATTEN) == 0) PetscCall(TestSetSchatten(lmo, p));
   if (strcmp(norm->type, MUONLMOSPECTRAL) == 0) {
     MuonPolar polar;
 
@@ -237,9 +237,12 @@ static PETSC_UNUSED PetscErrorCode TestInputDestroy(TestInput *x)
 
 static PETSC_UNUSED PetscErrorCode TestInputApply(MuonLMO lmo, const TestInput *G, const TestInput *D)
 {
+  double     value;
+  MuonStatus status;
+
   PetscFunctionBeginUser;
-  if (G->mat != NULL) PetscCall(MuonLMOApply(lmo, G->mat, D->mat));
-  else PetscCall(MuonLMOApplyMatrix(lmo, &G->matrix, &D->matrix));
+  if (G->mat != NULL) PetscCall(MuonLMOApply(lmo, G->mat, D->mat, NULL, NULL));
+  else PetscCall(MuonLMOApplyMatrix(lmo, &G->matrix, &D->matrix, &value, &status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,8 +253,8 @@ static PETSC_UNUSED PetscErrorCode TestInputNorms(MuonLMO lmo, const TestInput *
     PetscCall(MuonLMOComputeNorm(lmo, G->mat, norm));
     PetscCall(MuonLMOComputeDualNorm(lmo, G->mat, dual));
   } else {
-    PetscCall(MuonLMOComputeNormMatrix(lmo, &G->matrix, norm));
-    PetscCall(MuonLMOComputeDualNormMatrix(lmo, &G->matrix, dual));
+    PetscCall(MuonLMOComputeNormMatrix(lmo, PETSC_FALSE, &G->matrix, norm, NULL));
+    PetscCall(MuonLMOComputeNormMatrix(lmo, PETSC_TRUE, &G->matrix, dual, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,16 +262,14 @@ static PETSC_UNUSED PetscErrorCode TestInputNorms(MuonLMO lmo, const TestInput *
 /* The sharp operator of arrays is the minimizer times minus its value */
 static PETSC_UNUSED PetscErrorCode TestInputSharp(MuonLMO lmo, const TestInput *G, const TestInput *S)
 {
-  PetscReal  dual;
+  double     value;
   MuonStatus status;
 
   PetscFunctionBeginUser;
-  if (G->mat != NULL) PetscCall(MuonLMOSharp(lmo, G->mat, S->mat));
+  if (G->mat != NULL) PetscCall(TestSharp(lmo, G->mat, S->mat));
   else {
-    PetscCall(MuonLMOApplyMatrix(lmo, &G->matrix, &S->matrix));
-    PetscCall(MuonLMOGetStatus(lmo, &status));
-    PetscCall(MuonLMOGetLastDual(lmo, &dual));
-    if (status == MUON_STATUS_OK) MuonArrayAxpby(-(double)dual, &S->matrix.here, 0.0, &S->matrix.here);
+    PetscCall(MuonLMOApplyMatrix(lmo, &G->matrix, &S->matrix, &value, &status));
+    if (status == MUON_STATUS_OK) MuonArrayAxpby(-value, &S->matrix.here, 0.0, &S->matrix.here);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -93,7 +93,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   if (Is(wrong, "rank_exponent")) {
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOMIXED));
-    PetscCall(MuonLMOMixedSetExponents(lmo, 2.0, last ? (PetscReal)3.25 : (PetscReal)3.0));
+    PetscCall(MuonObjectSetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", last ? "3.25" : "3"));
   }
   if (Is(wrong, "rank_poles")) {
     MuonPolar polar;
@@ -101,7 +101,7 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
-    PetscCall(MuonPolarZolotarevSetPoles(polar, last ? 3 : 4));
+    PetscCall(MuonObjectSetParameter((PetscObject)polar, "lmo_polar_zolotarev_poles", last ? "3" : "4"));
   }
   if (Is(wrong, "rank_polynomial")) {
     const PetscReal c[3] = {1.5, -0.5, last ? (PetscReal)0.25 : 0};

@@ -99,7 +99,7 @@ static PetscErrorCode Options(const Key *key, PetscBool without, PetscBool set)
 /* What chooses a type, or is no parameter of an object that has rows */
 static PetscBool HasGetter(const char key[])
 {
-  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21", "-muon_checkpoint", "-muon_restart"};
+  const char *const others[] = {"_type", "_preset", "_rule", "compressor"}, *const classes[] = {"-muon_layer_h0", "-muon_exchange", "-ef21"};
 
   for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
     const size_t length = strlen(key), end = strlen(others[k]);
@@ -175,14 +175,14 @@ typedef struct {
 
 static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  Rows            *rows = (Rows *)ctx;
-  double          *row  = rows->row[rows->n++];
-  PetscReal        rate, dual;
-  PetscInt         most;
-  char             schedule[16];
-  MuonTraffic      traffic;
-  double           mine[2], sum[2];
-  PetscMPIInt      size;
+  Rows       *rows = (Rows *)ctx;
+  double     *row  = rows->row[rows->n++];
+  PetscReal   rate, dual;
+  PetscInt    most;
+  char        schedule[16];
+  MuonTraffic traffic;
+  double      mine[2], sum[2];
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   /* The step is counted: MuonGetRate() is of the next one */

@@ -9,9 +9,8 @@ static PetscErrorCode Apply(MuonPolar polar, MuonPolarPrecision precision, Mat G
 
   PetscFunctionBeginUser;
   PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &Q));
-  PetscCall(MuonPolarSetPrecision(polar, precision));
-  PetscCall(MuonPolarApply(polar, G, Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(TestSetPrecision(polar, precision));
+  PetscCall(MuonPolarApply(polar, G, Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d", (int)status);
   PetscCall(TestMatGet(Q, q));
   for (int i = 0; i < count; i++) PetscCheck(!PetscIsInfOrNanReal((PetscReal)q[i]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %d is not finite", i);

@@ -5,12 +5,162 @@
 */
 #pragma once
 
-#include <petscmuonpolar.h>
 #include <petscmuoncompat.h>
-#include <petscmuon/private/muonarray.h>
+#include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuon/private/muonpolarimpl.h>
+#include "../src/polar/muonpolarpolynomial.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Parameters by the key behind the family, and what came of them */
+static PETSC_UNUSED PetscErrorCode TestSetText(MuonPolar polar, const char key[], const char value[])
+{
+  char name[64];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "lmo_polar_%s", key));
+  PetscCall(MuonObjectSetParameter((PetscObject)polar, name, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestSetReal(MuonPolar polar, const char key[], PetscReal value)
+{
+  char text[64];
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonNumberWrite((double)value, sizeof(text), text));
+  PetscCall(TestSetText(polar, key, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestSetInt(MuonPolar polar, const char key[], PetscInt value)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TestSetReal(polar, key, (PetscReal)value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The types' own cannot be named */
+static PETSC_UNUSED PetscErrorCode TestSetPrecision(MuonPolar polar, MuonPolarPrecision precision)
+{
+  PetscFunctionBeginUser;
+  if (precision == MUON_POLAR_PRECISION_DETERMINE) polar->precision = PETSC_DETERMINE;
+  else PetscCall(TestSetText(polar, "precision", MuonPolarPrecisions[precision]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestHasSteps(MuonPolar polar, PetscBool *has)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MuonPolarSetUp(polar));
+  *has = MuonParametersFind((PetscObject)polar, "steps", NULL) != NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 0 where the type does not iterate */
+static PETSC_UNUSED PetscErrorCode TestGetSteps(MuonPolar polar, PetscInt *steps)
+{
+  const MuonPolarPolynomials *p;
+  PetscBool                   has = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  *steps = 0;
+  PetscCall(TestHasSteps(polar, &has));
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  p      = (MuonPolarPolynomials *)polar->data;
+  *steps = p->steps != PETSC_DETERMINE ? p->steps : (p->known != NULL ? p->known->steps : p->nrows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestGetCoefficients(MuonPolar polar, const char **name)
+{
+  PetscBool has = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  *name = NULL;
+  PetscCall(TestHasSteps(polar, &has));
+  if (has) *name = ((MuonPolarPolynomials *)polar->data)->known != NULL ? ((MuonPolarPolynomials *)polar->data)->known->name : "user";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No numbers are the rule's */
+static PETSC_UNUSED PetscErrorCode TestSetRestart(MuonPolar polar, PetscInt count, const PetscInt steps[])
+{
+  char text[256] = "", *end = text;
+
+  PetscFunctionBeginUser;
+  if (count == 0) PetscCall(PetscStrncpy(text, "0", sizeof(text)));
+  for (PetscInt i = 0; i < count; i++) end += sprintf(end, "%s%d", i > 0 ? "," : "", (int)steps[i]);
+  PetscCall(TestSetText(polar, "gram_restart", text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a type says of itself in a line */
+static PETSC_UNUSED PetscErrorCode TestDescribe(MuonPolar polar, size_t length, char text[])
+{
+  PetscViewer viewer;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, text, length, &viewer));
+  PetscCall(MuonPolarView(polar, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a qdwh did: steps, steps by QR, decompositions */
+static PETSC_UNUSED PetscErrorCode TestGetCounts(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
+{
+  const PetscInt *count = (PetscInt *)polar->data;
+
+  PetscFunctionBeginUser;
+  if (steps != NULL) *steps = count[0];
+  if (qr != NULL) *qr = count[1];
+  if (decompositions != NULL) *decompositions = count[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exponents of norms, which objects of other types ignore */
+static PETSC_UNUSED PetscErrorCode TestSetExponent(MuonLMO lmo, MuonLMOType type, const char key[], PetscReal p)
+{
+  char      text[64];
+  PetscBool same;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, type, &same));
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonNumberWrite((double)p, sizeof(text), text));
+  PetscCall(MuonObjectSetParameter((PetscObject)lmo, key, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestSetMixed(MuonLMO lmo, PetscReal p, PetscReal q)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TestSetExponent(lmo, MUONLMOMIXED, "lmo_mixed_exponent_p", p));
+  PetscCall(TestSetExponent(lmo, MUONLMOMIXED, "lmo_mixed_exponent_q", q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode TestSetSchatten(MuonLMO lmo, PetscReal p)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TestSetExponent(lmo, MUONLMOSCHATTEN, "lmo_schatten_exponent", p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sharp operator is the minimizer times minus its value, which may be too large */
+static PETSC_UNUSED PetscErrorCode TestSharp(MuonLMO lmo, Mat G, Mat S)
+{
+  PetscReal  value;
+  MuonStatus status;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLMOApply(lmo, G, S, &value, &status));
+  if (status == MUON_STATUS_OK && PetscIsInfOrNanReal(value)) lmo->status = MUON_STATUS_NANORINF;
+  else if (status == MUON_STATUS_OK) PetscCall(MatScale(S, (PetscScalar)-value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PETSC_UNUSED unsigned long long testseed = 88172645463325252ULL;
 

@@ -11,8 +11,7 @@ static PetscErrorCode Expect(const char what[], MuonPolar polar, int m, int n, c
   PetscFunctionBeginUser;
   PetscCall(TestMat(m, n, 1, A, &G));
   PetscCall(TestMat(m, n, 2, NULL, &Q));
-  PetscCall(MuonPolarApply(polar, G, Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(MuonPolarApply(polar, G, Q, &status));
   PetscCall(TestMatGet(Q, q));
   error = TestDistance(m * n, q, expected);
   PetscCheck(status == MUON_STATUS_OK && error <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: status %d, error %g, bound %g", what, (int)status, error, bound);
@@ -52,11 +51,11 @@ int main(int argc, char **argv)
   PetscCall(Expect("M_2 of example B", polar, 2, 2, m2, p2, 20.0 * eps));
 
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
+  PetscCall(TestSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
   for (PetscInt steps = 1; steps <= 5; steps++) {
     const double expected[4] = {kj[steps - 1][0], 0, 0, kj[steps - 1][1]};
 
-    PetscCall(MuonPolarSetSteps(polar, steps));
+    PetscCall(TestSetInt(polar, "steps", steps));
     PetscCall(Expect("KJ on diag(3,4)", polar, 2, 2, diagonal, expected, digits));
   }
   /* Five steps are also the default of these coefficients, and these coefficients that of the type */
@@ -66,14 +65,14 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarGetType(polar, &type));
   PetscCheck(strcmp(type, MUONPOLARZOLOTAREV) == 0 && precision == MUON_POLAR_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The default type is %s in %s", type, MuonPolarPrecisions[precision]);
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
+  PetscCall(TestSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
   PetscCall(Expect("the default coefficients", polar, 2, 2, diagonal, last, digits));
-  PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSCUBIC));
-  PetscCall(MuonPolarSetSteps(polar, 5));
+  PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSCUBIC));
+  PetscCall(TestSetInt(polar, "steps", 5));
   PetscCall(Expect("cubic on diag(3,4)", polar, 2, 2, diagonal, cubic, digits));
-  PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
+  PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
   PetscCall(Expect("cubic to the end", polar, 3, 2, tall, tallpolar, digits));
-  PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSQUINTIC));
+  PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSQUINTIC));
   PetscCall(Expect("quintic to the end", polar, 2, 3, wide, widepolar, digits));
   PetscCall(Expect("quintic, rank 1", polar, 2, 2, ones, onespolar, digits));
   PetscCall(MuonPolarDestroy(&polar));

@@ -1,6 +1,7 @@
 static char help[] = "Newton-Schulz on the Gram matrix: the same as without it, restarts, operations, and what an indefinite Gram matrix does.\n\n";
 
 #include "polar_common.h"
+#include <string.h>
 
 static PetscErrorCode Apply(MuonPolar polar, Mat G, MuonStatus expected, int count, double *q)
 {
@@ -9,8 +10,7 @@ static PetscErrorCode Apply(MuonPolar polar, Mat G, MuonStatus expected, int cou
 
   PetscFunctionBeginUser;
   PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &Q));
-  PetscCall(MuonPolarApply(polar, G, Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(MuonPolarApply(polar, G, Q, &status));
   PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %s, expected %s", MuonStatuses[status], MuonStatuses[expected]);
   PetscCall(TestMatGet(Q, q));
   PetscCall(MatDestroy(&Q));
@@ -19,10 +19,15 @@ static PetscErrorCode Apply(MuonPolar polar, Mat G, MuonStatus expected, int cou
 
 static PetscErrorCode ExpectRestarts(MuonPolar polar, PetscInt number, PetscInt first, PetscInt second)
 {
-  PetscInt count = 2, steps[2] = {0, 0};
+  PetscInt    count, steps[2] = {0, 0};
+  const char *at;
+  char        text[256];
 
   PetscFunctionBeginUser;
-  PetscCall(MuonPolarGramGetRestart(polar, &count, steps));
+  PetscCall(MuonPolarSetUp(polar));
+  PetscCall(TestDescribe(polar, sizeof(text), text));
+  at    = strstr(text, " restarts ");
+  count = at == NULL ? 0 : sscanf(at, " restarts %" PetscInt_FMT ",%" PetscInt_FMT, &steps[0], &steps[1]);
   PetscCheck(count == number && (number < 1 || steps[0] == first) && (number < 2 || steps[1] == second), PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%" PetscInt_FMT " restarts, after %" PetscInt_FMT " and %" PetscInt_FMT ", expected %" PetscInt_FMT " after %" PetscInt_FMT " and %" PetscInt_FMT, count, steps[0], steps[1], number, first, second);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,30 +69,30 @@ int main(int argc, char **argv)
   PetscCall(PetscMalloc5(20 * 700, &A, 20 * 700, &Q, 20 * 700, &R, 700 * 40, &U, 700 * 40, &V));
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
   PetscCall(MuonPolarSetType(polar, MUONPOLARGRAM));
-  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
+  PetscCall(TestSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &plain));
   PetscCall(MuonPolarSetType(plain, MUONPOLARNEWTONSCHULZ));
-  PetscCall(MuonPolarSetPrecision(plain, MUON_POLAR_PRECISION_DOUBLE));
+  PetscCall(TestSetPrecision(plain, MUON_POLAR_PRECISION_DOUBLE));
 
   /*
      The rule, by hand for the five steps of the sets that it comes from; getters give what setters set below
      the number of steps
   */
   PetscCall(ExpectRestarts(polar, 1, 2, 0));
-  PetscCall(MuonPolarGramSetRestart(polar, 3, four));
+  PetscCall(TestSetRestart(polar, 3, four));
   PetscCall(ExpectRestarts(polar, 2, 2, 4));
-  PetscCall(MuonPolarSetSteps(polar, 4));
+  PetscCall(TestSetInt(polar, "steps", 4));
   PetscCall(ExpectRestarts(polar, 1, 2, 0));
-  PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
-  PetscCall(MuonPolarGramSetRestart(polar, 0, none));
+  PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
+  PetscCall(TestSetRestart(polar, 0, none));
   PetscCall(ExpectRestarts(polar, 0, 0, 0));
-  PetscCall(MuonPolarGramSetRestart(polar, PETSC_DETERMINE, NULL));
+  PetscCall(TestSetRestart(polar, PETSC_DETERMINE, NULL));
   for (int c = 0; c < 6; c++) {
-    PetscCall(MuonPolarSetCoefficients(polar, sets[c]));
+    PetscCall(TestSetText(polar, "coefficients", sets[c]));
     PetscCall(ExpectRestarts(polar, 1, c < 4 ? 2 : (c == 4 ? 6 : 10), 0));
-    PetscCall(MuonPolarSetSteps(polar, 2));
+    PetscCall(TestSetInt(polar, "steps", 2));
     PetscCall(ExpectRestarts(polar, 0, 0, 0));
-    PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
+    PetscCall(TestSetInt(polar, "steps", PETSC_DETERMINE));
   }
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
@@ -110,8 +115,8 @@ int main(int argc, char **argv)
         double       error;
 
         if (c < 6) {
-          PetscCall(MuonPolarSetCoefficients(polar, sets[c]));
-          PetscCall(MuonPolarSetCoefficients(plain, sets[c]));
+          PetscCall(TestSetText(polar, "coefficients", sets[c]));
+          PetscCall(TestSetText(plain, "coefficients", sets[c]));
         } else {
           for (int i = 0; i < 6; i++) given[i] = (PetscReal)values[i];
           PetscCall(MuonPolarSetCoefficientValues(polar, 6, given));
@@ -119,7 +124,7 @@ int main(int argc, char **argv)
         }
         /* Ten steps of these without a restart are what must not be */
         if (restart == 0 && (c == 4 || c == 5)) continue;
-        PetscCall(MuonPolarGramSetRestart(polar, restart == 0 ? 0 : (restart == 1 ? PETSC_DETERMINE : 14), restart == 2 ? each : none));
+        PetscCall(TestSetRestart(polar, restart == 0 ? 0 : (restart == 1 ? PETSC_DETERMINE : 14), restart == 2 ? each : none));
         PetscCall(Apply(plain, G, MUON_STATUS_OK, m * n, R));
         PetscCall(Apply(polar, G, MUON_STATUS_OK, m * n, Q));
         error = TestDistance(m * n, Q, R);
@@ -131,9 +136,9 @@ int main(int argc, char **argv)
        Counted where the Gram matrix pays; of a square matrix they are those of Newton and Schulz and the sum
        of squares
     */
-    PetscCall(MuonPolarGramSetRestart(polar, PETSC_DETERMINE, NULL));
-    PetscCall(MuonPolarSetCoefficients(polar, "pe105"));
-    PetscCall(MuonPolarSetCoefficients(plain, "pe105"));
+    PetscCall(TestSetRestart(polar, PETSC_DETERMINE, NULL));
+    PetscCall(TestSetText(polar, "coefficients", "pe105"));
+    PetscCall(TestSetText(plain, "coefficients", "pe105"));
     if (l >= 3 * s) PetscCall(Flops(polar, G, s, l, Q));
     if (l == s) {
       PetscLogDouble flops, others;
@@ -162,12 +167,12 @@ int main(int argc, char **argv)
     }
     TestMultiply(20, 700, 20, U, V, 1, A);
     PetscCall(TestMat(20, 700, 0, A, &G));
-    PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_SINGLE));
-    PetscCall(MuonPolarSetCoefficients(polar, "quintic"));
-    PetscCall(MuonPolarSetSteps(polar, 20));
-    PetscCall(MuonPolarGramSetRestart(polar, 0, none));
+    PetscCall(TestSetPrecision(polar, MUON_POLAR_PRECISION_SINGLE));
+    PetscCall(TestSetText(polar, "coefficients", "quintic"));
+    PetscCall(TestSetInt(polar, "steps", 20));
+    PetscCall(TestSetRestart(polar, 0, none));
     PetscCall(Apply(polar, G, MUON_STATUS_LMO, 20 * 700, Q));
-    PetscCall(MuonPolarGramSetRestart(polar, PETSC_DETERMINE, NULL));
+    PetscCall(TestSetRestart(polar, PETSC_DETERMINE, NULL));
     PetscCall(Apply(polar, G, MUON_STATUS_OK, 20 * 700, Q));
     TestSVD(20, 700, Q, sigma, U, V);
     for (int j = 0; j < 20; j++) {

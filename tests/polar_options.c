@@ -1,15 +1,147 @@
-static char help[] = "Types, setters, getters and options of MuonPolar and MuonLMO, the late start of SLEPc, and the counted operations.\n\n";
+static char help[] = "What the options of polar factors and norms give, what is refused in which words, operations, and when SLEPc starts.\n\n";
 
 #include "polar_common.h"
-#include <petscmuonlmo.h>
 #include <slepcsys.h>
+#include <string.h>
 
+#if defined(PETSC_USE_REAL_SINGLE)
+  #define REAL "single"
+#else
+  #define REAL "double"
+#endif
+
+/* Options behind a prefix, and what View says in a line, or the error */
+typedef struct {
+  const char *options, *expected;
+} Case;
+
+static const Case cases[] = {
+  {"", " zolotarev single 4 poles from 0.001"},
+  {"-net_lmo_polar_tolerance 0.07", " zolotarev single 3 poles from 0.001"},
+  {"-net_lmo_polar_tolerance 0.01", " zolotarev single 4 poles from 0.003"},
+  {"-net_lmo_polar_tolerance 1e-3", " zolotarev double 7 poles from 0.001"},
+  {"-net_lmo_polar_zolotarev_poles 6 -net_lmo_polar_zolotarev_interval 2e-4", " zolotarev double 6 poles from 0.0002"},
+  {"-net_lmo_polar_zolotarev_poles 6 -net_lmo_polar_precision single", " zolotarev single 6 poles from 0.001"},
+  {"-net_lmo_polar_type svd", " svd " REAL},
+  {"-net_lmo_polar_type qdwh", " qdwh double"},
+  {"-net_lmo_polar_type newtonschulz", " newtonschulz single kj 5 steps"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficients cubic", " newtonschulz single cubic 15 steps"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_steps 3 -net_lmo_polar_precision double", " newtonschulz double kj 3 steps"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficient_values 2,-1.5,0.5,1.875,-1.25,0.375", " newtonschulz single user 2 steps"},
+  {"-net_lmo_polar_type gram", " gram single pe105 5 steps restarts 2"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_coefficients quintic", " gram single quintic 10 steps restarts 6"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 1,3,9", " gram single pe105 5 steps restarts 1,3"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 0", " gram single pe105 5 steps"},
+  {"-net_lmo_polar_type svdd", "Unknown type svdd of option -net_lmo_polar_type, expected one of:"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficients keller", "Unknown set keller of option -net_lmo_polar_coefficients, expected one of: kj"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_steps 0", "-net_lmo_polar_steps 0"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_power_iterations 0", "-net_lmo_polar_power_iterations 0"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficient_values 1,2,3,4", "Option -net_lmo_polar_coefficient_values has 4 values, expected three for each step and at most 96"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficient_values 1,nan,3", "Value 1 of option -net_lmo_polar_coefficient_values is nan, expected a number"},
+  {"-net_lmo_polar_type newtonschulz -net_lmo_polar_coefficient_values 1,2,inf", "Value 2 of option -net_lmo_polar_coefficient_values is inf, expected a number"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 2,2", "Number 1 of option -net_lmo_polar_gram_restart is 2, expected increasing numbers of steps"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_gram_restart 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", "Option -net_lmo_polar_gram_restart has more than 32 numbers"},
+  {"-net_lmo_polar_tolerance 0", "-net_lmo_polar_tolerance 0"},
+  {"-net_lmo_polar_tolerance 1", "-net_lmo_polar_tolerance 1"},
+  {"-net_lmo_polar_tolerance 1e-9", "Option -net_lmo_polar_tolerance is 1e-09, expected at least 1.38"},
+  {"-net_lmo_polar_zolotarev_poles 0", "-net_lmo_polar_zolotarev_poles 0"},
+  {"-net_lmo_polar_zolotarev_poles 13", "-net_lmo_polar_zolotarev_poles 13"},
+  {"-net_lmo_polar_zolotarev_interval 1", "-net_lmo_polar_zolotarev_interval 1"},
+  {"-net_lmo_polar_zolotarev_interval 1e-13", "-net_lmo_polar_zolotarev_interval 1e-13"},
+  {"-net_lmo_polar_precision bf16", "Option -net_lmo_polar_precision is bf16, expected single or double for the type zolotarev; types that take any: gram, newtonschulz"},
+  {"-net_lmo_polar_type qdwh -net_lmo_polar_precision tf32", "Option -net_lmo_polar_precision is tf32, expected single or double for the type qdwh"},
+  {"-net_lmo_polar_type svd -net_lmo_polar_precision bf16", "Option -net_lmo_polar_precision is bf16, expected " REAL " for the type svd"},
+  {"-net_lmo_polar_type gram -net_lmo_polar_precision tf32", "Option -net_lmo_polar_precision is tf32 for a matrix in the memory of the host, expected single, double or bf16"},
+  {"-net_lmo_polar_type svd -net_lmo_polar_svd_type bogus", "Unknown type bogus of option -net_lmo_polar_svd_type, expected one of: cross"},
+  {"-net_lmo_polar_type svd -net_lmo_polar_svd_nsv 3", "Option -net_lmo_polar_svd_nsv asks for"},
+  {"-net_lmo_polar_monitor binary:/dev/null", "Option -net_lmo_polar_monitor names a viewer of type binary, expected ascii"},
+};
+
+static char message[1024];
+
+static PetscErrorCode Keep(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode n, PetscErrorType p, const char *text, void *ctx)
+{
+  if (p == PETSC_ERROR_INITIAL) (void)snprintf(message, sizeof(message), "%s", text);
+  return n;
+}
+
+/* The line or the error, on every rank */
+static PetscErrorCode CheckCase(const Case *one)
+{
+  MuonPolar      polar;
+  PetscOptions   options;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsCreate(&options));
+  PetscCall(PetscOptionsInsertString(options, one->options));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetOptionsPrefix(polar, "net_"));
+  PetscCall(PetscObjectSetOptions((PetscObject)polar, options));
+  message[0] = '\0';
+  PetscCall(PetscPushErrorHandler(Keep, NULL));
+  ierr = MuonPolarSetFromOptions(polar);
+  if (ierr == PETSC_SUCCESS) ierr = MuonPolarSetUp(polar);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr == PETSC_SUCCESS) {
+    PetscViewer viewer;
+
+    PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, message, sizeof(message), &viewer));
+    PetscCall(MuonPolarView(polar, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+  }
+  PetscCheck(strstr(message, one->expected) == message && (ierr != PETSC_SUCCESS || strcmp(message, one->expected) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\", expected \"%s\"", one->options, message, one->expected);
+  if (ierr == PETSC_SUCCESS) PetscCall(MuonPolarDestroy(&polar)); /* what failed while options were read cannot be destroyed */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Wrong matrices, which both classes refuse in the same words */
+static PetscErrorCode CheckMatrices(void)
+{
+  const char *const expected[] = {"the output is 4 x 3, expected the input's 3 x 4", "input and output are the same matrix", "matrix of type", "rank 0 has rows 0 to 3 of the output (3 x 4), expected the input's 0 to 2"};
+  MuonPolar         polar;
+  MuonLMO           lmo;
+  PetscMPIInt       size, rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonLMOCreate(PETSC_COMM_WORLD, &lmo));
+  for (int k = 0; k < (size == 2 ? 4 : 3); k++) {
+    for (int norm = 0; norm < 2; norm++) {
+      Mat            G, Q;
+      PetscErrorCode ierr;
+
+      PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 3, 4, NULL, &G));
+      if (k == 0) PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 4, 3, NULL, &Q));
+      else if (k == 2) PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 3, 4, 4, NULL, 4, NULL, &Q));
+      else if (k == 3) PetscCall(MatCreateDense(PETSC_COMM_WORLD, rank == 0 ? 3 : 0, PETSC_DECIDE, 3, 4, NULL, &Q));
+      else {
+        Q = G;
+        PetscCall(PetscObjectReference((PetscObject)Q));
+      }
+      message[0] = '\0';
+      PetscCall(PetscPushErrorHandler(Keep, NULL));
+      if (norm) ierr = MuonLMOApply(lmo, k == 2 ? Q : G, Q, NULL, NULL);
+      else ierr = MuonPolarApply(polar, k == 2 ? Q : G, Q, NULL);
+      PetscCall(PetscPopErrorHandler());
+      PetscCheck(ierr != PETSC_SUCCESS && strstr(message, expected[k]) != NULL && strstr(message, norm ? "MuonLMO with options" : "MuonPolar with options") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d \"%s\", expected \"%s\"", (int)ierr, message, expected[k]);
+      PetscCall(MatDestroy(&G));
+      PetscCall(MatDestroy(&Q));
+    }
+  }
+  PetscCall(MuonLMODestroy(&lmo));
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is announced is what is logged, of a polar factor or of a norm */
 static PetscErrorCode Flops(MuonPolar polar, MuonLMO lmo, int m, int n)
 {
-  Mat            G, Q;
   double        *A;
+  Mat            G, Q;
   PetscLogDouble before, after, expected;
-  MuonPolarType  type;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(m * n, &A));
@@ -17,172 +149,110 @@ static PetscErrorCode Flops(MuonPolar polar, MuonLMO lmo, int m, int n)
   PetscCall(TestMat(m, n, 0, A, &G));
   PetscCall(TestMat(m, n, 0, NULL, &Q));
   PetscCall(PetscGetFlops(&before));
-  if (polar != NULL) PetscCall(MuonPolarApply(polar, G, Q));
-  else PetscCall(MuonLMOApply(lmo, G, Q));
+  if (polar != NULL) PetscCall(MuonPolarApply(polar, G, Q, NULL));
+  else PetscCall(MuonLMOApply(lmo, G, Q, NULL, NULL));
   PetscCall(PetscGetFlops(&after));
   if (polar != NULL) PetscCall(MuonPolarGetFlops(polar, m, n, &expected));
   else PetscCall(MuonLMOGetFlops(lmo, m, n, &expected));
-  if (polar != NULL) PetscCall(MuonPolarGetType(polar, &type));
-  else PetscCall(MuonLMOGetType(lmo, &type));
-  PetscCheck(after > before && fabs((double)(after - before - expected)) <= 1e-6 * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on %d x %d: %g operations logged, %g announced", type, m, n, (double)(after - before), (double)expected);
+  PetscCheck(after > before && fabs((double)(after - before - expected)) <= 1e-6 * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on %d x %d: %g operations logged, %g announced",
+             polar != NULL ? ((PetscObject)polar)->type_name : ((PetscObject)lmo)->type_name, m, n, (double)(after - before), (double)expected);
   PetscCall(TestMatDestroy(&G));
   PetscCall(TestMatDestroy(&Q));
   PetscCall(PetscFree(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ExpectString(const char what[], const char is[], const char expected[])
+/* Parameters stay behind a second prefix and wait for their type; a name takes the place of values */
+static PetscErrorCode CheckParameters(void)
 {
-  PetscBool same;
+  const PetscReal values[6] = {2, (PetscReal)-1.5, (PetscReal)0.5, (PetscReal)1.875, (PetscReal)-1.25, (PetscReal)0.375};
+  MuonPolar       polar;
+  char            text[256];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscStrcmp(is, expected, &same));
-  PetscCheck(same == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is %s, expected %s", what, is, expected);
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetOptionsPrefix(polar, "a_"));
+  PetscCall(TestSetInt(polar, "steps", 7));
+  PetscCall(TestSetText(polar, "gram_restart", "3"));
+  PetscCall(MuonPolarSetType(polar, MUONPOLARGRAM));
+  PetscCall(MuonPolarSetFromOptions(polar)); /* -a_lmo_polar_coefficients cubic */
+  PetscCall(TestDescribe(polar, sizeof(text), text));
+  PetscCheck(strcmp(text, " gram single cubic 7 steps restarts 3") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "After waiting: %s", text);
+  PetscCall(MuonPolarSetOptionsPrefix(polar, "b_"));
+  PetscCall(MuonPolarSetFromOptions(polar)); /* -b_lmo_polar_steps 4 */
+  PetscCall(TestDescribe(polar, sizeof(text), text));
+  PetscCheck(strcmp(text, " gram single cubic 4 steps restarts 3") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Behind a second prefix: %s", text);
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(MuonPolarSetCoefficientValues(polar, 6, values));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(TestDescribe(polar, sizeof(text), text));
+    PetscCheck(strcmp(text, k == 0 ? " newtonschulz single user 2 steps" : " newtonschulz single quintic 10 steps") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Polynomials: %s", text);
+    PetscCall(Flops(polar, NULL, 9, 21));
+    PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSQUINTIC));
+  }
+  PetscCall(MuonPolarDestroy(&polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  static const double    A[6] = {3, 4, 0, 0, 0, 2};
-  MuonPolar              polar, child, again;
-  MuonLMO                lmo;
-  MuonPolarType          type;
-  MuonPolarCoefficients  name;
-  const PetscReal        values[6] = {2.0, -1.5, 0.5, 1.875, -1.25, 0.375};
-  PetscReal              got[6]    = {7.0, 7.0, 7.0, 7.0, 7.0, 7.0};
-  PetscReal              tolerance;
-  MuonPolarPrecision     precision, before;
-  MuonPolarNormalization normalization;
-  PetscInt               count, steps, own = 0;
-  PetscBool              started;
-  PetscReal              norm;
-  PetscLogDouble         flops;
-  Mat                    G, Q;
+  static const double A[6]       = {3, 4, 0, 0, 0, 2};
+  const int           shapes[][2] = {{9, 21}, {21, 9}, {16, 16}, {12, 30}};
+  const char *const   types[]     = {MUONPOLARZOLOTAREV, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ, MUONPOLARSVD};
+  MuonPolar           polar, again;
+  MuonLMO             lmo;
+  PetscInt            own = 0;
+  PetscBool           started, table;
+  Mat                 G, Q;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-own_slepc", &own, NULL));
-  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
-  PetscCall(MuonPolarGetType(polar, &type));
-  PetscCheck(type == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new object has the type %s", type);
-  PetscCall(MuonPolarSetOptionsPrefix(polar, "a_"));
-  /* What is set before the type stays; an option that is not given leaves it */
-  PetscCall(MuonPolarSetSteps(polar, 7));
-  PetscCall(MuonPolarSetFromOptions(polar));
-  PetscCall(MuonPolarGetType(polar, &type));
-  PetscCall(ExpectString("Default type", type, MUONPOLARZOLOTAREV));
-  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(MuonPolarSetFromOptions(polar));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCheck(steps == 7, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps", steps);
-  /* -a_lmo_polar_coefficients cubic, and its own number of steps */
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCall(ExpectString("Coefficients", name, MUONPOLARCOEFFICIENTSCUBIC));
-  PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCheck(steps == 15, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps", steps);
-  /* A second prefix changes what is given behind it and nothing else */
-  PetscCall(MuonPolarSetOptionsPrefix(polar, "b_"));
-  PetscCall(MuonPolarSetFromOptions(polar));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCheck(steps == 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps", steps);
-  PetscCall(ExpectString("Coefficients", name, MUONPOLARCOEFFICIENTSCUBIC));
-  PetscCall(Flops(polar, NULL, 9, 21));
-  PetscCall(Flops(polar, NULL, 21, 9));
-  PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSKJ));
-  PetscCall(Flops(polar, NULL, 16, 16));
-  /* Y Y^T is half of a product, so is A^2, the last product is whole */
-  PetscCall(MuonPolarGetFlops(polar, 16, 40, &flops));
-  PetscCheck(flops == 3.0 * (16.0 * 17 * 40 + 16.0 * 16 * 17 + 2.0 * 16 * 16 * 40), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g operations", (double)flops);
-
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-cases", &table));
+  if (table) {
+    PetscCall(CheckMatrices());
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(CheckCase(&cases[k]));
+    /* What an error leaves in memory is not looked at where the program ends with one */
+    SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER, "All %d cases are as expected", (int)PETSC_STATIC_ARRAY_LENGTH(cases));
+  }
+  PetscCall(CheckParameters());
   /*
      SLEPc starts with the first object that needs it, not before; a program may start and end it on its own,
      earlier or later
   */
   PetscCall(SlepcInitialized(&started));
-  PetscCheck(started == PETSC_FALSE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has started already");
+  PetscCheck(!started, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has started already");
   if (own == 1) PetscCall(SlepcInitialize(NULL, NULL, NULL, NULL));
-  PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
-  PetscCall(SlepcInitialized(&started));
-  PetscCheck(started == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has not started");
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCheck(steps == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A decomposition makes %" PetscInt_FMT " steps", steps);
-  PetscCall(Flops(polar, NULL, 12, 12));
-  PetscCall(Flops(polar, NULL, 12, 30));
-  PetscCall(MuonPolarReset(polar));
-  PetscCall(Flops(polar, NULL, 30, 12));
-  /* Back again: the choices of the other type are kept */
-  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCheck(steps == 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps", steps);
-  /* What an object without a choice has, what was set, and back */
-  PetscCall(MuonPolarGetTolerance(polar, &tolerance));
-  PetscCall(MuonPolarGetNormalization(polar, &normalization));
-  PetscCall(MuonPolarGetPowerIterations(polar, &count));
-  PetscCheck(tolerance == 0.0 && normalization == MUON_POLAR_NORMALIZATION_FROBENIUS && count == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Defaults: tolerance %g, normalization %d, %" PetscInt_FMT " power iterations", (double)tolerance,
-             (int)normalization, count);
-  PetscCall(MuonPolarSetNormalization(polar, MUON_POLAR_NORMALIZATION_SPECTRAL));
-  PetscCall(MuonPolarSetPowerIterations(polar, 5));
-  PetscCall(MuonPolarGetNormalization(polar, &normalization));
-  PetscCall(MuonPolarGetPowerIterations(polar, &count));
-  PetscCheck(normalization == MUON_POLAR_NORMALIZATION_SPECTRAL && count == 5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Normalization %d, %" PetscInt_FMT " power iterations", (int)normalization, count);
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  before = precision;
-  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_SINGLE));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCheck(precision == MUON_POLAR_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d", (int)precision);
-  PetscCall(MuonPolarSetPrecision(polar, MUON_POLAR_PRECISION_DOUBLE));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCheck(precision == MUON_POLAR_PRECISION_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d", (int)precision);
-  PetscCall(MuonPolarSetPrecision(polar, (MuonPolarPrecision)PETSC_DETERMINE));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCheck(precision == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Precision %d, was %d", (int)precision, (int)before);
-  /* Polynomials of one's own: two steps, named user, until a set is named again */
-  PetscCall(MuonPolarSetSteps(polar, PETSC_DETERMINE));
-  PetscCall(MuonPolarSetCoefficientValues(polar, 6, values));
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCall(ExpectString("Coefficients", name, "user"));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  count = 4;
-  PetscCall(MuonPolarGetCoefficientValues(polar, &count, got));
-  PetscCheck(steps == 2 && count == 6 && got[3] == values[3] && got[4] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps, %" PetscInt_FMT " values, %g %g", steps, count, (double)got[3], (double)got[4]);
-  PetscCall(Flops(polar, NULL, 9, 21));
-  PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSQUINTIC));
-  PetscCall(MuonPolarGetCoefficientValues(polar, &count, NULL));
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCall(ExpectString("Coefficients", name, MUONPOLARCOEFFICIENTSQUINTIC));
-  PetscCheck(count == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " values", count);
-  PetscCall(MuonPolarDestroy(&polar));
-
-  /* The child of an oracle reads behind its parent's prefix */
+  /* The polar factor of a norm reads behind its prefix */
   PetscCall(MuonLMOCreate(PETSC_COMM_WORLD, &lmo));
-  PetscCall(MuonLMOGetPolar(lmo, &child));
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonLMOSetOptionsPrefix(lmo, "c_"));
-  PetscCall(MuonLMOSetFromOptions(lmo));
+  PetscCall(MuonLMOSetFromOptions(lmo)); /* -c_lmo_polar_type svd */
+  PetscCall(SlepcInitialized(&started));
+  PetscCheck(started, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SLEPc has not started");
   PetscCall(MuonLMOGetPolar(lmo, &again));
-  PetscCheck(child == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Another child at the second call");
-  PetscCall(MuonLMOGetType(lmo, &type));
-  PetscCall(ExpectString("Default norm", type, MUONLMOSPECTRAL));
-  PetscCall(MuonPolarGetType(child, &type));
-  PetscCall(ExpectString("Child's type", type, MUONPOLARSVD));
-  PetscCall(Flops(NULL, lmo, 12, 18));
+  PetscCheck(polar == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Another polar factor at the second call");
   PetscCall(TestMat(3, 2, 0, A, &G));
   PetscCall(TestMat(3, 2, 0, NULL, &Q));
-  PetscCall(MuonLMOApply(lmo, G, Q));
-  PetscCall(MuonLMOComputeNorm(lmo, G, &norm));
+  PetscCall(MuonLMOApply(lmo, G, Q, NULL, NULL));
   PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(MuonPolarSetType(child, MUONPOLARNEWTONSCHULZ));
-  PetscCall(Flops(NULL, lmo, 12, 18));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    PetscCall(MuonPolarSetType(polar, types[t]));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+      PetscCall(Flops(polar, NULL, shapes[k][0], shapes[k][1]));
+      PetscCall(Flops(NULL, lmo, shapes[k][0], shapes[k][1]));
+    }
+    PetscCall(MuonPolarReset(polar));
+  }
+  PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
+  PetscCall(TestSetText(polar, "normalization", "spectral"));
   PetscCall(MuonLMOReset(lmo));
   PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
   PetscCall(Flops(NULL, lmo, 5, 6));
   PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(MuonLMOSetType(lmo, MUONLMOFROBENIUS));
-  PetscCall(Flops(NULL, lmo, 5, 6));
-  PetscCall(MuonLMOView(lmo, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(MuonLMOApply(lmo, G, Q));
   PetscCall(TestMatDestroy(&G));
   PetscCall(TestMatDestroy(&Q));
   PetscCall(MuonLMODestroy(&lmo));
@@ -196,8 +266,14 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2}}
-    args: -a_lmo_polar_coefficients cubic -b_lmo_polar_steps 3 -c_lmo_polar_type svd -own_slepc {{0 1 2}}
+    args: -a_lmo_polar_coefficients cubic -b_lmo_polar_steps 4 -c_lmo_polar_type svd -own_slepc {{0 1 2}}
     filter: sed -e "s#[12] MPI process.*#MPI#" -e "s/scratch: [1-9][0-9]* bytes/scratch: some bytes/"
     output_file: output/polar_options_1.out
+
+  test:
+    suffix: cases
+    nsize: {{1 2}}
+    args: -cases
+    error: All 39 cases are as expected
 
 TEST*/

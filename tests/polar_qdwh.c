@@ -40,11 +40,10 @@ static PetscErrorCode Check(MuonPolar polar, double unit, int m, int n, const do
   for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
   PetscCall(TestMat(m, n, 1, A, &G));
   PetscCall(TestMat(m, n, 2, NULL, &R));
-  PetscCall(MuonPolarQDWHGetCounts(polar, NULL, NULL, &before));
-  PetscCall(MuonPolarApply(polar, G, R));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(TestGetCounts(polar, NULL, NULL, &before));
+  PetscCall(MuonPolarApply(polar, G, R, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
-  PetscCall(MuonPolarQDWHGetCounts(polar, NULL, NULL, &count));
+  PetscCall(TestGetCounts(polar, NULL, NULL, &count));
   PetscCheck(count - before == (rank < s ? 1 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, rank %d: %" PetscInt_FMT " decompositions", m, n, rank, count - before);
   PetscCall(TestMatGet(R, Q));
 
@@ -114,14 +113,14 @@ int main(int argc, char **argv)
     for (int precision = PetscDefined(USE_REAL_SINGLE) ? 0 : 1; precision >= 0; precision--) {
       const double unit = precision == 0 ? ldexp(1.0, -24) : ldexp(1.0, -53);
 
-      PetscCall(MuonPolarSetPrecision(polar, precision == 0 ? MUON_POLAR_PRECISION_SINGLE : MUON_POLAR_PRECISION_DOUBLE));
+      PetscCall(TestSetPrecision(polar, precision == 0 ? MUON_POLAR_PRECISION_SINGLE : MUON_POLAR_PRECISION_DOUBLE));
       for (int decades = 0; decades <= (precision == 0 ? 4 : 12); decades += precision == 0 ? 2 : 4) {
         PetscInt steps, by;
 
         for (int j = 0; j < s; j++) sigma[j] = s > 1 ? pow(10.0, -(double)decades * j / (s - 1)) : 1.0;
         PetscCall(Check(polar, unit, m, n, sigma, s));
         /* The interval is estimated or guessed from below, never too large by much: no more steps than six */
-        PetscCall(MuonPolarQDWHGetCounts(polar, &steps, &by, NULL));
+        PetscCall(TestGetCounts(polar, &steps, &by, NULL));
         PetscCheck(steps <= 6 && by <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, 1e-%d: %" PetscInt_FMT " steps, %" PetscInt_FMT " by QR", m, n, decades, steps, by);
         if (decades == 12) PetscCheck(s == 1 || by >= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, 1e-12: %" PetscInt_FMT " steps by QR", m, n, by);
       }

@@ -26,13 +26,12 @@ static PetscErrorCode Look(Oracle *oracle, MuonPolar polar, int m, int n, const 
   PetscCall(TestMat(m, n, 1, A, &G));
   PetscCall(TestMat(m, n, 0, NULL, &Q));
   PetscCall(TestEpsilon(polar, &eps));
-  PetscCall(MuonPolarSetPowerIterations(polar, iterations));
+  PetscCall(TestSetInt(polar, "power_iterations", iterations));
   for (int k = 0; k < 2; k++) {
     if (k == 0) PetscCall(MuonPolarSetCoefficientValues(polar, 3, one));
-    else PetscCall(MuonPolarSetCoefficients(polar, set));
-    PetscCall(MuonPolarGetSteps(polar, &steps));
-    PetscCall(MuonPolarApply(polar, G, Q));
-    PetscCall(MuonPolarGetStatus(polar, &status));
+    else PetscCall(TestSetText(polar, "coefficients", set));
+    PetscCall(TestGetSteps(polar, &steps));
+    PetscCall(MuonPolarApply(polar, G, Q, &status));
     PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %d", m, n, (int)status);
     PetscCall(TestMatGet(Q, Y));
     if (k == 0) {
@@ -75,7 +74,7 @@ int main(int argc, char **argv)
   PetscCheck(oracle.list != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
   PetscCall(MuonPolarSetType(polar, MUONPOLARNEWTONSCHULZ));
-  PetscCall(MuonPolarSetNormalization(polar, MUON_POLAR_NORMALIZATION_SPECTRAL));
+  PetscCall(TestSetText(polar, "normalization", "spectral"));
   PetscCall(MuonPolarSetFromOptions(polar));
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
@@ -130,20 +129,18 @@ int main(int argc, char **argv)
     for (int j = 0; j < 40; j++) part += V[i + j * 40] * U[j];
     for (int j = 0; j < 40; j++) A[i + j * 40] = (double)(PetscScalar)(0.2 * V[i + j * 40] + 0.8 * part * U[j]);
   }
-  PetscCall(MuonPolarSetCoefficients(polar, MUONPOLARCOEFFICIENTSCUBIC));
-  PetscCall(MuonPolarSetPowerIterations(polar, 1));
+  PetscCall(TestSetText(polar, "coefficients", MUONPOLARCOEFFICIENTSCUBIC));
+  PetscCall(TestSetInt(polar, "power_iterations", 1));
   PetscCall(TestMat(40, 40, 0, A, &G));
   for (int i = 0; i < 1600; i++) V[i] = 7.0;
   PetscCall(TestMat(40, 40, 0, V, &Q));
-  PetscCall(MuonPolarApply(polar, G, Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(MuonPolarApply(polar, G, Q, &status));
   PetscCall(TestMatGet(Q, V));
   PetscCall(TestEpsilon(polar, &eps));
   if (eps < 1e-10) PetscCheck(status == MUON_STATUS_LMO && V[0] == 7.0 && V[1599] == 7.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d of an iteration that must diverge, output %g", (int)status, V[0]);
   /* Enough iterations see what rounding has of it */
-  PetscCall(MuonPolarSetPowerIterations(polar, 60));
-  PetscCall(MuonPolarApply(polar, G, Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(TestSetInt(polar, "power_iterations", 60));
+  PetscCall(MuonPolarApply(polar, G, Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Status %d with 60 power iterations", (int)status);
   PetscCall(TestMatDestroy(&G));
   PetscCall(TestMatDestroy(&Q));

@@ -48,8 +48,7 @@ static PetscErrorCode Check(MuonPolar polar, const Promise *promise, double unit
   for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)(scale * A[i]);
   PetscCall(TestMat(m, n, spectrum % 3, A, &G));
   PetscCall(TestMat(m, n, (spectrum + 1) % 3, NULL, &Q));
-  PetscCall(MuonPolarApply(polar, G, Q));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(MuonPolarApply(polar, G, Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: status %s", type, name, m, n, MuonStatuses[status]);
   PetscCall(TestMatGet(G, B));
   PetscCheck(TestDistance(m * n, A, B) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s %d x %d: the input was changed", type, name, m, n);
@@ -143,7 +142,7 @@ int main(int argc, char **argv)
       int    seen[3] = {0, 0, 0};
       double unit    = PETSC_MACHINE_EPSILON;
 
-      PetscCall(MuonPolarSetPrecision(polar, exact == PETSC_TRUE ? MUON_POLAR_PRECISION_DETERMINE : (MuonPolarPrecision)precision));
+      PetscCall(TestSetPrecision(polar, exact == PETSC_TRUE ? MUON_POLAR_PRECISION_DETERMINE : (MuonPolarPrecision)precision));
       if (exact == PETSC_FALSE) PetscCall(TestEpsilon(polar, &unit));
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
         for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) PetscCall(Check(polar, promise, unit, spectrum, shapes[k][0], shapes[k][1], 1.0, seen));

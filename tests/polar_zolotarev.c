@@ -1,6 +1,7 @@
 static char help[] = "Zolotarev's approximation on hard spectra against a Jacobi SVD and the scalar function, written down a second time.\n\n";
 
 #include "polar_common.h"
+#include <string.h>
 
 typedef struct {
   int    r;
@@ -108,6 +109,9 @@ int main(int argc, char **argv)
   Function           f;
   PetscInt           poles, below = 0, within = 0;
   PetscReal          interval, least = 0.0;
+  double             from;
+  int                number;
+  char               text[256];
   PetscBool          flag;
   double             unit;
 
@@ -116,8 +120,10 @@ int main(int argc, char **argv)
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &polar));
   PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
   PetscCall(MuonPolarSetFromOptions(polar));
-  PetscCall(MuonPolarZolotarevGetPoles(polar, &poles));
-  PetscCall(MuonPolarZolotarevGetInterval(polar, &interval));
+  PetscCall(TestDescribe(polar, sizeof(text), text));
+  PetscCheck(sscanf(strstr(text, " poles from") - 2, "%d poles from %lg", &number, &from) == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "View says %s", text);
+  poles    = number;
+  interval = (PetscReal)from;
   PetscCall(MuonPolarGetPrecision(polar, &precision));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-least", &least, &flag));
   f    = Zolotarev((int)poles, (double)interval);
@@ -144,8 +150,7 @@ int main(int argc, char **argv)
       }
       PetscCall(TestMat(m, n, spectrum % 3, A, &G));
       PetscCall(TestMat(m, n, (spectrum + 1) % 3, NULL, &R));
-      PetscCall(MuonPolarApply(polar, G, R));
-      PetscCall(MuonPolarGetStatus(polar, &status));
+      PetscCall(MuonPolarApply(polar, G, R, &status));
       PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: status %d", name, m, n, (int)status);
       PetscCall(TestMatGet(G, Q));
       PetscCheck(TestDistance(m * n, A, Q) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: the input was changed", name, m, n);

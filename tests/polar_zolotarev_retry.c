@@ -57,11 +57,10 @@ static PetscErrorCode Factor(MuonPolarType type, PetscInt poles, PetscReal inter
   PetscCall(MatDenseRestoreArrayWrite(R, &g));
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetType(polar, type));
-  PetscCall(MuonPolarSetPrecision(polar, precision));
-  PetscCall(MuonPolarZolotarevSetPoles(polar, poles));
-  PetscCall(MuonPolarZolotarevSetInterval(polar, interval));
-  PetscCall(MuonPolarApply(polar, G, R));
-  PetscCall(MuonPolarGetStatus(polar, &status));
+  PetscCall(TestSetPrecision(polar, precision));
+  PetscCall(TestSetInt(polar, "zolotarev_poles", poles));
+  PetscCall(TestSetReal(polar, "zolotarev_interval", interval));
+  PetscCall(MuonPolarApply(polar, G, R, &status));
   PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the interval %g: status %d, expected %d", type, (double)interval, (int)status, (int)expected);
   if (show == PETSC_TRUE) PetscCall(MuonPolarView(polar, NULL));
   PetscCall(MuonPolarDestroy(&polar));

@@ -99,13 +99,6 @@ static inline PetscErrorCode RunMonitor(Muon muon, PetscInt step, PetscReal loss
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode RunPolarMonitor(MuonPolar polar, Mat G, Mat Q, void *ctx)
-{
-  PetscFunctionBegin;
-  ((Run *)ctx)->polarcalls++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Objects of a run; what is not there yet is made by the call */
 static inline Muon RunMuon(Run *run)
 {
@@ -233,24 +226,22 @@ SETTER(Epsilon, LayerSet(RunLayer(run, 2), "adamw_epsilon", (PetscReal)0.5))
 /* Norms */
 SETTER(LMOType, MuonLMOSetType(RunLMO(run, 0), MUONLMOMAX))
 SETTER(LMOPrefix, MuonLMOSetOptionsPrefix(RunLMO(run, 0), "some_"))
-SETTER(Mixed, MuonLMOMixedSetExponents(RunLMO(run, 0), 3, (PetscReal)1.5))
-SETTER(Schatten, MuonLMOSchattenSetExponent(RunLMO(run, 0), 3))
+SETTER(Mixed, MuonObjectSetParameter((PetscObject)RunLMO(run, 0), "lmo_mixed_exponent_p", "3"))
+SETTER(Schatten, MuonObjectSetParameter((PetscObject)RunLMO(run, 0), "lmo_schatten_exponent", "3"))
 /* Polar factors */
 static const PetscReal SetterCoefficients[3] = {(PetscReal)1.5, (PetscReal)-0.5, 0};
-static const PetscInt  SetterRestart[1]      = {1};
 SETTER(PolarType, MuonPolarSetType(RunPolar(run), MUONPOLARNEWTONSCHULZ))
 SETTER(PolarPrefix, MuonPolarSetOptionsPrefix(RunPolar(run), "some_"))
-SETTER(PolarSteps, MuonPolarSetSteps(RunPolar(run), 3))
-SETTER(Coefficients, MuonPolarSetCoefficients(RunPolar(run), "kj"))
+SETTER(PolarSteps, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_steps", "3"))
+SETTER(Coefficients, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_coefficients", "kj"))
 SETTER(CoefficientValues, MuonPolarSetCoefficientValues(RunPolar(run), 3, SetterCoefficients))
-SETTER(PolarPrecision, MuonPolarSetPrecision(RunPolar(run), MUON_POLAR_PRECISION_SINGLE))
-SETTER(Tolerance, MuonPolarSetTolerance(RunPolar(run), (PetscReal)0.25))
-SETTER(Normalization, MuonPolarSetNormalization(RunPolar(run), MUON_POLAR_NORMALIZATION_SPECTRAL))
-SETTER(Power, MuonPolarSetPowerIterations(RunPolar(run), 1))
-SETTER(PolarMonitor, MuonPolarMonitorSet(RunPolar(run), RunPolarMonitor, run, NULL))
-SETTER(Restart, MuonPolarGramSetRestart(RunPolar(run), 1, SetterRestart))
-SETTER(Poles, MuonPolarZolotarevSetPoles(RunPolar(run), 2))
-SETTER(PolesInterval, MuonPolarZolotarevSetInterval(RunPolar(run), (PetscReal)0.25))
+SETTER(PolarPrecision, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_precision", "single"))
+SETTER(Tolerance, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_tolerance", "0.25"))
+SETTER(Normalization, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_normalization", "spectral"))
+SETTER(Power, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_power_iterations", "1"))
+SETTER(Restart, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_gram_restart", "1"))
+SETTER(Poles, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_zolotarev_poles", "2"))
+SETTER(PolesInterval, MuonObjectSetParameter((PetscObject)RunPolar(run), "lmo_polar_zolotarev_interval", "0.25"))
 /* Compressors of a layer */
 SETTER(CompressorType, MuonCompressorSetType(RunUp(run), MUONCOMPRESSORNATURAL))
 SETTER(CompressorPrefix, MuonCompressorSetOptionsPrefix(RunUp(run), "some_"))
@@ -400,7 +391,6 @@ static const Setter Setters[] = {
   {"MuonPolarSetTolerance", DENSE "-lmo_polar_type zolotarev -lmo_polar_tolerance 1e-3", Set_Tolerance, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarSetNormalization", SCHULZ, Set_Normalization, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarSetPowerIterations", SCHULZ "-lmo_polar_normalization spectral -lmo_polar_power_iterations 12", Set_Power, TAKES_EFFECT, 0, NULL, NULL},
-  {"MuonPolarMonitorSet", SCHULZ, Set_PolarMonitor, TAKES_EFFECT, OF_RANK, NULL, NULL},
   {"MuonPolarGramSetRestart", DENSE "-lmo_polar_type gram", Set_Restart, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarZolotarevSetPoles", DENSE "-lmo_polar_type zolotarev", Set_Poles, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonPolarZolotarevSetInterval", DENSE "-lmo_polar_type zolotarev", Set_PolesInterval, TAKES_EFFECT, 0, NULL, NULL},

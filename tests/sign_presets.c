@@ -54,23 +54,22 @@ static PetscErrorCode CheckSet(const Preset *preset, Problem *p)
   PetscCheck(clip == preset->clip && (clip == 0 || clipped == MUON_CLIP_ALL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: clip %g of %s", preset->name, (double)clip, MuonClipLayersTypes[clipped]);
   PetscCheck(momentum == (preset->momentum < 0 ? own[0] : preset->momentum) && rate == (preset->rate < 0 ? own[1] : preset->rate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: momentum %g, rate %g", preset->name, (double)momentum, (double)rate);
   if (preset->steps > 0) {
-    MuonPolarCoefficients  coefficients;
-    MuonPolarNormalization normalization;
-    MuonPolarType          method;
-    MuonPolar              polar;
-    PetscInt               steps, iterations;
-    PetscBool              iterates, cubic;
+    MuonPolarType method;
+    MuonPolar     polar;
+    PetscBool     iterates, cubic, same;
+    char          steps[16], coefficients[32], normalization[32], iterations[16];
 
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCall(MuonPolarGetType(polar, &method));
     PetscCall(PetscStrcmp(method, MUONPOLARNEWTONSCHULZ, &iterates));
-    PetscCall(MuonPolarGetSteps(polar, &steps));
-    PetscCall(MuonPolarGetCoefficients(polar, &coefficients));
+    PetscCall(MuonObjectGetParameter((PetscObject)polar, "lmo_polar_steps", steps, sizeof(steps)));
+    PetscCall(MuonObjectGetParameter((PetscObject)polar, "lmo_polar_coefficients", coefficients, sizeof(coefficients)));
     PetscCall(PetscStrcmp(coefficients, MUONPOLARCOEFFICIENTSCUBIC, &cubic));
-    PetscCall(MuonPolarGetNormalization(polar, &normalization));
-    PetscCall(MuonPolarGetPowerIterations(polar, &iterations));
-    PetscCheck(iterates && steps == preset->steps && cubic && normalization == preset->normalization && (normalization != MUON_POLAR_NORMALIZATION_SPECTRAL || iterations == 2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               "%s: %s, %" PetscInt_FMT " steps, coefficients %s, normalization %s, %" PetscInt_FMT " power iterations", preset->name, method, steps, coefficients, MuonPolarNormalizations[normalization], iterations);
+    PetscCall(MuonObjectGetParameter((PetscObject)polar, "lmo_polar_normalization", normalization, sizeof(normalization)));
+    PetscCall(PetscStrcmp(normalization, MuonPolarNormalizations[preset->normalization], &same));
+    PetscCall(MuonObjectGetParameter((PetscObject)polar, "lmo_polar_power_iterations", iterations, sizeof(iterations)));
+    PetscCheck(iterates && atoi(steps) == preset->steps && cubic && same && (preset->normalization != MUON_POLAR_NORMALIZATION_SPECTRAL || atoi(iterations) == 2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: %s, %s steps, coefficients %s, normalization %s, %s power iterations", preset->name, method, steps, coefficients, normalization, iterations);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

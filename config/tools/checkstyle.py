@@ -88,6 +88,8 @@ def room_of_header(path):
   # muonexport.h is of all rooms; muonlmoslices.h belongs to the norms
   if not match or match.group(1) == "export":
     return None
+  if match.group(1) == "votes":
+    return "muon"
   return next((room for room in FLOORS if match.group(1).startswith(room)), match.group(1) or "muon")
 
 

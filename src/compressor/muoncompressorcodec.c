@@ -9,7 +9,7 @@ enum {
 /* Values that cross to or from a device at once; likewise */
 #define DEVICE_CHUNK ((size_t)1 << 20)
 
-PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
+PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 max)
 {
   PetscInt64 kept;
   double     r = (double)ratio;
@@ -19,9 +19,9 @@ PetscInt64 MuonCompressorKept_Private(PetscReal ratio, PetscInt64 most)
      what was meant
   */
   if (PetscDefined(USE_REAL_SINGLE)) r *= 1.0 + 0.5 * PETSC_MACHINE_EPSILON;
-  kept = (PetscInt64)(r * (double)most + 1e-9);
+  kept = (PetscInt64)(r * (double)max + 1e-9);
   if (kept < 1) kept = 1;
-  return kept < most ? kept : most;
+  return kept < max ? kept : max;
 }
 
 MuonKernelStream MuonCompressorStream_Private(MuonCompressor c)

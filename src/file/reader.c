@@ -81,8 +81,8 @@ static int MuonFileWithin(uint64_t first, uint64_t count, uint64_t all)
 }
 
 /*
-   Reads one record from an index of which so many bytes are left; data_end is where data end. Returns how long it
-   is, 0 where there is none
+   Reads one record from an index of which so many bytes are left; data_end is where data end. Returns how
+   long it is, 0 where there is none
 */
 static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t left, uint64_t at, uint64_t data_end, MuonFileRecord *record)
 {

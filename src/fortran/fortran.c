@@ -10,11 +10,10 @@
 typedef void ObjectiveFn(const PETSC_UINTPTR_T *, PetscReal *, void **, int *);
 typedef void ScheduleFn(const PETSC_UINTPTR_T *, const PetscInt *, PetscReal *, PetscReal *, PetscReal *, void **, int *);
 typedef void MonitorFn(const PETSC_UINTPTR_T *, const PetscInt *, const PetscReal *, void **, int *);
-typedef void PolarMonitorFn(const PETSC_UINTPTR_T *, const PETSC_UINTPTR_T *, const PETSC_UINTPTR_T *, void **, int *);
 typedef void AnyFn(void);
 
 /* The numbers under which objects keep them, the same for all objects of a class */
-static PetscFortranCallbackId objective_id, validation_id, schedule_id, monitor_id, polarmonitor_id;
+static PetscFortranCallbackId objective_id, validation_id, schedule_id, monitor_id;
 
 /* A MuonLayerArray of Fortran */
 typedef struct {
@@ -29,10 +28,8 @@ PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon, AnyFn *, vo
 PETSC_EXTERN PetscErrorCode MuonSetValidationFortran(Muon, AnyFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonMonitorSetFortran(Muon, AnyFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonPolarMonitorSetFortran(MuonPolar, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitializeFortran(FortranArray *);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArrayFortran(Muon, const char[], const FortranArray *, MuonLayer *);
-PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArrayFortran(const char[], const FortranArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArrayFortran(MuonLayer, FortranArray *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArrayFortran(MuonLayer, FortranArray *);
 
@@ -160,28 +157,6 @@ PetscErrorCode MuonMonitorSetFortran(Muon muon, AnyFn *fn, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PolarMonitorFortran(MuonPolar polar, Mat G, Mat Q, void *unused)
-{
-  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)polar, g = (PETSC_UINTPTR_T)G, q = (PETSC_UINTPTR_T)Q;
-  AnyFn                *fn;
-  void                 *ctx;
-  int                   ierr = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetFortranCallback((PetscObject)polar, PETSC_FORTRAN_CALLBACK_CLASS, polarmonitor_id, &fn, &ctx));
-  (*(PolarMonitorFn *)fn)(&handle, &g, &q, &ctx, &ierr);
-  PetscCall((PetscErrorCode)ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPolarMonitorSetFortran(MuonPolar polar, AnyFn *fn, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)polar, PETSC_FORTRAN_CALLBACK_CLASS, &polarmonitor_id, fn, ctx));
-  PetscCall(MuonPolarMonitorSet(polar, PolarMonitorFortran, NULL, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ToFortran(const MuonLayerArray *a, FortranArray *f)
 {
   PetscFunctionBegin;
@@ -235,16 +210,6 @@ PetscErrorCode MuonAddLayerArrayFortran(Muon muon, const char name[], const Fort
   PetscFunctionBegin;
   PetscCall(FromFortran(array, &a));
   PetscCall(MuonAddLayerArray(muon, name, &a, layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerCreateFromArrayFortran(const char name[], const FortranArray *array, MuonLayer *layer)
-{
-  MuonLayerArray a;
-
-  PetscFunctionBegin;
-  PetscCall(FromFortran(array, &a));
-  PetscCall(MuonLayerCreateFromArray(name, &a, layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

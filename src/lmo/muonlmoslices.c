@@ -13,6 +13,7 @@ typedef struct {
   double            *most, *sum, *size, *weight, *f0, *f1;
   int64_t           *place;
   int               *exponent;
+  PetscBool          finite; /* as far as is known: no slice here has a norm of NaN or Inf, or has entries that say so */
 } Slices;
 
 double MuonLMOConjugate(double p)
@@ -26,14 +27,6 @@ double MuonLMOExponent(PetscReal p)
   return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
 }
 
-PetscErrorCode MuonLMOCheckExponent(MuonLMO lmo, const char key[], PetscReal p)
-{
-  PetscFunctionBegin;
-  /* NaN is not at least 1 */
-  PetscCheck(p >= 1.0, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_%s is %g, expected a number of at least 1, or inf", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", key, (double)p);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonLMOViewExponent(PetscViewer viewer, const char letter[], PetscReal p)
 {
   PetscBool ascii, string;
@@ -42,9 +35,9 @@ PetscErrorCode MuonLMOViewExponent(PetscViewer viewer, const char letter[], Pets
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  PetscCall(MuonExponentWrite_Private(p, sizeof(text), text));
-  if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", letter, text));
-  else if (string == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", letter, text));
+  PetscCall(MuonNumberWrite((double)p, sizeof(text), text));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", letter, text));
+  else if (string) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", letter, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,6 +51,7 @@ static PetscErrorCode MuonLMOSlicesOpen_Private(MuonLMO lmo, PetscBool rows, con
 {
   PetscFunctionBegin;
   s->A       = A;
+  s->finite  = PETSC_TRUE;
   s->kernels = MuonArrayKernels(&A->here);
   s->across  = rows == PETSC_TRUE ? !A->here.rowmajor : A->here.rowmajor;
   s->cut     = rows == PETSC_FALSE && A->size > 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -117,12 +111,16 @@ PetscErrorCode MuonLMOSum(MuonLMO lmo, const MuonMatrix *A, PetscInt n, double x
 
 PetscErrorCode MuonLMOCombine(MuonLMO lmo, const MuonMatrix *A, double p, double *size, int *exponent)
 {
-  int    mine = *size == 0 ? INT_MIN : *exponent, most, more;
+  int    mine = *size == 0 ? INT_MIN : (*size > 0 ? *exponent : INT_MAX), most, more;
   double x;
 
   PetscFunctionBegin;
   if (A->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, A->comm));
+  if (most == INT_MAX) {
+    *size = NAN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   x = *size == 0 ? 0 : ldexp(*size, *exponent - most);
   if (p == HUGE_VAL) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_MAX, A->comm));
   else {
@@ -173,6 +171,11 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
   if (bad == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOExtreme_Private(s, bad, MPI_DOUBLE, MPI_MAX, s->weight));
   for (size_t b = 0; b < bad; b++) {
+    /* A sum may overflow, its largest term does not */
+    if (s->sum[(size_t)s->f1[b]] != s->sum[(size_t)s->f1[b]] || s->weight[b] > DBL_MAX) s->finite = PETSC_FALSE;
+  }
+  if (!s->finite) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t b = 0; b < bad; b++) {
     const MuonArray x = Slice(s, (size_t)s->f1[b]);
 
     s->kernels->SlicePowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
@@ -199,8 +202,14 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   s->kernels->SliceArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
+  /* No comparison finds NaN */
+  if (!MuonArrayIsFinite(A)) s->most[0] = HUGE_VAL;
   PetscCall(PetscArraycpy(s->sum, s->most, s->count));
   PetscCall(MuonLMOExtreme_Private(s, s->count, MPI_DOUBLE, MPI_MAX, s->most));
+  if (s->count > 0 && s->most[0] > DBL_MAX) {
+    s->finite = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (p == HUGE_VAL) {
     for (size_t k = 0; k < s->count; k++) s->place[k] = s->sum[k] == s->most[k] ? s->place[k] : -1;
     MuonKernelSliceNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
@@ -212,11 +221,12 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The q-norm of the norms: rows of other ranks are other slices */
+/* The q-norm of the norms: rows of other ranks are other slices. NaN where an entry of any rank is not finite */
 static PetscErrorCode MuonLMOSlicesTotal_Private(MuonLMO lmo, const Slices *s, double q, double *size, int *exponent)
 {
   PetscFunctionBegin;
-  *size = MuonKernelVectorNorm(s->count, q, s->size, s->exponent, exponent);
+  *exponent = 0;
+  *size     = s->finite ? MuonKernelVectorNorm(s->count, q, s->size, s->exponent, exponent) : NAN;
   if (s->cut == PETSC_FALSE) PetscCall(MuonLMOCombine(lmo, s->A, q, size, exponent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,12 +244,13 @@ static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, Pet
 PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *norm, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
-  *flops = ApplyFlops(norm->p, norm->q, (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows == PETSC_TRUE ? m : n));
+  *flops = ApplyFlops(MuonLMOExponent(norm->p), MuonLMOExponent(norm->q), (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows == PETSC_TRUE ? m : n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *X, double *value)
 {
+  const double   p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q);
   Slices         s;
   double         size;
   int            exponent;
@@ -248,10 +259,10 @@ PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const M
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(X->here.memory, &flops));
   PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, X, &s));
-  PetscCall(MuonLMOSliceNorms_Private(lmo, &s, norm->p));
-  PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, norm->q, &size, &exponent));
+  PetscCall(MuonLMOSliceNorms_Private(lmo, &s, p));
+  PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, q, &size, &exponent));
   *value = ldexp(size, exponent);
-  PetscCall(PetscLogFlops(NormFlops(norm->p, norm->q, (PetscLogDouble)MuonArrayEntries(&X->here), (PetscLogDouble)s.count)));
+  PetscCall(PetscLogFlops(NormFlops(p, q, (PetscLogDouble)MuonArrayEntries(&X->here), (PetscLogDouble)s.count)));
   PetscCall(MuonLogDeviceEnd(X->here.memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -300,7 +311,7 @@ static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
 
 PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  const double       p = WithExactConjugate(norm->p), q = norm->q;
+  const double       p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
   const MuonArray   *g = &G->here, *d = &D->here;
   const MuonKernels *kernels = MuonArrayKernels(g);
   Slices             s;
@@ -314,6 +325,10 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
   PetscCall(MuonLMOSliceNorms_Private(lmo, &s, MuonLMOConjugate(p)));
   PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, MuonLMOConjugate(q), &size, &exponent));
   *dual = ldexp(size, exponent);
+  if (!(size >= 0.0)) {
+    PetscCall(MuonLogDeviceEnd(g->memory, flops));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (p == 1.0 && q == 1.0) PetscCall(MuonLMOSlicesLargest_Private(&s));
   else {
     MuonKernelVectorDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
@@ -361,8 +376,8 @@ static PetscErrorCode MuonLMODualNorm_Slices(MuonLMO lmo, const MuonMatrix *G, d
   MuonLMOSlices conjugate = *(MuonLMOSlices *)lmo->data;
 
   PetscFunctionBegin;
-  conjugate.p = MuonLMOConjugate(WithExactConjugate(conjugate.p));
-  conjugate.q = MuonLMOConjugate(conjugate.q);
+  conjugate.p = (PetscReal)MuonLMOConjugate(WithExactConjugate(MuonLMOExponent(conjugate.p)));
+  conjugate.q = (PetscReal)MuonLMOConjugate(MuonLMOExponent(conjugate.q));
   PetscCall(MuonLMOSlicesNorm(lmo, &conjugate, G, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -381,14 +396,13 @@ PetscErrorCode MuonLMOSetSlices(MuonLMO lmo, PetscBool rows, double p, double q)
   PetscFunctionBegin;
   PetscCall(PetscNew(&slices));
   slices->rows       = rows;
-  slices->p          = p;
-  slices->q          = q;
+  slices->p          = (PetscReal)p;
+  slices->q          = (PetscReal)q;
   lmo->data          = slices;
   lmo->ondevice      = PETSC_TRUE;
   lmo->ops->apply    = MuonLMOApply_Slices;
   lmo->ops->norm     = MuonLMONorm_Slices;
   lmo->ops->dualnorm = MuonLMODualNorm_Slices;
   lmo->ops->getflops = MuonLMOGetFlops_Slices;
-  lmo->ops->destroy  = MuonLMODestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,11 +32,12 @@ PetscInt MuonPolarPadded_Private(PetscInt n, size_t s, const size_t longer[])
   return count;
 }
 
-/* One of the matrices, and its place in the arrays of the caller */
+/* One of the matrices, and its place in the caller's array */
 typedef struct {
-  int      left;
-  size_t   s, l;
-  PetscInt number;
+  int            left;
+  size_t         s, l;
+  PetscInt       number;
+  MuonPolarTask *task;
 } MuonPolarShape;
 
 /* What batches together stands together, by decreasing longer sides; equal ones stay in the caller's order */
@@ -50,35 +51,42 @@ static int MuonPolarCompareShapes(const void *x, const void *y)
   return a->number < b->number ? -1 : 1;
 }
 
-/* A batch of what begins at shape: c holds three numbers for each step, last what polynomials() gets */
-static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonKernelReal *real, PetscInt steps, const double c[], const unsigned char last[], PetscBool watch, PetscInt n, const MuonPolarShape shape[], const MuonMatrix G[],
-                                             const MuonMatrix Q[], MuonStatus status[])
+/* What all matrices have in common: c holds three numbers for each step, last what polynomials() gets */
+typedef struct {
+  const MuonKernelReal *real;
+  PetscInt              steps;
+  double               *c;
+  unsigned char        *last;
+  PetscBool             watch;
+} MuonPolarSteps;
+
+/* A batch of what begins at shape; anew: the Gram matrix is formed anew after each step */
+static PetscErrorCode MuonPolarBatch_Private(MuonPolar polar, const MuonPolarSteps *steps, PetscBool anew, PetscInt n, const MuonPolarShape shape[])
 {
-  const size_t s = shape->s, l = shape->l, bytes = s * l * real->size;
-  char        *Y, *Z, *A;
+  const MuonKernelReal *real = steps->real;
+  const size_t          s = shape->s, l = shape->l, bytes = s * l * real->size;
+  char                 *Y, *Z, *A;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * bytes, &Y));
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * bytes, &Z));
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * (last != NULL ? 4 : 2) * s * s * real->size, &A));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, (size_t)n * (anew ? 2 : 4) * s * s * real->size, &A));
   for (PetscInt k = 0; k < n; k++) {
-    const MuonArray *from = &G[shape[k].number].here;
-    int              exponent;
-    const double     norm = MuonArrayKernels(from)->Norm(from->len, from->count, from->data, from->ld, &exponent);
+    const MuonPolarTask *task = shape[k].task;
+    const MuonArray     *g    = &task->G.here;
 
     if (shape[k].l < l) MuonDeviceGet()->zero(bytes, Y + (size_t)k * bytes);
-    real->load(from->len, from->count, from->precision, from->data, from->ld, norm, exponent, Y + (size_t)k * bytes, shape->left ? s : l);
+    real->load(g->len, g->count, g->precision, g->data, g->ld, task->norm, task->exponent, Y + (size_t)k * bytes, shape->left ? s : l);
   }
-  Y = (char *)real->polynomials(shape->left, s, l, (size_t)n, (int)steps, c, last, Y, Z, A);
+  Y = (char *)real->polynomials(shape->left, s, l, (size_t)n, (int)steps->steps, steps->c, anew ? NULL : steps->last, Y, Z, A);
   for (PetscInt k = 0; k < n; k++) {
-    const PetscInt   number  = shape[k].number;
-    const MuonArray *to      = &Q[number].here;
+    const MuonArray *q       = &shape[k].task->Q.here;
     const void      *y       = Y + (size_t)k * bytes;
-    const double     squares = watch == PETSC_TRUE ? real->arrays->SumSquares(s * l, 1, y, s * l) : 0.0;
+    const double     squares = steps->watch ? real->arrays->SumSquares(s * l, 1, y, s * l) : 0.0;
 
-    status[number] = squares <= 16.0 * (double)s ? MUON_STATUS_OK : MUON_STATUS_LMO;
-    if (status[number] == MUON_STATUS_OK) real->store(to->len, to->count, 1.0, y, shape->left ? s : l, to->precision, to->data, to->ld);
-    else PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps of a batch\n", squares, steps));
+    shape[k].task->status = squares <= 16.0 * (double)s ? MUON_STATUS_OK : MUON_STATUS_LMO;
+    if (shape[k].task->status == MUON_STATUS_OK) real->store(q->len, q->count, 1.0, y, shape->left ? s : l, q->precision, q->data, q->ld);
+    else PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps of a batch\n", squares, steps->steps));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,36 +106,33 @@ static PetscInt MuonPolarBatchOf_Private(PetscInt n, const MuonPolarShape shape[
   return (count + batches - 1) / batches;
 }
 
-PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, MuonPolarSegmentsFn segments, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, MuonPolarSegmentsFn segments, PetscInt n, MuonPolarTask *const task[])
 {
-  const MuonKernelPolynomial *p;
-  const MuonKernelReal       *real;
-  MuonPolarShape             *shape;
-  PetscInt                    steps, batch;
-  unsigned char              *last;
-  size_t                     *longer;
-  double                     *c;
-  PetscBool                   single;
-  size_t                      bytes;
-  MuonMark                    mark;
+  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
+  const PetscInt              count = MuonPolarPolynomialsSteps(p);
+  /* What is found out about each matrix first */
+  const PetscBool single = p->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL || (p->known != NULL && p->known->equalize) ? PETSC_TRUE : PETSC_FALSE;
+  MuonPolarSteps  steps;
+  MuonMark        mark;
+  MuonPolarShape *shape;
+  PetscInt        batch;
+  size_t         *longer, bytes;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, &steps.real));
   PetscCall(MuonWorkspaceGetBatch(polar->work, &bytes));
-  /* What is found out about each matrix first */
-  single = polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL || (p != NULL && p->equalize) ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(PetscMalloc4(n, &shape, n, &longer, steps, &last, 3 * steps, &c));
-  for (PetscInt k = 0; k < steps; k++) MuonPolarGetPolynomialRow_Private(polar, p, k, c + 3 * k);
+  PetscCall(PetscMalloc4(n, &shape, n, &longer, count, &steps.last, 3 * count, &steps.c));
+  steps.steps = count;
+  steps.watch = watch;
+  for (PetscInt k = 0; k < count; k++) MuonPolarPolynomialsRow(p, k, steps.c + 3 * k);
   for (PetscInt k = 0; k < n; k++) {
-    const MuonArray *g = &G[k].here;
+    const MuonArray *g = &task[k]->G.here;
 
     shape[k].left   = g->len < g->count;
     shape[k].s      = PetscMin(g->len, g->count);
     shape[k].l      = PetscMax(g->len, g->count);
     shape[k].number = k;
+    shape[k].task   = task[k];
   }
   qsort(shape, (size_t)n, sizeof(*shape), MuonPolarCompareShapes);
   for (PetscInt first = 0; first < n; first += batch) {
@@ -135,20 +140,19 @@ PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscBool watch, M
     PetscBool             anew  = PETSC_TRUE;
     PetscLogDouble        flops = 0.0;
 
-    if (segments != NULL) PetscCall((*segments)(polar, steps, at->s, at->l, last, &anew));
-    batch = single == PETSC_TRUE ? 1 : MuonPolarBatchOf_Private(n - first, at, bytes, (2 * at->s * at->l + (anew == PETSC_TRUE ? 2 : 4) * at->s * at->s) * real->size, longer);
+    PetscCall(MuonWorkspaceMark(polar->work, &mark));
+    if (segments != NULL) PetscCall((*segments)(polar, count, at->s, at->l, steps.last, &anew));
+    batch = single ? 1 : MuonPolarBatchOf_Private(n - first, at, bytes, (2 * at->s * at->l + (anew ? 2 : 4) * at->s * at->s) * steps.real->size, longer);
     if (batch == 1) {
-      polar->status = MUON_STATUS_OK;
-      PetscUseTypeMethod(polar, apply, &G[at->number], &Q[at->number]);
-      status[at->number] = polar->status;
+      PetscUseTypeMethod(polar, apply, at->task);
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
       continue;
     }
-    PetscCall(MuonPolarBatch_Private(polar, real, steps, c, anew == PETSC_TRUE ? NULL : last, watch, batch, at, G, Q, status));
+    PetscCall(MuonPolarBatch_Private(polar, &steps, anew, batch, at));
     PetscCall(MuonWorkspaceRelease(polar->work, &mark));
     PetscUseTypeMethod(polar, getflops, (PetscInt)at->s, (PetscInt)at->l, &flops);
     PetscCall(PetscLogFlops((PetscLogDouble)batch * flops));
   }
-  PetscCall(PetscFree4(shape, longer, last, c));
+  PetscCall(PetscFree4(shape, longer, steps.last, steps.c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

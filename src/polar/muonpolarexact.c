@@ -6,7 +6,7 @@
    The factor of the transpose is the transpose of the factor: lines are taken for columns. Q may be G, of
    which the decomposition makes a copy
 */
-static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const MuonArray *G, const MuonArray *Q)
+static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const MuonArray *G, const MuonArray *Q, MuonStatus *status)
 {
   MuonArray    lines = *G, product = *Q;
   MuonMatrix   matrix;
@@ -22,8 +22,8 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
   PetscCall(MuonWorkspaceGet(polar->work, (size_t)m * s * sizeof(PetscScalar), &U));
   PetscCall(MuonWorkspaceGet(polar->work, (size_t)n * s * sizeof(PetscScalar), &V));
   PetscCall(MuonSVDSetWorkspace(polar->svd, polar->work));
-  PetscCall(MuonSVDCompute(polar->svd, &matrix, s, sigma, U, V, &rank, &polar->status));
-  if (polar->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonSVDCompute(polar->svd, &matrix, s, sigma, U, V, &rank, status));
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (Q->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(polar->work, Q, MUON_PETSCSCALAR, &product));
   PetscCall(PetscBLASIntCast(m, &bm));
   PetscCall(PetscBLASIntCast(n, &bn));
@@ -40,18 +40,18 @@ static PetscErrorCode MuonPolarExactSequential_Private(MuonPolar polar, const Mu
    product with the identity, which changes no bit. Division by the Frobenius norm keeps squares in range.
    Only singular values come to the host
 */
-static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, MuonPolarTask *task)
 {
   const MuonKernelReal *real    = MuonKernelRealOfDevice(MUON_PETSCSCALAR == MUON_SINGLE ? "single" : "double");
   const MuonKernels    *kernels = real->arrays;
-  const double          eps     = 2.0 * PetscMax(real->unit, MuonArrayKernels(&G->here)->unit);
+  const double          eps     = 2.0 * PetscMax(real->unit, MuonArrayKernels(&task->G.here)->unit);
   MuonPolarPanel        p;
   PetscReal            *sigma;
   void                 *X, *S, *U, *V;
   size_t                s, l, rank = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarPanelLoad(polar, real, G, &p));
+  PetscCall(MuonPolarPanelLoad(polar, real, task, &p));
   s = p.s;
   l = p.l;
   PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(PetscReal), &sigma));
@@ -65,60 +65,62 @@ static PetscErrorCode MuonPolarExactDevice_Private(MuonPolar polar, const MuonMa
     kernels->Multiply(1, 0, l, s, s, 1.0, p.Y, s, V, s, 0.0, X, l);
   }
   if (real->decompose(l, s, X, S, U, V) != 0) {
-    polar->status = MUON_STATUS_LMO;
+    task->status = MUON_STATUS_LMO;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   MuonDeviceGet()->copy(s * real->size, S, sigma);
   while (rank < s && sigma[rank] > l * eps * sigma[0]) rank++;
   if (p.left) kernels->Multiply(0, 1, s, l, rank, 1.0, V, s, U, l, 0.0, p.Y, s);
   else kernels->Multiply(0, 1, l, s, rank, 1.0, U, l, V, s, 0.0, p.Y, l);
-  PetscCall(MuonPolarPanelStore(&p, 1.0, Q));
+  PetscCall(MuonPolarPanelStore(&p, 1.0, &task->Q));
   PetscCall(PetscLogFlops(22.0 * s * s * s + 2.0 * l * s * rank));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows in the memory of the devices of many ranks go to the first rank's host, where the decomposition is */
-static PetscErrorCode MuonPolarExactRows_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+static PetscErrorCode MuonPolarExactRows_Private(MuonPolar polar, MuonPolarTask *task)
 {
-  MuonMatrix g = *G, q = *Q;
+  MuonPolarTask host = *task;
 
   PetscFunctionBegin;
-  PetscCall(MuonArrayOnHost(&G->here, PETSC_TRUE, &g.here));
-  PetscCall(MuonArrayOnHost(&Q->here, PETSC_FALSE, &q.here));
-  PetscCall(MuonPolarExact_Private(polar, &g, &q));
-  PetscCall(MuonArrayOffHost(&Q->here, polar->status == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE, &q.here));
-  PetscCall(MuonArrayOffHost(&G->here, PETSC_FALSE, &g.here));
+  PetscCall(MuonArrayOnHost(&task->G.here, PETSC_TRUE, &host.G.here));
+  PetscCall(MuonArrayOnHost(&task->Q.here, PETSC_FALSE, &host.Q.here));
+  PetscCall(MuonPolarExact_Private(polar, &host));
+  task->status = host.status;
+  PetscCall(MuonArrayOffHost(&task->Q.here, task->status == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE, &host.Q.here));
+  PetscCall(MuonArrayOffHost(&task->G.here, PETSC_FALSE, &host.G.here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarExact_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+PetscErrorCode MuonPolarExact_Private(MuonPolar polar, MuonPolarTask *task)
 {
-  MuonArray      whole = G->here;
-  PetscMPIInt    answer[2];
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  const MuonMatrix *G = &task->G, *Q = &task->Q;
+  MuonArray         full = G->here;
+  PetscMPIInt       answer[2];
+  PetscErrorCode    ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   if (G->here.memory == MUON_DEVICE) {
-    PetscCall((G->size > 1 ? MuonPolarExactRows_Private : MuonPolarExactDevice_Private)(polar, G, Q));
+    PetscCall((G->size > 1 ? MuonPolarExactRows_Private : MuonPolarExactDevice_Private)(polar, task));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (polar->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &polar->svd));
   if (G->size == 1) {
-    PetscCall(MuonPolarExactSequential_Private(polar, &G->here, &Q->here));
+    PetscCall(MuonPolarExactSequential_Private(polar, &G->here, &Q->here, &task->status));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  whole.len   = (size_t)(whole.rowmajor ? G->columns : G->rows);
-  whole.count = (size_t)(whole.rowmajor ? G->rows : G->columns);
-  whole.ld    = whole.len;
-  if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, &whole, whole.precision, &whole));
-  PetscCall(MuonMatrixMoveRows(G, &G->here, &whole, PETSC_TRUE));
-  if (G->rank == 0) ierr = MuonPolarExactSequential_Private(polar, &whole, &whole);
+  full.len   = (size_t)(full.rowmajor ? G->columns : G->rows);
+  full.count = (size_t)(full.rowmajor ? G->rows : G->columns);
+  full.ld    = full.len;
+  if (G->rank == 0) PetscCall(MuonWorkspaceGetArray(polar->work, &full, full.precision, &full));
+  PetscCall(MuonMatrixMoveRows(G, &G->here, &full, PETSC_TRUE));
+  if (G->rank == 0) ierr = MuonPolarExactSequential_Private(polar, &full, &full, &task->status);
   answer[0] = (PetscMPIInt)ierr;
-  answer[1] = (PetscMPIInt)polar->status;
+  answer[1] = (PetscMPIInt)task->status;
   PetscCallMPI(MPI_Bcast(answer, 2, MPI_INT, 0, G->comm));
   PetscCall(ierr);
   PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank could not decompose a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", G->rows, G->columns);
-  polar->status = (MuonStatus)answer[1];
-  if (polar->status == MUON_STATUS_OK) PetscCall(MuonMatrixMoveRows(G, &Q->here, &whole, PETSC_FALSE));
+  task->status = (MuonStatus)answer[1];
+  if (task->status == MUON_STATUS_OK) PetscCall(MuonMatrixMoveRows(G, &Q->here, &full, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

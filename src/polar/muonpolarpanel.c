@@ -1,6 +1,5 @@
 #include "muonpolarpanel.h"
 #include "../kernels/dense/muonpolarbf16.h"
-#include <limits.h>
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
 enum {
@@ -52,27 +51,6 @@ static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, Petsc
   const PetscInt n = p->G->columns;
 
   return (size_t)(rows == PETSC_TRUE ? p->G->ranges[rank] : (n / p->size) * rank + PetscMin(rank, n % p->size));
-}
-
-/*
-   r and exponent of a norm of which every rank has the part of its rows; the largest exponent is that of the
-   whole
-*/
-static PetscErrorCode MuonPolarPanelSumNorm(MPI_Comm comm, double *norm, int *exponent)
-{
-  int    largest;
-  double square;
-
-  PetscFunctionBegin;
-  if (*norm == 0.0) *exponent = INT_MIN / 2;
-  largest = *exponent;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT, MPI_MAX, comm));
-  square = *norm == 0.0 ? 0.0 : ldexp(*norm, *exponent - largest);
-  square *= square;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &square, 1, MPI_DOUBLE, MPI_SUM, comm));
-  *norm     = sqrt(square);
-  *exponent = largest;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -150,8 +128,9 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, const MuonMatrix *G, MuonPolarPanel *p)
+PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, const MuonPolarTask *task, MuonPolarPanel *p)
 {
+  const MuonMatrix *G = &task->G;
   const MuonArray *g    = &G->here;
   const PetscBool  wide = G->rows < G->columns ? PETSC_TRUE : PETSC_FALSE;
   PetscInt         most = G->size > 1 ? 0 : G->rows;
@@ -183,12 +162,10 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, c
                PETSC_MPI_INT_MAX);
   }
 
-  p->norm = MuonArrayKernels(g)->Norm(g->len, g->count, g->data, g->ld, &p->exponent);
-  if (p->size > 1) PetscCall(MuonPolarPanelSumNorm(p->comm, &p->norm, &p->exponent));
   p->whole = PETSC_FALSE;
   p->Z     = NULL;
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
-  real->load(g->len, g->count, g->precision, g->data, g->ld, p->norm, p->exponent, p->Y, g->len);
+  real->load(g->len, g->count, g->precision, g->data, g->ld, task->norm, task->exponent, p->Y, g->len);
   if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -338,9 +315,9 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar polar, size_t s)
+PetscLogDouble MuonPolarPanelSpectralFlops(PetscInt iterations, size_t s)
 {
-  return (2.0 * s * s + 2.0 * s) * (PetscLogDouble)(polar->poweriterations + 1 + WATCH);
+  return (2.0 * s * s + 2.0 * s) * (PetscLogDouble)(iterations + 1 + WATCH);
 }
 
 /*
@@ -355,12 +332,12 @@ PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar polar, size_t s)
    From a random direction in s dimensions ||Y||_2 exceeds sqrt(2) after K multiplications with a probability
    of at most 0.824 sqrt(s) 2^(1/2 - K) for any spectrum (Kuczynski and Wozniakowski 1992).
 */
-PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *divisor)
+PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, const void *A, double *divisor)
 {
   const MuonKernelReal  *real    = p->real;
   const MuonKernels     *kernels = real->arrays;
   const MuonKernelStream stream  = {0x506f6c6172ULL, 0, 0, 0, 0};
-  const PetscInt         asked   = p->polar->poweriterations + 1;
+  const PetscInt         asked   = iterations + 1;
   const size_t           chunk   = 256;
   double                 last, estimate = 0.0, watched = 0.0;
   double                 part[256];
@@ -395,7 +372,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, const void *A, double *
     w       = swap;
   }
   PetscCall(MuonMemoryFree(real->memory, vectors));
-  PetscCall(PetscLogFlops(MuonPolarPanelSpectralFlops(p->polar, p->s)));
+  PetscCall(PetscLogFlops(MuonPolarPanelSpectralFlops(iterations, p->s)));
   *divisor = last == 0.0 ? 1.0 : PetscMin(1.0, PetscMax(1.2 * estimate, watched));
   PetscCall(PetscInfo(p->polar, "Largest singular value about %g of the Frobenius norm, and %g on further watch; divided by %g\n", estimate, watched, *divisor));
   PetscFunctionReturn(PETSC_SUCCESS);

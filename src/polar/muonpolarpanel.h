@@ -21,8 +21,6 @@ typedef struct {
   PetscMPIInt           size;
   int                   left; /* Y is s x local, else local x s: as the lines of the array lie, so that nothing is transposed */
   size_t                s, l, local;
-  double                norm; /* G = norm 2^exponent Y */
-  int                   exponent;
   PetscBool             whole; /* set by a method with memory for a second panel: products are made at once, without a copy */
   void                 *Y;     /* without padding between columns */
   void                 *Z;     /* a second panel, NULL as long as there is none */
@@ -30,11 +28,11 @@ typedef struct {
 } MuonPolarPanel;
 
 /*
-   Collective on G; G is finite and not zero. norm and exponent are those of the Frobenius norm. A rank that
-   holds nothing takes part in everything. The panel is scratch, of which the caller has the mark; Store writes
+   Collective on the matrix of the task, which is divided by its Frobenius norm. A rank that holds nothing takes
+   part in everything. The panel is scratch, of which the caller has the mark; Store writes
    scale Y to the matrix that has the layout of G, after which Y is lost
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonMatrix *G, MuonPolarPanel *);
+PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonPolarTask *, MuonPolarPanel *);
 PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, const MuonMatrix *Q);
 /*
    A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s;
@@ -60,8 +58,8 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, do
    MuonKernelPolynomialDivide(). The same bits on all ranks, no communication; its flops are logged and the
    second function tells them
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *, const void *A, double *divisor);
-PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(MuonPolar, size_t s);
+PETSC_INTERN PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *, PetscInt iterations, const void *A, double *divisor);
+PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(PetscInt iterations, size_t s);
 /*
    x = the largest on any rank, of n numbers of which something depends that all ranks must do alike;
    collective

@@ -1,40 +1,139 @@
-#include "muonpolarpolynomial.h"
+#include "muonpolarpolynomial.h" /*I "petscmuonpolar.h" I*/
+#include <string.h>
 
-PetscErrorCode MuonPolarGetPolynomial_Private(MuonPolar polar, const MuonKernelPolynomial **p)
+/* Numbers with commas between them */
+static PetscErrorCode MuonPolarReadValues_Private(MuonPolar polar, MuonPolarPolynomials *p)
 {
-  MuonPolarCoefficients name;
+  char     **value;
+  int        count;
+  PetscBool  ok;
+  MPI_Comm   comm   = PetscObjectComm((PetscObject)polar);
+  const char *prefix = MuonPolarPrefix_Private(polar);
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  *p = polar->ncoefficients > 0 ? NULL : MuonKernelPolynomialFind(name);
+  PetscCall(PetscStrToArray(p->values, ',', &count, &value));
+  PetscCheck(count >= 3 && count % 3 == 0 && count <= 3 * MAXMUONPOLARROWS, comm, PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_coefficient_values has %d values, expected three for each step and at most %d", prefix, count, 3 * MAXMUONPOLARROWS);
+  for (int i = 0; i < count; i++) {
+    PetscCall(MuonNumberRead(value[i], &p->c[i], &ok));
+    PetscCheck(ok && p->c[i] < (double)PETSC_INFINITY && p->c[i] > (double)PETSC_NINFINITY, comm, PETSC_ERR_ARG_OUTOFRANGE, "Value %d of option -%slmo_polar_coefficient_values is %s, expected a number", i, prefix, value[i]);
+  }
+  PetscCall(PetscStrToArrayDestroy(count, value));
+  p->nrows = count / 3;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarSetUpPolynomial_Private(MuonPolar polar)
+PetscErrorCode MuonPolarReadPolynomials(MuonPolar polar)
+{
+  MuonPolarPolynomials       *p = (MuonPolarPolynomials *)polar->data;
+  const MuonKernelPolynomial *known;
+  char                        names[512] = "";
+
+  PetscFunctionBegin;
+  for (int i = 0; (known = MuonKernelPolynomialGet(i)) != NULL; i++) {
+    PetscCall(PetscStrlcat(names, " ", sizeof(names)));
+    PetscCall(PetscStrlcat(names, known->name, sizeof(names)));
+  }
+  p->nrows = 0;
+  p->known = p->coefficients != NULL ? MuonKernelPolynomialFind(p->coefficients) : NULL;
+  PetscCheck(p->known != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", p->coefficients, MuonPolarPrefix_Private(polar), names);
+  if (p->values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  p->known = NULL;
+  PetscCall(MuonPolarReadValues_Private(polar, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarSetUp_Polynomials(MuonPolar polar)
 {
   const MuonKernelReal *real;
 
   PetscFunctionBegin;
+  PetscTryTypeMethod(polar, setfromoptions);
   PetscCall(MuonPolarGetReal_Private(polar, polar->memory, &real));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarGetPolynomialSteps_Private(MuonPolar polar, PetscInt *steps)
+PetscInt MuonPolarPolynomialsSteps(const MuonPolarPolynomials *p)
 {
-  const MuonKernelPolynomial *p = NULL;
+  if (p->steps != PETSC_DETERMINE) return p->steps;
+  return p->known != NULL ? p->known->steps : p->nrows;
+}
+
+void MuonPolarPolynomialsRow(const MuonPolarPolynomials *p, PetscInt step, double c[3])
+{
+  if (p->known != NULL) MuonKernelPolynomialRow(p->known, (int)step, c);
+  else memcpy(c, p->c + 3 * PetscMin(step, p->nrows - 1), 3 * sizeof(*c));
+}
+
+PetscErrorCode MuonPolarView_Polynomials(MuonPolar polar, PetscViewer viewer)
+{
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
+  const char                 *name;
+  PetscBool                   ascii;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  if (polar->steps != PETSC_DETERMINE) *steps = polar->steps;
-  else *steps = polar->ncoefficients > 0 ? polar->ncoefficients : p->steps;
+  PetscCall(MuonPolarReadPolynomials(polar));
+  name = p->known != NULL ? p->known->name : "user";
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT "\n", name, MuonPolarPolynomialsSteps(p)));
+  else PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT " steps", name, MuonPolarPolynomialsSteps(p)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void MuonPolarGetPolynomialRow_Private(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt step, double c[3])
+PetscErrorCode MuonPolarSetPolynomials(MuonPolar polar, MuonPolarCoefficients name)
 {
-  if (polar->ncoefficients > 0) {
-    for (int i = 0; i < 3; i++) c[i] = polar->values[3 * PetscMin(step, polar->ncoefficients - 1) + i];
-  } else MuonKernelPolynomialRow(p, (int)step, c);
+  PetscFunctionBegin;
+  PetscCall(PetscStrallocpy(name, &((MuonPolarPolynomials *)polar->data)->coefficients));
+  polar->ondevice            = PETSC_TRUE;
+  polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->products            = PETSC_TRUE;
+  polar->ops->setfromoptions = MuonPolarReadPolynomials;
+  polar->ops->setup          = MuonPolarSetUp_Polynomials;
+  polar->ops->view           = MuonPolarView_Polynomials;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonPolarSetCoefficientValues - Gives an iterative method polynomials of your own
+
+  Logically Collective
+
+  Input Parameters:
++ polar - the object, of type `MUONPOLARNEWTONSCHULZ` or `MUONPOLARGRAM`
+. count - number of values, three for each step, at most 96
+- c     - the coefficients of $x$, $x^3$ and $x^5$ of the first step, of the second, ...; steps past the last repeat it
+
+  Options Database Key:
+. -lmo_polar_coefficient_values c1,c2,c3,... - the coefficients
+
+  Level: advanced
+
+  Notes:
+  The method makes as many steps as there are polynomials unless `-lmo_polar_steps` says otherwise. The first
+  one gets singular values in $(0, 1]$.
+
+  They take the place of the set of `-lmo_polar_coefficients`, until a set is named.
+
+.seealso: `MuonPolar`, `MuonPolarCoefficients`, `MuonObjectSetParameter()`, `MUONPOLARNEWTONSCHULZ`
+@*/
+PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar polar, PetscInt count, const PetscReal c[])
+{
+  char *text, *end, number[64];
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(polar, count, 2);
+  PetscAssertPointer(c, 3);
+  PetscCall(PetscMalloc1(32 * PetscMax(count, 1), &text));
+  text[0] = '\0';
+  end     = text;
+  for (PetscInt i = 0; i < count; i++) {
+    PetscCall(MuonNumberWrite((double)c[i], sizeof(number), number));
+    PetscCall(PetscSNPrintf(end, 32, "%s%s", i > 0 ? "," : "", number));
+    end += strlen(end);
+  }
+  PetscCall(MuonObjectSetParameter((PetscObject)polar, "lmo_polar_coefficient_values", count > 0 ? text : ","));
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -71,25 +170,25 @@ static PetscErrorCode MuonPolarPanelEqualize(MuonPolarPanel *p, void *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *p, const MuonKernelPolynomial *polynomial, void *A, double c[3])
+PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *p, const MuonPolarPolynomials *polynomials, void *A, double c[3])
 {
   double divisor;
 
   PetscFunctionBegin;
-  if (polynomial != NULL && polynomial->equalize) PetscCall(MuonPolarPanelEqualize(p, A));
-  else if (p->polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) {
-    PetscCall(MuonPolarPanelSpectral(p, A, &divisor));
+  if (polynomials->known != NULL && polynomials->known->equalize) PetscCall(MuonPolarPanelEqualize(p, A));
+  else if (polynomials->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL) {
+    PetscCall(MuonPolarPanelSpectral(p, polynomials->iterations, A, &divisor));
     MuonKernelPolynomialDivide(divisor, c);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscLogDouble MuonPolarPanelBeginFlops(MuonPolar polar, const MuonKernelPolynomial *polynomial, PetscInt m, PetscInt n)
+PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *polynomials, PetscInt m, PetscInt n)
 {
   const double s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
 
-  if (polynomial != NULL && polynomial->equalize) return 3.0 * s * s + s * l;
-  return polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL ? MuonPolarPanelSpectralFlops(polar, (size_t)s) : 0.0;
+  if (polynomials->known != NULL && polynomials->known->equalize) return 3.0 * s * s + s * l;
+  return polynomials->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL ? MuonPolarPanelSpectralFlops(polynomials->iterations, (size_t)s) : 0.0;
 }
 
 PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double c[3])
@@ -115,5 +214,19 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
     }
   } else PetscCall(MuonPolarPanelUpdate(p, c[0], c[1], c[2], A));
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelEnd(MuonPolarPanel *p, PetscBool watch, PetscInt steps, MuonPolarTask *task)
+{
+  double squares = 0.0;
+
+  PetscFunctionBegin;
+  if (watch) PetscCall(MuonPolarPanelSumSquares(p, &squares));
+  if (squares <= 16.0 * (double)p->s) PetscCall(MuonPolarPanelStore(p, 1.0, &task->Q));
+  else {
+    PetscCall(PetscInfo(p->polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
+    task->status = MUON_STATUS_LMO;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

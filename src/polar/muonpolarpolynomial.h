@@ -7,24 +7,56 @@
 #include "muonpolarpanel.h"
 #include "../kernels/dense/muonpolarkernels.h"
 
-/* The set that the object names, NULL where the user gave the coefficients */
-PETSC_INTERN PetscErrorCode MuonPolarGetPolynomial_Private(MuonPolar, const MuonKernelPolynomial **);
-/* Of the types that take any precision */
-PETSC_INTERN PetscErrorCode MuonPolarSetUpPolynomial_Private(MuonPolar);
-PETSC_INTERN PetscErrorCode MuonPolarGetPolynomialSteps_Private(MuonPolar, PetscInt *);
-/* Those of a step, 0 first; polynomials of the user repeat the last one */
-PETSC_INTERN void MuonPolarGetPolynomialRow_Private(MuonPolar, const MuonKernelPolynomial *, PetscInt, double[3]);
+enum {
+  MAXMUONPOLARROWS = 32 /* the polynomials that a user may give */
+};
+
+/* The data of a type begins with this */
+typedef struct {
+  PetscInt                    steps;        /* PETSC_DETERMINE: what the polynomials were made for */
+  char                       *coefficients; /* the name of a set */
+  char                       *values;       /* three for each step in place of the set; NULL for none */
+  int                         normalization;
+  PetscInt                    iterations;
+  const MuonKernelPolynomial *known; /* the set; NULL where the values replace it */
+  PetscInt                    nrows;
+  double                      c[3 * MAXMUONPOLARROWS];
+} MuonPolarPolynomials;
+
+#define MUON_POLAR_POLYNOMIALS_ROW(key, kind, field, value, least, names, flags, help) \
+  {key, kind, offsetof(MuonPolarPolynomials, field), value, least, MUON_UNBOUNDED, names, MUON_PARAMETER_DATA | (flags), help}
+/* The rows of each such type */
+#define MUON_POLAR_POLYNOMIALS_ROWS \
+  MUON_POLAR_POLYNOMIALS_ROW("normalization", MUON_PARAMETER_ENUM, normalization, MUON_POLAR_NORMALIZATION_FROBENIUS, 0, MuonPolarNormalizations, 0, "What the matrix is divided by first"), \
+    MUON_POLAR_POLYNOMIALS_ROW("power_iterations", MUON_PARAMETER_INT, iterations, 2, 1, NULL, 0, "Iterations of the spectral normalization"), \
+    MUON_POLAR_POLYNOMIALS_ROW("coefficients", MUON_PARAMETER_TEXT, coefficients, 0, 0, NULL, MUON_PARAMETER_HIDDEN, "Name of the polynomials"), \
+    MUON_POLAR_POLYNOMIALS_ROW("coefficient_values", MUON_PARAMETER_TEXT, values, 0, 0, NULL, 0, "Three coefficients for each step"), \
+    MUON_POLAR_POLYNOMIALS_ROW("steps", MUON_PARAMETER_INT, steps, PETSC_DETERMINE, 1, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of steps")
+
+/* For a type's create(), with its data in place: the operations that all of them have, and the name of a set */
+PETSC_INTERN PetscErrorCode MuonPolarSetPolynomials(MuonPolar, MuonPolarCoefficients);
+/* Reads name and values, once they may have changed */
+PETSC_INTERN PetscErrorCode MuonPolarReadPolynomials(MuonPolar);
+PETSC_INTERN PetscInt       MuonPolarPolynomialsSteps(const MuonPolarPolynomials *);
+/* Those of a step, 0 first; values of the user repeat the last ones */
+PETSC_INTERN void           MuonPolarPolynomialsRow(const MuonPolarPolynomials *, PetscInt step, double c[3]);
+PETSC_INTERN PetscErrorCode MuonPolarView_Polynomials(MuonPolar, PetscViewer);
 /*
    Before the first step, with the Gram matrix of the panel: balances both where the set asks for it, or
    divides the polynomial by the estimate of the spectral norm. The flops are those that it logs
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *, const MuonKernelPolynomial *, void *A, double c[3]);
-PETSC_INTERN PetscLogDouble MuonPolarPanelBeginFlops(MuonPolar, const MuonKernelPolynomial *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *, const MuonPolarPolynomials *, void *A, double c[3]);
+PETSC_INTERN PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *, PetscInt, PetscInt);
 /*
    Y = p(Y) with the Gram matrix A of the panel, which is lost; takes scratch for another where it
    needs the square
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *, void *A, const double c[3]);
+/*
+   The end of an iteration that may diverge: Q = the panel, or MUON_STATUS_LMO where the squares of its
+   singular values say so
+*/
+PETSC_INTERN PetscErrorCode MuonPolarPanelEnd(MuonPolarPanel *, PetscBool watch, PetscInt steps, MuonPolarTask *);
 
 /*
    Of a matrix with the sides s <= l: in last whether the Gram matrix is formed anew after each step, and in
@@ -36,7 +68,7 @@ typedef PetscErrorCode (*MuonPolarSegmentsFn)(MuonPolar, PetscInt steps, size_t 
    anew; in a batch what is said of its longest matrix holds for all. watch: whether the iteration may
    diverge. What is found out about each matrix first, a spectral norm or a balance, makes them go one by one
 */
-PETSC_INTERN PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar, PetscBool watch, MuonPolarSegmentsFn segments, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
+PETSC_INTERN PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar, PetscBool watch, MuonPolarSegmentsFn segments, PetscInt n, MuonPolarTask *const task[]);
 /*
    Of matrices with a shorter side s and longer sides in decreasing order, how many from the first on are in a
    batch, padded to the first one's. All that have it; and shorter ones while one of the first keeps no GPU

@@ -5,6 +5,7 @@ static char help[] = "Times the phases of a step beside what the machine can do:
                      "A model that fits into the caches can be faster than the triad, which does not.\n\n";
 
 #include "../parameters.h"
+#include <petscmuon/private/muonpolarimpl.h>
 #include <petscmuon.h>
 #include <petsctime.h>
 #include "../../tutorials/nanogpt/model.h"

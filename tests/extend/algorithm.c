@@ -8,7 +8,7 @@
 static PetscErrorCode MuonApply_Descent(Muon muon, MuonShard *shard, MuonLayerStepInfo *info, const MuonArray *seen, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
-  *status = MuonLayerMove(info, X, -info->rate, seen, Xnew);
+  *status = MuonLayerUpdate(info, X, -info->rate, seen, Xnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -68,7 +68,7 @@ static PetscErrorCode CheckNorm(void)
   PetscCall(MuonLMOComputeNorm(lmo, G, &norm));
   PetscCall(MuonLMOComputeDualNorm(lmo, G, &dual));
   PetscCheck(norm == 11 && dual == 5, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "rowl21: norm %g, expected 11, dual norm %g, expected 5", (double)norm, (double)dual);
-  PetscCall(MuonLMOApply(lmo, G, D));
+  PetscCall(MuonLMOApply(lmo, G, D, NULL, NULL));
   for (PetscInt i = first; i < last; i++) {
     for (PetscInt j = 0; j < COLUMNS; j++) {
       const PetscScalar expected = i == 0 ? -rows[0][j] / 5 : 0;
@@ -160,9 +160,9 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(MuonLMORegister("rowl21", MuonLMOCreate_RowL21));
+  PetscCall(MuonLMORegister("rowl21", MuonLMOCreate_RowL21, NULL));
   PetscCall(MuonCompressorRegister_Halve());
-  PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD));
+  PetscCall(MuonLayerRuleRegister("signsgd", MuonLayerRuleCreate_SignSGD, NULL));
   PetscCall(CheckNorm());
   PetscCall(CheckCompressor());
   PetscCall(MuonRegister("descent", MuonCreate_Descent));

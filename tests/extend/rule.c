@@ -21,7 +21,7 @@ static PetscErrorCode MuonLayerStep_SignSGD(MuonLayer layer, MuonLayerStepInfo *
       }
     }
   }
-  *status = MuonLayerMove(info, X, -info->rate * (double)layer->scale, &D, Xnew);
+  *status = MuonLayerUpdate(info, X, -info->rate, &D, Xnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

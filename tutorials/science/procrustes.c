@@ -89,7 +89,7 @@ static PetscErrorCode Solve(const Points *p, MuonPolar polar, Mat Q)
   PetscCall(MatDenseGetArray(C, &c));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, c, N * N, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
   PetscCall(MatDenseRestoreArray(C, &c));
-  PetscCall(MuonPolarApply(polar, C, Q));
+  PetscCall(MuonPolarApply(polar, C, Q, NULL));
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     PetscCall(MuonStep(muon));
     /* Back to the orthogonal matrices, on every rank alike; who changes weights says so */
     PetscCall(MatCopy(Q, D, SAME_NONZERO_PATTERN));
-    PetscCall(MuonPolarApply(polar, D, Q));
+    PetscCall(MuonPolarApply(polar, D, Q, NULL));
     PetscCall(MuonWeightsChanged(muon));
     PetscCall(MatAYPX(D, 0, Q, SAME_NONZERO_PATTERN));
     PetscCall(MatAXPY(D, -1, exact, SAME_NONZERO_PATTERN));

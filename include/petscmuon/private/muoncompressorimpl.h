@@ -14,11 +14,11 @@ PETSC_INTERN PetscBool  MuonCitationNaturalSet;
 PETSC_INTERN const char MuonCitationPowerSGD[];
 PETSC_INTERN PetscBool  MuonCitationPowerSGDSet;
 
-/* What the messages of an array look like: form and values are a MuonWireForm and a MuonWireValues */
+/* What the messages of an array look like: kind and values are a MuonWireForm and a MuonWireValues */
 typedef struct {
-  int        form, values;
+  int        kind, values;
   int        parameter;     /* of the header; 0 where the type leaves it */
-  PetscInt64 rows, columns; /* of the matrix of the wire: lines of the array, and the entries of a line, where the type leaves it */
+  PetscInt64 rows, columns; /* of the matrix of the wire: vectors of the array, and the entries of one, where the type leaves it */
   PetscInt64 count;         /* entries, kept entries or rank */
   PetscBool  exact;         /* every message has so many, else at most so many */
   PetscReal  chance;        /* that a message has any; 0 where the type leaves it, which is certainty */
@@ -121,7 +121,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVi
 /* An object that nobody chose a type for gets the default one */
 PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor);
 /*
-   The blocks of an array: how many there are, 1 where it is compressed whole, as assignments are; an error
+   The blocks of an array: how many there are, 1 where it is compressed in full, as assignments are; an error
    where they do not fit. From Begin on a type is at work on one block, or on the layer, by its hash and its
    number. Nothing but the type's operations looks at these, so that there is nothing to be put back, after an
    error either.
@@ -157,12 +157,12 @@ PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool
    D = -u v^T, where found is 1; found 0 is D = 0. Arrays are on the host, and a step is assigned
 */
 typedef struct {
-  int           form;
+  int           kind;
   double        magnitude; /* that all entries share: the dual norm */
   PetscInt      found;
   const double *u, *v;
 } MuonCompressorStep;
-PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int form, MuonCompressor *);
+PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int kind, MuonCompressor *);
 
 /* Families of types */
 PETSC_INTERN PetscErrorCode MuonCompressorRegister_Dense(void);

@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
-typedef struct _MuonGroupOps       MuonGroupOps;
+typedef struct _MuonGroupOps      MuonGroupOps;
 
 /*
    How the ranks of an optimizer are cut into workers of size ranks each; a worker has one gradient. This rank
@@ -159,9 +159,9 @@ struct _MuonGroupOps {
   PetscErrorCode (*create)(Muon, MuonGroup);
   PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, mode, sizes of messages, assembly */
   PetscErrorCode (*check)(Muon, MuonGroup);
-  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);              /* from T to what is sent */
+  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);               /* from T to what is sent */
   PetscErrorCode (*servers)(Muon, MuonGroup, MuonRecord *, MuonStatus *); /* from what came to what is known of new weights everywhere */
-  PetscErrorCode (*commit)(Muon, MuonShard *);                           /* the new weights */
+  PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
 };
@@ -200,8 +200,8 @@ struct _MuonOps {
   PetscErrorCode (*saving)(Muon); /* before a checkpoint is written: measures, and leaves the state as it is */
   PetscErrorCode (*visitstate)(Muon, MuonShard *, MuonStateVisitor *);
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
-  PetscErrorCode (*setobjectsfromoptions)(Muon);   /* the type's sub-objects, which begin options of their own */
-  PetscErrorCode (*choices)(Muon, size_t, char[]); /* what was chosen beside compressors and must be the same on all ranks */
+  PetscErrorCode (*setobjectsfromoptions)(Muon);                     /* the type's sub-objects, which begin options of their own */
+  PetscErrorCode (*choices)(Muon, size_t, char[]);                   /* what was chosen beside compressors and must be the same on all ranks */
   PetscErrorCode (*children)(Muon, MuonParameterObjectFn *, void *); /* calls the routine for the type's sub-objects */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
@@ -235,7 +235,7 @@ struct _p_Muon {
   PetscInt           schedule_warmup, max_steps;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
-  int                momentum_at; /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
+  int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
   MuonStatePrecision state_precision;
@@ -285,8 +285,8 @@ struct _p_Muon {
        none. What failed in one phase makes others fail in later ones
     */
     PetscInt    phase, at;
-    MuonLayer   layer;     /* at which, of this rank, and then of rank; NULL where it was none */
-    PetscMPIInt rank;      /* the first that failed, -1 for none */
+    MuonLayer   layer; /* at which, of this rank, and then of rank; NULL where it was none */
+    PetscMPIInt rank;  /* the first that failed, -1 for none */
     const char *what;
   } failed;
   MuonTraffic      traffic;
@@ -320,8 +320,8 @@ struct _p_Muon {
   PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
   MuonRestartState           restart_state;
   PetscBool                  restart_if_present, restart_convert, save; /* some rank was asked for a checkpoint */
-  PetscBool                  continues;                                            /* a run that was saved: files of monitors too */
-  volatile sig_atomic_t      requested;                                            /* this rank was asked */
+  PetscBool                  continues;                                 /* a run that was saved: files of monitors too */
+  volatile sig_atomic_t      requested;                                 /* this rank was asked */
 
   void *data;
 };
@@ -400,7 +400,10 @@ PETSC_EXTERN PetscErrorCode MuonShardGetBlocks(const MuonShard *, PetscInt *nrow
 PETSC_EXTERN PetscErrorCode MuonVisitState(Muon, MuonStateVisitor *);
 
 /* Whether monitors speak of this step: every interval-th one, and the last */
-PETSC_EXTERN PetscBool MuonMonitorSpeaks(Muon, PetscInt step);
+static inline PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
+{
+  return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
+}
 /*
    A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not
    given twice

@@ -11,7 +11,7 @@ typedef struct {
   double   rate;   /* the layer's learning rate times schedule */
   double   decay;  /* the weight decay that the rule applies to the weights in this step, 0 where none */
   double   radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
-  double   dual;   /* output: <G,-D> where an oracle gave D, else 0 */
+  double   dual;   /* output: <G,-D> where an LMO gave D, else 0 */
 
   PetscBool cautious; /* decay only the entries that the step does not move away from zero */
   PetscBool measure;  /* squares is asked for */
@@ -32,14 +32,14 @@ typedef struct {
    state changes before commit.
 
    A rule that moves every entry by itself fills step alone, which may see rows of the layer only. One that
-   needs whole blocks fills oracle, which makes D of a block of G that is all here or spread over the ranks of
-   a worker, and move, which moves rows of the block by the same rows of D
+   needs whole blocks fills applylmo, which makes D of a block of G that is all here or spread over the ranks of
+   a worker, and update, which updates rows of the block by the same rows of D
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
   PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]); /* step, for layers of the same rule in the memory of a device; NULL where nothing is gained by several at a time */
-  PetscErrorCode (*oracle)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
-  PetscErrorCode (*move)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
+  PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
+  PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
   /*
      The same step as a message, which the rule lmo alone has: encode writes what G gives, validate checks
      what came, decode turns X into what step would make of it, bit for bit
@@ -193,7 +193,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const Muo
 PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, const char own[]);
 /*
    The norm of an array of the layer's shape, the largest of those of its blocks, or the sum of their dual
-   norms; NaN where MuonLMOGetStatus() says why
+   norms; NaN as MuonLMOComputeNorm() gives it
 */
 PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray *, PetscBool dual, PetscReal *);
 
@@ -290,7 +290,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[]);
    where it is cautious; whatever the precision of D, which may be Xnew where it is the same;
    MUON_STATUS_NANORINF where not all of Xnew is finite
 */
-PETSC_EXTERN MuonStatus MuonLayerMove(const MuonLayerStepInfo *, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew);
+PETSC_EXTERN MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew);
 /* The sum of the squares of an array, which a rule adds to info->squares where it is asked for */
 static inline double MuonLayerSumSquares(const MuonArray *D)
 {

@@ -5,23 +5,25 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuonlmo.h>
 
 PETSC_INTERN PetscLogEvent MUON_LMO;
-PETSC_INTERN PetscBool     MuonLMORegisterAllCalled;
 
 /*
-   Operations get finite matrices of either precision and order of memory, whole or with their rows on many
-   ranks, and then end with the same numbers on all of these. A type may do without those behind getflops.
+   Operations get matrices of either precision and order of memory, on one rank or with their rows on many ranks,
+   and then end with the same numbers on all of these. A matrix with an entry that is NaN or Inf has a norm that
+   is NaN, or the status MUON_STATUS_NANORINF: nobody looks at the entries before. A type may do without the
+   operations behind getflops.
 
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the
-   other sign; it leaves D alone where it sets the status. applymany() does that for matrices that are all
-   here, each of its own object of the type, and finds out itself which are not finite; NULL where nothing is
-   gained. factors() is for messages of a triple: D = -u v^T of a matrix that is all here, u and v rounded to
-   its precision, the dual norm, and 1, or 0 for D = 0. shapefactor() is what the radius of a layer with rows
-   and columns is multiplied with, 1 where it says nothing. setup() raises, on every rank alike, what a step
-   would refuse of a user's choices. view() prints lines in an ASCII viewer; in a string viewer the choices in
-   which ranks must not differ, in few words, and choices() says more of them, where there are more.
+   other sign; it leaves D alone where it sets lmo->status or where the value is NaN. applymany() does that for
+   matrices that are all here, each of its own object of the type; NULL where nothing is gained. factors() is for
+   messages of a triple: D = -u v^T of a finite matrix that is all here, u and v rounded to its precision, the
+   dual norm, and 1, or 0 for D = 0. shapefactor() is what the radius of a layer with rows and columns is
+   multiplied with, 1 where it says nothing. setup() raises, on every rank alike, what a step would refuse of a
+   user's parameters. setfromoptions() reads what the rows of the type cannot say. view() prints lines in an ASCII
+   viewer; in a string viewer a few words.
 */
 struct _MuonLMOOps {
   PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *G, const MuonMatrix *D, double *dual);
@@ -32,11 +34,8 @@ struct _MuonLMOOps {
   PetscErrorCode (*factors)(MuonLMO, const MuonMatrix *, double u[], double v[], double *dual, PetscInt *);
   PetscErrorCode (*shapefactor)(MuonLMO, MuonShapeFactor, PetscReal m, PetscReal n, PetscReal *);
   PetscErrorCode (*setup)(MuonLMO);
-  PetscErrorCode (*choices)(MuonLMO, size_t, char[]);
-  PetscErrorCode (*setfromoptions)(MuonLMO, MuonOptionItems);
+  PetscErrorCode (*setfromoptions)(MuonLMO);
   PetscErrorCode (*view)(MuonLMO, PetscViewer);
-  PetscErrorCode (*reset)(MuonLMO);
-  PetscErrorCode (*destroy)(MuonLMO);
 };
 
 /* The steps have no natural format */
@@ -44,10 +43,11 @@ struct _MuonLMOOps {
 
 struct _p_MuonLMO {
   PETSCHEADER(struct _MuonLMOOps);
+  MuonParameters parameters;
   MuonPolar     polar;
-  MuonSVD       svd; /* of types that called MuonLMOSetSingular() */
-  MuonStatus    status;
-  double        dual; /* of the last apply */
+  MuonSVD       svd;    /* of types that called MuonLMOSetSingular() */
+  MuonStatus    status; /* of the operation at work, and of the last message */
+  double        dual;   /* of the last message */
   MuonWorkspace work;
   PetscBool     gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
   PetscBool     ondevice; /* set by the type: matrices in the memory of a device are legal */
@@ -55,7 +55,7 @@ struct _p_MuonLMO {
   int           form;     /* set by the type: the MuonWireForm of the messages of its steps */
   unsigned int  layer;    /* hash of the name that messages carry */
   MuonCompressor message; /* writes and reads the messages of steps; NULL until there is one */
-  void         *data;
+  void         *data;     /* one allocation, freed by the interface */
 };
 
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO);
@@ -70,24 +70,22 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_ColSum(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_RowSum(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_L21(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO);
+PETSC_EXTERN const MuonParameter MuonLMOParameters_Schatten[], MuonLMOParameters_Mixed[];
 
 /*
    MuonLMOApply() and the norms of arrays, collective on the ranks of the matrix. D has the precision, order
-   and distribution of G and is not G
+   and distribution of G and is not G. The value is -<G, D>, the dual norm as the LMO sees it. status of a norm
+   may be NULL: it is NaN where that is not MUON_STATUS_OK
 */
-PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrix(MuonLMO, const MuonMatrix *G, const MuonMatrix *D);
+PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrix(MuonLMO, const MuonMatrix *G, const MuonMatrix *D, double *value, MuonStatus *status);
+PETSC_EXTERN PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO, PetscBool dual, const MuonMatrix *, PetscReal *, MuonStatus *status);
 /*
-   The same for several that are all here, each with its own oracle: those of one type in one call of it where
-   it takes several. dual is that of MuonLMOGetLastDual(), status that of MuonLMOGetStatus()
+   The same for several that are all here, each with its own object: those of one type in one call of it where
+   it takes several
 */
-PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[]);
-PETSC_EXTERN PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO, const MuonMatrix *, PetscReal *);
-PETSC_EXTERN PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO, const MuonMatrix *, PetscReal *);
-/*
-   -<G, D> of the last step with status OK, applied or encoded: the dual norm as the oracle sees it, at no
-   cost
-*/
-PETSC_EXTERN PetscErrorCode MuonLMOGetLastDual(MuonLMO, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double value[], MuonStatus status[]);
+/* What the radius of a step is multiplied with for the shape of a layer, or of a block of it: 1 where the norm says nothing or there is no entry */
+PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, PetscInt m, PetscInt n, PetscReal *value);
 
 /*
    Steps as messages, of a whole layer or of a block by its name. shape says rows, columns, order and the
@@ -104,22 +102,17 @@ PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b,
 PETSC_INTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
 
-/* Whether the oracle gathers a matrix that is on many ranks on one of them */
+/* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
-/*
-   All in which ranks must not differ, in words: the norm and its exponents, the method of the polar factor,
-   SLEPc's keys
-*/
+/* All in which ranks must not differ, as text: parameters of the norm and of its polar factor, and SLEPc's keys */
 PETSC_EXTERN PetscErrorCode MuonLMOChoices(MuonLMO, size_t length, char text[]);
-/* The keys of the norm alone: for an object that got its norm from other keys than the rest of its choices */
+/* The keys of the norm alone: for an object that got its norm from other keys than the rest of its options */
 PETSC_EXTERN PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO);
-/* For types whose data is one allocation */
-PETSC_EXTERN PetscErrorCode MuonLMODestroyData(MuonLMO);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 /*
-   Type, scratch memory and status before an operation on the entries of a matrix; finite tells whether to go
-   on. Workspace: the scratch memory alone
+   Type, scratch memory and status before a message is made of the entries of a matrix; finite tells whether to
+   go on. Workspace: the scratch memory alone
 */
 PETSC_INTERN PetscErrorCode MuonLMOBegin_Private(MuonLMO, const MuonMatrix *, PetscBool *finite);
 PETSC_INTERN PetscErrorCode MuonLMOWorkspace_Private(MuonLMO);

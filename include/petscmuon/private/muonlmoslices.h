@@ -16,7 +16,7 @@
 */
 typedef struct {
   PetscBool rows;
-  double    p, q;
+  PetscReal p, q; /* at least PETSC_INFINITY: HUGE_VAL */
 } MuonLMOSlices;
 PETSC_EXTERN PetscErrorCode MuonLMOSetSlices(MuonLMO, PetscBool rows, double p, double q);
 
@@ -35,10 +35,6 @@ PETSC_EXTERN PetscErrorCode MuonLMOSum(MuonLMO, const MuonMatrix *, PetscInt n, 
 
 /* p* with 1/p + 1/p* = 1 */
 PETSC_EXTERN double MuonLMOConjugate(double p);
-/*
-   Exponents as a user gives and sees them, with PETSC_INFINITY for HUGE_VAL. Check: an error that names the
-   key behind lmo_ where one is not in [1, inf]. View prints one by its letter
-*/
+/* An exponent as a user gives and sees it, with HUGE_VAL for PETSC_INFINITY. View prints one by its letter */
 PETSC_EXTERN double         MuonLMOExponent(PetscReal p);
-PETSC_EXTERN PetscErrorCode MuonLMOCheckExponent(MuonLMO, const char key[], PetscReal p);
 PETSC_EXTERN PetscErrorCode MuonLMOViewExponent(PetscViewer, const char letter[], PetscReal p);

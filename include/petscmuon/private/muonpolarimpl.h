@@ -1,15 +1,10 @@
 #pragma once
 
 #include <petscmuon/private/petscmuonimpl.h>
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuonpolar.h>
 
 PETSC_INTERN PetscLogEvent MUON_Polar;
-PETSC_INTERN PetscBool     MuonPolarRegisterAllCalled;
-
-enum {
-  MAXMUONPOLARROWS     = 32, /* the polynomials that a user may give */
-  MAXMUONPOLARMONITORS = 5
-};
 
 #if defined(PETSC_USE_REAL_SINGLE)
   #define MUON_POLAR_PRECISION_PETSCSCALAR MUON_POLAR_PRECISION_SINGLE
@@ -17,60 +12,44 @@ enum {
   #define MUON_POLAR_PRECISION_PETSCSCALAR MUON_POLAR_PRECISION_DOUBLE
 #endif
 
+/*
+   A matrix that is finite and not zero, on one rank or many, in either precision, and where its factor goes.
+   The vectors of a matrix on one rank are its columns: the factor of the transpose is the transpose of the
+   factor. On many ranks they may be rows. A type that sets the status, the same on all ranks of the matrix,
+   leaves Q alone
+*/
+typedef struct {
+  MuonMatrix G, Q;
+  double     norm; /* the Frobenius norm of G is norm 2^exponent */
+  int        exponent;
+  MuonStatus status;
+} MuonPolarTask;
+
 struct _MuonPolarOps {
-  /*
-     For finite input that is not zero, on one rank or many, in either precision. A matrix on one rank is
-     column-major, its transpose where the caller's is row-major; on many ranks rows may be lines. Leaves the
-     output alone where it sets a status, the same on all ranks of the matrix
-  */
-  PetscErrorCode (*apply)(MuonPolar, const MuonMatrix *, const MuonMatrix *);
-  PetscErrorCode (*setup)(MuonPolar);                   /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
-  PetscErrorCode (*choices)(MuonPolar, size_t, char[]); /* in text, in what ranks must not differ beside what all types have */
+  PetscErrorCode (*apply)(MuonPolar, MuonPolarTask *);
+  /* Of matrices in the memory of a device, of any shapes; NULL where they are computed one by one */
+  PetscErrorCode (*applymany)(MuonPolar, PetscInt n, MuonPolarTask *const[]);
+  PetscErrorCode (*setup)(MuonPolar);          /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
+  PetscErrorCode (*setfromoptions)(MuonPolar); /* what the rows of the type cannot say, once they have been read */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
-  PetscErrorCode (*getsteps)(MuonPolar, PetscInt *); /* that apply makes; NULL where the method does not iterate */
-  /*
-     n matrices in the memory of a device, of any shapes, finite and not zero, and how each ended; NULL where
-     they are computed one by one
-  */
-  PetscErrorCode (*applymany)(MuonPolar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
-  PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other choices; else NULL */
-  PetscErrorCode (*setfromoptions)(MuonPolar, MuonOptionItems);
-  PetscErrorCode (*view)(MuonPolar, PetscViewer); /* lines in an ASCII viewer; in a string viewer, within 64 characters, the choices in which ranks must not differ */
+  PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other parameters; else NULL */
+  PetscErrorCode (*view)(MuonPolar, PetscViewer);                  /* lines in an ASCII viewer; in a string viewer a few words */
   PetscErrorCode (*reset)(MuonPolar);
-  PetscErrorCode (*destroy)(MuonPolar);
 };
 
 struct _p_MuonPolar {
   PETSCHEADER(struct _MuonPolarOps);
-  PetscInt  steps;         /* PETSC_DETERMINE: what the coefficients were made for */
-  char     *coefficients;  /* NULL: the default of the type */
-  PetscInt  ncoefficients; /* rows of three values of the user's, which replace the name; 0: none */
-  double   *values;
-  PetscInt  precision; /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
-  PetscReal tolerance; /* PETSC_DETERMINE: that of the type */
-  /*
-     What the type takes where the user sets nothing. PETSC_DETERMINE: the precision of PetscScalar and no
-     other; 0: no tolerance; NULL: no polynomials, and no normalization that could be chosen
-  */
-  PetscInt               ownprecision;
-  PetscReal              owntolerance;
-  PetscBool              products; /* of matrices and nothing else: precisions below single are legal */
-  PetscBool              gathers;  /* a matrix on many ranks is gathered on one */
-  PetscBool              ondevice; /* matrices in the memory of a device are legal */
-  MuonMemory             memory;   /* that of the matrices to come, whose precisions setup looks for; set by who knows */
-  MuonPolarCoefficients  owncoefficients;
-  MuonPolarNormalization normalization;
-  PetscInt               poweriterations;
-  MuonStatus             status;
-  PetscInt               nmonitors;
-  MuonPolarMonitorFn    *monitor[MAXMUONPOLARMONITORS];
-  void                  *monitorctx[MAXMUONPOLARMONITORS];
-  PetscErrorCode (*monitordestroy[MAXMUONPOLARMONITORS])(void **);
-  char            *choices; /* the words of MuonPolarChoices() when the state of the object was chosen; NULL before somebody asked */
-  PetscObjectState chosen;
-  MuonWorkspace    work;
-  MuonSVD          svd; /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */
-  void            *data;
+  MuonParameters        parameters;
+  int                   precision;    /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  PetscInt              ownprecision; /* set by the type; PETSC_DETERMINE: the precision of PetscScalar and no other */
+  PetscBool             products;     /* of matrices and nothing else: precisions below single are legal */
+  PetscBool             gathers;      /* a matrix on many ranks is gathered on one */
+  PetscBool             ondevice;     /* matrices in the memory of a device are legal */
+  MuonMemory            memory;       /* that of the matrices to come, whose precisions setup looks for; set by who knows */
+  PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
+  MuonWorkspace         work;
+  MuonSVD               svd;  /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */
+  void                 *data; /* one allocation, freed by the interface */
 };
 
 /* For messages */
@@ -84,36 +63,27 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar);
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar);
+PETSC_EXTERN const MuonParameter MuonPolarParameters_NewtonSchulz[], MuonPolarParameters_Gram[], MuonPolarParameters_Zolotarev[];
 
 /*
-   Q = the polar factor of G, whatever their precision and the order of their entries, which G and Q have in
-   common, and whatever PetscScalar is; collective on G. The status is that of MuonPolarGetStatus()
-*/
-PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrix(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
-/*
-   The same for several matrices, each with its own object. Their looks for NaN, Inf and zero share a message;
-   those on a device whose objects have the same choices are given to the type in one call where it takes
-   several. status[k] is that of matrix k
+   Q[k] = the polar factor of G[k], each with its own object, whatever their precision and the order of their
+   entries, which G and Q have in common; collective on each matrix. Matrices on a device whose objects have
+   the same parameters are given to the type in one call where it takes several
 */
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
-/* In text, all in which ranks must not differ */
-PETSC_EXTERN PetscErrorCode MuonPolarChoices(MuonPolar, size_t, char[]);
-
-/* For types whose data is one allocation */
-PETSC_EXTERN PetscErrorCode MuonPolarDestroyData(MuonPolar);
+/* The precision that was set, or else what the method takes */
+PETSC_EXTERN PetscErrorCode MuonPolarGetPrecision(MuonPolar, MuonPolarPrecision *);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
-PETSC_INTERN PetscErrorCode MuonPolarGetMemory(MuonPolar, PetscLogDouble *);
 
-/* That of a new object, where none is set */
 PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
-/* Called inside MuonPolarSetFromOptions() */
+/* ||G||_F = norm 2^exponent, of all ranks; NaN or Inf where an entry is */
+PETSC_INTERN PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent);
+/* The option -lmo_polar_monitor, and its line for a factor that ended with the status */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
-/* Calls the monitors, where there are some, with copies of the arrays in matrices */
-PETSC_INTERN PetscErrorCode MuonPolarMonitorMatrix_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
-
+PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus);
 /*
    Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is
-   gathered on its first one. Sets the status of the object
+   gathered on its first one
 */
-PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q);
+PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, MuonPolarTask *);

@@ -152,7 +152,7 @@ PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefi
 }
 
 /*@
-   MuonCompressorSetUp - Prepares a compressor, and refuses choices that no message could be made with
+   MuonCompressorSetUp - Prepares a compressor, and refuses parameters that no message could be made with
 
    Collective
 

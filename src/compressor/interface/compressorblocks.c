@@ -8,16 +8,16 @@
 
    Input Parameters:
 +  c        - the compressor
-.  nrows    - how many parts the rows are cut into
+.  nrows    - how many parts the rows are divided into
 .  rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
-.  ncolumns - how many parts the columns are cut into
+.  ncolumns - how many parts the columns are divided into
 -  columns  - their sizes, likewise
 
    Level: advanced
 
    Notes:
    The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the
-   number k = i ncolumns + j. 1 and 1 mean no cut, as without this call.
+   number k = i ncolumns + j. 1 and 1 mean no blocks, as without this call.
 
    Ratio and rank are those of each block, and state, where a type has any, is kept for each. The message
    holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages
@@ -26,7 +26,7 @@
 
    Whether the sizes fit is seen when there is a matrix. State that there is already is dropped.
 
-   A compressor of type `MUONCOMPRESSORIDENTITY` sends its matrix whole, with blocks or without.
+   A compressor of type `MUONCOMPRESSORIDENTITY` sends its matrix in full, with blocks or without.
 
    `MuonLayerSetBlocks()` sets the blocks of a layer, from which a `Muon` gives them to the layer's
    compressors.

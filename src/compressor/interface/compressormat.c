@@ -57,7 +57,7 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
 +  c        - the compressor
 .  T        - what the receiver should come to, a `MATSEQDENSE`
 .  R        - what it has, of the same size, or `NULL` for zero
--  capacity - the bytes that `buf` has room for, at least what `MuonCompressorGetMaxBytes()` says
+-  capacity - the size of `buf`, at least what `MuonCompressorGetMaxBytes()` says
 
    Output Parameters:
 +  buf   - the message
@@ -90,7 +90,7 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
   PetscCall(MuonCompressorGetArray_Private(c, T, "T", PETSC_FALSE, NULL, &t));
   if (R != NULL) PetscCall(MuonCompressorGetArray_Private(c, R, "R", PETSC_FALSE, &t.here, &r));
   PetscCall(MuonCompressorGetMaxBytesOf(c, &t.here, &max));
-  MuonCompressorCheck(c, capacity >= max, PETSC_ERR_ARG_SIZ, "", "room for %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, max);
+  MuonCompressorCheck(c, capacity >= max, PETSC_ERR_ARG_SIZ, "", "a buffer of %zu bytes, expected the %zu of MuonCompressorGetMaxBytes()", capacity, max);
   PetscCall(MuonCompressorEncodeArray(c, &t.here, R != NULL ? &r.here : NULL, capacity, buf, bytes, PETSC_FALSE, NULL, NULL));
   if (R != NULL) PetscCall(MuonMatRestoreMatrix(R, PETSC_FALSE, &r));
   PetscCall(MuonMatRestoreMatrix(T, PETSC_FALSE, &t));
@@ -103,7 +103,7 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
    Not Collective
 
    Input Parameters:
-+  c     - the compressor, of the type and with the choices of the sender's
++  c     - the compressor, of the type and with the parameters of the sender's
 .  m     - rows of the layer
 .  n     - its columns
 .  bytes - how many bytes came
@@ -276,13 +276,13 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    Notes:
    The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
    Top-K or of a random entry what `-compressor_paper_index_bits` says, or the fewest bits that number the entries; of a message with fewer things
-   than the most only those that are there count. Numbers of rows and columns, and the places and signs of
+   than the maximum only those that are there count. Numbers of rows and columns, and the places and signs of
    steps (`MuonLMOEncode()`), count the bits that number them, and one.
 
    The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
    logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one
    bit a sign for natural values of entries that are kept one by one, the entropy of sign and exponent for
-   those of whole matrices, rows and columns and for each factor of a low-rank message; the entropy of
+   those of full matrices, rows and columns and for each factor of a low-rank message; the entropy of
    quantized entries; and the full width of all other values, magnitudes in particular. A row or a column with
    one entry has as many possible places as it has entries, and two signs.
 

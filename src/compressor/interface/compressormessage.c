@@ -19,7 +19,7 @@ static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, const Mu
 */
 static PetscBool MuonCompressorIsFull_Private(const MuonCompressorLayout *layout)
 {
-  return layout->form == MUON_WIRE_DENSE || layout->form == MUON_WIRE_SIGNS || layout->form == MUON_WIRE_BLOCKS ? PETSC_TRUE : PETSC_FALSE;
+  return layout->kind == MUON_WIRE_DENSE || layout->kind == MUON_WIRE_SIGNS || layout->kind == MUON_WIRE_BLOCKS ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The header of a message of count things, its length included */
@@ -30,9 +30,9 @@ static PetscErrorCode MuonCompressorHeader_Private(MuonCompressor c, const MuonC
 
   PetscFunctionBegin;
   header->layer     = (uint32_t)c->blockhash;
-  header->form      = (uint8_t)layout->form;
+  header->form      = (uint8_t)layout->kind;
   header->values    = (uint8_t)layout->values;
-  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->form, rows, columns, (uint64_t)count);
+  header->indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)layout->kind, rows, columns, (uint64_t)count);
   header->parameter = (uint8_t)layout->parameter;
   header->count     = (uint64_t)count;
   result            = MuonWirePayloadBytes(header, rows, columns, &header->bytes);
@@ -72,8 +72,8 @@ static PetscErrorCode MuonCompressorFits_Private(MuonCompressor c, const MuonCom
   if (MuonWireMessageRead(buf, bytes, came) != MUON_WIRE_OK || MuonWireMessageBytes(came) != bytes) PetscFunctionReturn(PETSC_SUCCESS);
   if (came->count > (uint64_t)layout->count || (layout->exact && came->count != (uint64_t)layout->count)) PetscFunctionReturn(PETSC_SUCCESS);
   if (MuonWireMessagePlainHeader(came, (uint64_t)layout->rows, (uint64_t)layout->columns, plain) != MUON_WIRE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /* A count that is in order for another form may be none of this one */
-  if (plain->form != (uint8_t)layout->form || plain->values != (uint8_t)layout->values || plain->parameter != (uint8_t)layout->parameter) PetscFunctionReturn(PETSC_SUCCESS);
+  /* A count that is in order for another kind may be none of this one */
+  if (plain->form != (uint8_t)layout->kind || plain->values != (uint8_t)layout->values || plain->parameter != (uint8_t)layout->parameter) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorHeader_Private(c, layout, (PetscInt64)came->count, &expected));
   if (plain->layer != expected.layer || plain->indices != expected.indices) PetscFunctionReturn(PETSC_SUCCESS);
   *fits = PETSC_TRUE;
@@ -184,7 +184,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   PetscCall(MuonCompressorGetLayout_Private(c, &tb, &layout));
   PetscCall(MuonCompressorHeader_Private(c, &layout, layout.count, &header));
   /* Positions and natural codes are written uncompressed, then close to their entropy where that is shorter */
-  coded = MuonWireFormCompacts((MuonWireForm)layout.form, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
+  coded = MuonWireFormCompacts((MuonWireForm)layout.kind, (MuonWireValues)layout.values) ? PETSC_TRUE : PETSC_FALSE;
   if (coded) {
     if (b == 0 || scratch) PetscCall(MuonValidatedReserve_Private(c, scratch, capacity + MUON_WIRE_MESSAGE_HEADER_MOST, own));
     to = own->buffer + (scratch ? 0 : own->bytes);

@@ -159,7 +159,7 @@ PetscErrorCode MuonLayerGetOwner(MuonLayer layer, PetscMPIInt *owner)
 . layer - the layer
 
   Output Parameter:
-. lmo - the oracle, borrowed
+. lmo - the LMO, borrowed
 
   Level: intermediate
 
@@ -222,7 +222,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, layer->m, layer->n));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-    if (layer->ops->oracle != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
+    if (layer->ops->applylmo != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
     PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
     if (layer->storage != MUON_LAYER_MAT) PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));

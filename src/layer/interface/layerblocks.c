@@ -221,8 +221,7 @@ PetscErrorCode MuonLayerComputeNormArray(MuonLayer layer, const MuonArray *A, Pe
 
     PetscCall(MuonLayerGetBlockArray(layer, b, A, &part));
     matrix = MuonMatrixOfArray(&part);
-    if (dual) PetscCall(MuonLMOComputeDualNormMatrix(lmo, &matrix, &one));
-    else PetscCall(MuonLMOComputeNormMatrix(lmo, &matrix, &one));
+    PetscCall(MuonLMOComputeNormMatrix(lmo, dual, &matrix, &one, NULL));
     if (dual) *norm += one;
     else if (one > *norm || PetscIsInfOrNanReal(one)) *norm = one;
   }
@@ -262,13 +261,13 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 - A     - a `MATSEQDENSE` of its shape
 
   Output Parameter:
-. norm - the norm, NaN where it cannot be computed, see `MuonLMOGetStatus()`
+. norm - the norm, NaN where it cannot be computed, see `MuonLMOComputeNorm()`
 
   Level: advanced
 
   Note:
   Shape factors and the layer's scale are not part of the norm. A layer that is not cut into blocks has the
-  norm of its oracle.
+  norm of its LMO.
 
 .seealso: `MuonLayer`, `MuonLayerComputeDualNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeNorm()`
 @*/
@@ -290,7 +289,7 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 - A     - a `MATSEQDENSE` of its shape
 
   Output Parameter:
-. dual - the dual norm, NaN where it cannot be computed, see `MuonLMOGetStatus()`
+. dual - the dual norm, NaN where it cannot be computed, see `MuonLMOComputeNorm()`
 
   Level: advanced
 

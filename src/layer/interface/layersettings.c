@@ -67,7 +67,7 @@ PetscErrorCode MuonLayerInherit_Private(MuonLayer layer, const char key[], Petsc
   The radius of a step is learning rate x schedule x scale x shape factor. AdamW, NAdamW and gradient descent
   have no radius and no scale; `MuonLayerSetLearningRate()` is the factor of every optimizer of a layer.
 
-.seealso: `MuonLayer`, `MuonLayerGetScale()`, `MuonLayerGetRadiusFactor()`, `MuonSetLearningRate()`
+.seealso: `MuonLayer`, `MuonLayerGetRadiusFactor()`, `MuonSetLearningRate()`
 @*/
 PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 {
@@ -95,7 +95,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
   It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; the schedule
   multiplies it, and in a norm ball scale and shape factor do.
 
-.seealso: `MuonLayer`, `MuonLayerGetLearningRate()`, `MuonSetLearningRate()`, `MuonSetAdamWLearningRate()`, `MuonLayerSetScale()`
+.seealso: `MuonLayer`, `MuonSetLearningRate()`, `MuonSetAdamW()`, `MuonLayerSetScale()`
 @*/
 PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
 {
@@ -120,7 +120,7 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
   Level: intermediate
 
   Notes:
-  It is measured where `MuonSetMeasureUpdateRMS()` says so. Weight decay is no part of it.
+  It is measured with `-muon_measure_update_rms`. Weight decay is no part of it.
 
   An exact polar factor of m x n has $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2; AdamW
   has 0.2 to 0.4 in practice, which is what that factor was made for.
@@ -128,7 +128,7 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
   References:
 . * - J. Liu et al., Muon is scalable for LLM training, 2025
 
-.seealso: `MuonLayer`, `MuonSetMeasureUpdateRMS()`, `MuonLayerGetRadiusFactor()`, `MuonGetRate()`, `MuonLayerGetOwner()`
+.seealso: `MuonLayer`, `MuonLayerGetRadiusFactor()`, `MuonGetRate()`, `MuonLayerGetOwner()`
 @*/
 PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 {
@@ -154,7 +154,7 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
   Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own m and n; this is the largest of
   them. It is 1 where the layer's optimizer has no norm ball.
 
-.seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetShapeFactor()`, `MuonLayerSetBlocks()`, `MuonShapeFactor`
+.seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetBlocks()`, `MuonShapeFactor`
 @*/
 PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
 {
@@ -163,8 +163,8 @@ PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(factor, 2);
-  *factor = layer->ops->oracle != NULL ? 0 : 1;
-  if (layer->ops->oracle == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *factor = layer->ops->applylmo != NULL ? 0 : 1;
+  if (layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt b = 0; b < count; b++) {
     MuonBlock block;
     PetscReal one;

@@ -26,7 +26,7 @@ PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonA
 }
 
 /* One pass, which is that of the momentum: it tells what is finite */
-MuonStatus MuonLayerMove(const MuonLayerStepInfo *info, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
+MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *info, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
 {
   const MuonKernels *kernels = MuonArrayKernels(Xnew);
   const PetscBool    same    = D->precision == Xnew->precision ? PETSC_TRUE : PETSC_FALSE;

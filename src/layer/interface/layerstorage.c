@@ -190,7 +190,7 @@ PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer layer, Vec w, Vec g)
 
   Level: intermediate
 
-.seealso: `MuonLayerArray`, `MuonAddLayerArray()`, `MuonLayerCreateFromArray()`
+.seealso: `MuonLayerArray`, `MuonAddLayerArray()`
 @*/
 PetscErrorCode MuonLayerArrayInitialize(MuonLayerArray *array)
 {

@@ -4,7 +4,7 @@
 const char *const MuonShapeFactors[] = {"none", "kj", "moonlight", "scion", "MuonShapeFactor", "MUON_SHAPE_FACTOR_", NULL};
 
 /*@
-  MuonLMOCreate - Creates a linear minimization oracle over the unit ball of a matrix norm
+  MuonLMOCreate - Creates an object for linear minimization over the unit ball of a matrix norm
 
   Collective
 
@@ -30,16 +30,26 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   PetscAssertPointer(lmo, 2);
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
-  PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization oracle", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
+  PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
   PetscCall(MuonObjectRegister_Private((PetscObject)l));
+  PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
   l->form = MUON_LMO_NO_FORM;
   *lmo    = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonLMODestroyType_Private(MuonLMO lmo)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonParametersDestroyType((PetscObject)lmo));
+  PetscCall(PetscFree(lmo->data));
+  PetscCall(MuonSVDDestroy(&lmo->svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
-  MuonLMOSetType - Sets the norm whose unit ball the oracle minimizes over
+  MuonLMOSetType - Sets the norm whose unit ball is minimized over
 
   Logically Collective
 
@@ -64,32 +74,31 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(type, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, type, &same));
-  if (same == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonLMOList, type, &create));
   PetscCall(MuonListNames_Private(MuonLMOList, sizeof(names), names));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_type, expected one of: %s", type, ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", names);
-  PetscTryTypeMethod(lmo, destroy);
-  PetscCall(MuonSVDDestroy(&lmo->svd));
+  PetscCall(MuonLMODestroyType_Private(lmo));
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
-  lmo->data     = NULL;
   lmo->form     = MUON_LMO_NO_FORM;
   lmo->gathers  = PETSC_FALSE;
   lmo->ondevice = PETSC_FALSE;
   PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
+  PetscCall(MuonParametersSetType((PetscObject)lmo));
   PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMODestroyData(MuonLMO lmo)
+static PetscErrorCode MuonLMOSetDefaultType_Private(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(lmo->data));
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MuonLMOGetType - Gets the norm whose unit ball the oracle minimizes over
+  MuonLMOGetType - Gets the norm whose unit ball is minimized over
 
   Not Collective
 
@@ -121,7 +130,7 @@ PetscErrorCode MuonLMOGetType(MuonLMO lmo, MuonLMOType *type)
 
   Level: advanced
 
-.seealso: `MuonLMO`, `MuonLMOGetOptionsPrefix()`, `MuonLMOSetFromOptions()`
+.seealso: `MuonLMO`, `MuonLMOSetFromOptions()`
 @*/
 PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
 {
@@ -132,33 +141,11 @@ PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonLMOGetOptionsPrefix - Gets what goes before the keys `-lmo_...` of this object
-
-  Not Collective
-
-  Input Parameter:
-. lmo - the object
-
-  Output Parameter:
-. prefix - the prefix
-
-  Level: advanced
-
-.seealso: `MuonLMO`, `MuonLMOSetOptionsPrefix()`
-@*/
-PetscErrorCode MuonLMOGetOptionsPrefix(MuonLMO lmo, const char *prefix[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)lmo, prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
 {
   PetscFunctionBegin;
-  PetscTryTypeMethod(lmo, setfromoptions, PetscOptionsObject);
+  PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
+  PetscTryTypeMethod(lmo, setfromoptions);
   if (lmo->svd != NULL) {
     PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
     PetscCall(MuonSVDSetFromOptions(lmo->svd));
@@ -175,16 +162,15 @@ static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems Petsc
 . lmo - the object
 
   Options Database Keys:
-+ -lmo_type type           - the norm, see `MuonLMOType`
-. -lmo_mixed_exponent_p p  - exponent in the norm of a column, see `MuonLMOMixedSetExponents()`
-. -lmo_mixed_exponent_q q  - exponent in the norm of these norms
-. -lmo_schatten_exponent p - exponent in the norm of the singular values, see `MuonLMOSchattenSetExponent()`
-. -lmo_svd_type type       - SLEPc's solver for the norms of singular values, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
-- -lmo_polar_type type     - method of the polar factor, for the norms that need one, see `MuonPolarSetFromOptions()`
++ -lmo_type type       - the norm, see `MuonLMOType`
+. -lmo_svd_type type   - SLEPc's solver for the norms of singular values, with SLEPc's other keys of that prefix, see `MUONLMONUCLEAR`
+- -lmo_polar_type type - method of the polar factor, for the norms that need one, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
 
-  Note:
+  Notes:
+  The keys of a norm are on its page. `MuonObjectSetParameter()` takes the same keys.
+
   It may be called again behind another prefix: keys that are not given there leave what was set before.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetOptionsPrefix()`
@@ -199,8 +185,8 @@ PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscObjectOptionsBegin((PetscObject)lmo);
   PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
-  if (set == PETSC_TRUE) PetscCall(MuonLMOSetType(lmo, type));
-  else if (old == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  if (set) PetscCall(MuonLMOSetType(lmo, type));
+  else PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
@@ -217,7 +203,7 @@ PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
 }
 
 /*@
-  MuonLMOSetUp - Sees that the oracle can do what was chosen for it
+  MuonLMOSetUp - Raises what a step would refuse of the norm and its parameters
 
   Collective
 
@@ -227,12 +213,10 @@ PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
   Level: advanced
 
   Notes:
-  It raises the errors of wrong usage that a step would raise, on every rank of the object and not only where
-  a matrix is: a solver that SLEPc does not know, a precision that the method of the polar factor does not
-  have.
+  The errors arise on every rank of the object and not only where a matrix is: a solver that SLEPc does not
+  know, a precision that the method of the polar factor does not have.
 
-  `MuonSetUp()` calls it for every layer. Setters may be called afterwards; what they set holds from the next
-  step on.
+  `MuonSetUp()` calls it for every layer. Parameters that change afterwards hold from the next step on.
 
 .seealso: `MuonLMO`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonPolarSetUp()`
 @*/
@@ -240,7 +224,7 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscTryTypeMethod(lmo, setup);
   if (lmo->svd != NULL) PetscCall(MuonSVDSetUp(lmo->svd));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -248,18 +232,16 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
 
 PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
 {
-  PetscViewer viewer;
-  size_t      used;
+  char  *lines;
+  size_t used;
 
   PetscFunctionBegin;
-  text[0] = '\0';
-  PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, text, length, &viewer));
-  PetscCall(PetscViewerStringSPrintf(viewer, "%s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : MUONLMOSPECTRAL));
-  PetscTryTypeMethod(lmo, view, viewer);
-  PetscCall(PetscViewerDestroy(&viewer));
-  PetscCall(PetscStrlcat(text, " ", length));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonParametersWrite((PetscObject)lmo, &lines));
+  PetscCall(PetscStrncpy(text, lines, length));
+  PetscCall(PetscFree(lines));
   PetscCall(PetscStrlen(text, &used));
-  PetscTryTypeMethod(lmo, choices, length - used, text + used);
+  if (lmo->polar != NULL && lmo->polar->svd != NULL) PetscCall(MuonSVDChoices(lmo->polar->svd, length - used, text + used));
   PetscCall(PetscStrlen(text, &used));
   if (lmo->svd != NULL) PetscCall(MuonSVDChoices(lmo->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,50 +296,51 @@ PetscErrorCode MuonLMOWorkspace_Private(MuonLMO lmo)
 PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, const MuonMatrix *G, PetscBool *finite)
 {
   PetscFunctionBegin;
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscCall(MuonLMOWorkspace_Private(lmo));
   PetscCall(MuonMatrixIsFinite(G, finite));
-  lmo->status = *finite == PETSC_TRUE ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  lmo->status = *finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D)
+PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *value, MuonStatus *status)
 {
-  double    dual = 0.0;
-  PetscBool finite;
-  MuonMark  mark;
+  MuonMark mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
-  PetscCall(MuonLMOBegin_Private(lmo, G, &finite));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  lmo->status = MUON_STATUS_OK;
+  *value      = 0.0;
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  if (finite == PETSC_TRUE) PetscUseTypeMethod(lmo, apply, G, D, &dual);
+  PetscUseTypeMethod(lmo, apply, G, D, value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
-  if (lmo->status == MUON_STATUS_OK) lmo->dual = dual;
+  /* Inf may be a sum of finite entries */
+  if (lmo->status == MUON_STATUS_OK && *value != *value) lmo->status = MUON_STATUS_NANORINF;
+  *status = lmo->status;
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
+PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double value[], MuonStatus status[])
 {
   MuonLMO    *with;
   MuonMatrix *from, *to;
-  double     *duals;
+  double     *values;
   MuonStatus *ended;
   PetscInt   *many;
   PetscBool  *done;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &duals, n, &ended, n, &many, n, &done));
+  PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &many, n, &done));
   for (PetscInt k = 0; k < n; k++) done[k] = PETSC_FALSE;
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
 
-    if (done[k] == PETSC_TRUE) continue;
+    if (done[k]) continue;
     if (lmo[k]->ops->applymany == NULL) {
-      PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k]));
-      dual[k]   = lmo[k]->dual;
-      status[k] = lmo[k]->status;
+      PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k], &value[k], &status[k]));
       continue;
     }
     for (PetscInt i = k; i < n; i++) {
@@ -370,52 +353,34 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
       done[i]       = PETSC_TRUE;
     }
     PetscCall(PetscLogEventBegin(MUON_LMO, lmo[k], 0, 0, 0));
-    PetscCall((*lmo[k]->ops->applymany)(count, with, from, to, duals, ended));
+    PetscCall((*lmo[k]->ops->applymany)(count, with, from, to, values, ended));
     PetscCall(PetscLogEventEnd(MUON_LMO, lmo[k], 0, 0, 0));
     for (PetscInt i = 0; i < count; i++) {
-      dual[many[i]]   = duals[i];
+      value[many[i]]  = values[i];
       status[many[i]] = ended[i];
     }
   }
-  /* Of an object with several matrices the first that failed */
-  for (PetscInt k = 0; k < n; k++) lmo[k]->status = MUON_STATUS_OK;
-  for (PetscInt k = 0; k < n; k++) {
-    if (status[k] == MUON_STATUS_OK) lmo[k]->dual = dual[k];
-    if (lmo[k]->status == MUON_STATUS_OK) lmo[k]->status = status[k];
-  }
-  PetscCall(PetscFree7(with, from, to, duals, ended, many, done));
+  PetscCall(PetscFree7(with, from, to, values, ended, many, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOCompute_Private(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, PetscReal *norm)
+PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, PetscReal *norm, MuonStatus *status)
 {
-  double    value = 0.0;
-  PetscBool finite;
-  MuonMark  mark;
+  double   value = 0.0;
+  MuonMark mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOBegin_Private(lmo, X, &finite));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOWorkspace_Private(lmo));
+  lmo->status = MUON_STATUS_OK;
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  if (finite == PETSC_TRUE && dual == PETSC_TRUE) PetscUseTypeMethod(lmo, dualnorm, X, &value);
-  if (finite == PETSC_TRUE && dual == PETSC_FALSE) PetscUseTypeMethod(lmo, norm, X, &value);
+  if (dual) PetscUseTypeMethod(lmo, dualnorm, X, &value);
+  else PetscUseTypeMethod(lmo, norm, X, &value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   *norm = (PetscReal)value;
   if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status != MUON_STATUS_OK) *norm = (PetscReal)NAN;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, const MuonMatrix *X, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOCompute_Private(lmo, PETSC_FALSE, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO lmo, const MuonMatrix *G, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOCompute_Private(lmo, PETSC_TRUE, G, dual));
+  if (status != NULL) *status = lmo->status;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,29 +393,33 @@ PetscErrorCode MuonLMOComputeDualNormMatrix(MuonLMO lmo, const MuonMatrix *G, Pe
 + lmo - the object
 - G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`, of any shape and leading dimension, with any rows on any rank; it is not modified
 
-  Output Parameter:
-. D - another matrix of the same type, shape and distribution: a minimizer of $\langle G, D \rangle$ over $\|D\| \le 1$
+  Output Parameters:
++ D      - another matrix of the same type, shape and distribution: a minimizer of $\langle G, D \rangle$ over $\|D\| \le 1$
+. value  - $-\langle G, D \rangle$; may be `NULL`
+- status - `MUON_STATUS_OK`, `MUON_STATUS_NANORINF` or `MUON_STATUS_LMO`; may be `NULL`
 
   Level: intermediate
 
   Notes:
-  For an exact oracle $\langle G, D \rangle = -\|G\|_*$ with the dual norm, so that $X + t D$ is the steepest
-  step of length $t$. The result for a zero matrix is zero. An approximate `MuonPolar` makes the oracle of the
-  spectral norm approximate.
+  Where the LMO is exact, `value` is the dual norm $\|G\|_*$, so that $X + t D$ is the steepest step of length
+  $t$, and $-\|G\|_* D$ is the sharp operator $G^\sharp$. The result for a zero matrix is zero. An approximate
+  `MuonPolar` makes the LMO of the spectral norm approximate.
 
   Of several largest entries, columns or rows the first in the order of the memory is taken, which for a `Mat`
   is by columns, whatever rank has it; rows and columns of zeros stay zero in the norms that are made of them.
   The result for a parallel matrix is that for the same matrix on one rank, up to the rounding of sums over
   ranks.
 
-  `MuonLMOGetStatus()` tells whether it worked, on all ranks of `G` alike. An entry of `G` that is NaN or Inf
-  gives `MUON_STATUS_NANORINF`, a decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
+  The status is the same on all ranks of `G`. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a
+  decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
 
-.seealso: `MuonLMO`, `MuonLMOSharp()`, `MuonLMOGetStatus()`, `MuonLMOComputeDualNorm()`, `MuonLMOSetType()`
+.seealso: `MuonLMO`, `MuonStatus`, `MuonLMOComputeDualNorm()`, `MuonLMOSetType()`
 @*/
-PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
+PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D, PetscReal *value, MuonStatus *status)
 {
   MuonMatrix g, d;
+  MuonStatus ended;
+  double     dual;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
@@ -459,42 +428,26 @@ PetscErrorCode MuonLMOApply(MuonLMO lmo, Mat G, Mat D)
   PetscCall(MuonCheckMats_Private((PetscObject)lmo, G, D));
   PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &g));
   PetscCall(MuonMatGetMatrix(D, PETSC_TRUE, &d));
-  PetscCall(MuonLMOApplyMatrix(lmo, &g, &d));
+  PetscCall(MuonLMOApplyMatrix(lmo, &g, &d, &dual, &ended));
   PetscCall(MuonMatRestoreMatrix(D, PETSC_TRUE, &d));
   PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &g));
+  if (value != NULL) *value = (PetscReal)dual;
+  if (status != NULL) *status = ended;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLMOSharp - Applies the sharp operator of the norm
-
-  Collective on G
-
-  Input Parameters:
-+ lmo - the object
-- G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`, of any shape and leading dimension, with any rows on any rank; it is not modified
-
-  Output Parameter:
-. S - another matrix of the same type, shape and distribution, $G^\sharp = \mathrm{argmax}_Z\, \langle G, Z \rangle - \|Z\|^2 / 2$
-
-  Level: advanced
-
-  Notes:
-  $G^\sharp = -\|G\|_* D$ with the matrix $D$ of `MuonLMOApply()`: it points along `G`, the other way than $D$, and $\langle G, G^\sharp \rangle = \|G\|_*^2 = \|G^\sharp\|^2$.
-
-  The factor is $-\langle G, D \rangle$, which is the dual norm where the oracle is exact and its own value
-  for it elsewhere; there is no second decomposition. Where it is beyond the largest number the status is
-  `MUON_STATUS_NANORINF`, and `S` holds $D$.
-
-.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOGetStatus()`
-@*/
-PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
+static PetscErrorCode MuonLMONorm_Private(MuonLMO lmo, PetscBool dual, Mat X, PetscReal *norm)
 {
+  MuonMatrix x;
+
   PetscFunctionBegin;
-  PetscCall(MuonLMOApply(lmo, G, S));
-  if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscIsInfOrNanReal((PetscReal)lmo->dual)) lmo->status = MUON_STATUS_NANORINF;
-  else PetscCall(MatScale(S, (PetscScalar)-lmo->dual));
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
+  PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
+  PetscAssertPointer(norm, 3);
+  PetscCall(MuonCheckMat_Private((PetscObject)lmo, X));
+  PetscCall(MuonMatGetMatrix(X, PETSC_FALSE, &x));
+  PetscCall(MuonLMOComputeNormMatrix(lmo, dual, &x, norm, NULL));
+  PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,24 +461,16 @@ PetscErrorCode MuonLMOSharp(MuonLMO lmo, Mat G, Mat S)
 - X   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
-. norm - the norm, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`, which a norm beyond the largest number is not either
+. norm - the norm, NaN where an entry is NaN or Inf, a decomposition failed or the norm is beyond the largest number
 
   Level: intermediate
 
-.seealso: `MuonLMO`, `MuonLMOComputeDualNorm()`, `MuonLMOGetStatus()`
+.seealso: `MuonLMO`, `MuonLMOComputeDualNorm()`
 @*/
 PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 {
-  MuonMatrix x;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
-  PetscAssertPointer(norm, 3);
-  PetscCall(MuonCheckMat_Private((PetscObject)lmo, X));
-  PetscCall(MuonMatGetMatrix(X, PETSC_FALSE, &x));
-  PetscCall(MuonLMOComputeNormMatrix(lmo, &x, norm));
-  PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
+  PetscCall(MuonLMONorm_Private(lmo, PETSC_FALSE, X, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -539,7 +484,7 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
 - G   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
-. dual - the largest $\langle G, Z \rangle$ over $\|Z\| \le 1$, NaN where `MuonLMOGetStatus()` is not `MUON_STATUS_OK`, which a norm beyond the largest number is not either
+. dual - the largest $\langle G, Z \rangle$ over $\|Z\| \le 1$, NaN as for `MuonLMOComputeNorm()`
 
   Level: intermediate
 
@@ -547,42 +492,12 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
   For the spectral norm this is the nuclear norm by a singular value decomposition, far more expensive than a
   step of an optimizer.
 
-.seealso: `MuonLMO`, `MuonLMOComputeNorm()`, `MuonLMOGetStatus()`
+.seealso: `MuonLMO`, `MuonLMOComputeNorm()`
 @*/
 PetscErrorCode MuonLMOComputeDualNorm(MuonLMO lmo, Mat G, PetscReal *dual)
 {
-  MuonMatrix x;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
-  PetscAssertPointer(dual, 3);
-  PetscCall(MuonCheckMat_Private((PetscObject)lmo, G));
-  PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &x));
-  PetscCall(MuonLMOComputeDualNormMatrix(lmo, &x, dual));
-  PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLMOGetStatus - Tells how the last operation of this rank on a matrix ended
-
-  Not Collective
-
-  Input Parameter:
-. lmo - the object
-
-  Output Parameter:
-. status - `MUON_STATUS_OK`, `MUON_STATUS_NANORINF` or `MUON_STATUS_LMO`
-
-  Level: intermediate
-
-.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOSharp()`, `MuonLMOComputeNorm()`, `MuonLMOComputeDualNorm()`, `MuonStatus`
-@*/
-PetscErrorCode MuonLMOGetStatus(MuonLMO lmo, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  MuonGet(lmo, MUONLMO_CLASSID, status, lmo->status);
+  PetscCall(MuonLMONorm_Private(lmo, PETSC_TRUE, G, dual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -608,44 +523,17 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(flops, 4);
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscUseTypeMethod(lmo, getflops, m, n, flops);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonLMOGetShapeFactor - Gets what the radius of a step is multiplied with for the shape of a layer
-
-  Not Collective
-
-  Input Parameters:
-+ lmo    - the object
-. factor - how the shape enters
-. m      - rows of the layer, or of a block of it
-- n      - its columns
-
-  Output Parameter:
-. value - the factor, 1 where the norm has none of that kind or there is no entry
-
-  Level: advanced
-
-.seealso: `MuonLMO`, `MuonShapeFactor`, `MuonLayerSetShapeFactor()`, `MuonLayerGetRadiusFactor()`
-@*/
 PetscErrorCode MuonLMOGetShapeFactor(MuonLMO lmo, MuonShapeFactor factor, PetscInt m, PetscInt n, PetscReal *value)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(value, 5);
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscCall(MuonLMOSetDefaultType_Private(lmo));
   *value = 1.0;
   if (m > 0 && n > 0) PetscTryTypeMethod(lmo, shapefactor, factor, (PetscReal)m, (PetscReal)n, value);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOGetLastDual(MuonLMO lmo, PetscReal *dual)
-{
-  PetscFunctionBegin;
-  *dual = (PetscReal)lmo->dual;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -692,20 +580,21 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
   PetscCall(MuonViewerCheck((PetscObject)lmo, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  if (ascii == PETSC_TRUE) {
+  if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)lmo, viewer));
+    PetscCall(MuonParametersView((PetscObject)lmo, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(lmo, view, viewer);
     /*
        The scratch memory is one with that of the polar factor, which shows it where the type shows the factor
     */
     PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &polar));
-    if (polar == PETSC_FALSE) {
+    if (!polar) {
       if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &bytes));
       PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
     }
     PetscCall(PetscViewerASCIIPopTab(viewer));
-  } else if (string == PETSC_TRUE) {
+  } else if (string) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
     PetscTryTypeMethod(lmo, view, viewer);
   }
@@ -728,7 +617,6 @@ PetscErrorCode MuonLMOReset(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscTryTypeMethod(lmo, reset);
   if (lmo->svd != NULL) PetscCall(MuonSVDSetWorkspace(lmo->svd, NULL));
   if (lmo->polar != NULL) PetscCall(MuonPolarReset(lmo->polar));
   PetscCall(MuonWorkspaceDestroy(&lmo->work));
@@ -759,8 +647,8 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLMOReset(*lmo));
-  PetscTryTypeMethod(*lmo, destroy);
-  PetscCall(MuonSVDDestroy(&(*lmo)->svd));
+  PetscCall(MuonLMODestroyType_Private(*lmo));
+  PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));
   PetscCall(MuonObjectUnregister_Private((PetscObject)*lmo));

@@ -3,7 +3,7 @@
 #include <petscmuon/private/muonwire.h>
 
 /*@C
-  MuonLMOSetLayerName - Sets the name of the layer whose messages an oracle writes and reads
+  MuonLMOSetLayerName - Sets the name of the layer whose messages an LMO writes and reads
 
   Logically Collective
 
@@ -14,7 +14,7 @@
   Level: advanced
 
   Note:
-  The name is part of every message, as a hash: a message of another layer is refused. The oracles of a `Muon`
+  The name is part of every message, as a hash: a message of another layer is refused. The LMOs of a `Muon`
   have the names of their layers.
 
 .seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`
@@ -29,7 +29,7 @@ PetscErrorCode MuonLMOSetLayerName(MuonLMO lmo, const char name[])
 }
 
 /*@
-  MuonLMOCanEncode - Tells whether the steps of an oracle have a natural format, much smaller than a matrix
+  MuonLMOCanEncode - Tells whether the steps of an LMO have a natural format, much smaller than a matrix
 
   Not Collective
 
@@ -102,7 +102,7 @@ static PetscErrorCode MuonLMOGetMessage_Private(MuonLMO lmo, MuonCompressor *c)
   PetscFunctionBegin;
   PetscCall(MuonLMOCheckForm_Private(lmo));
   PetscCall(MuonLMOWorkspace_Private(lmo));
-  if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->form != lmo->form) PetscCall(MuonCompressorDestroy(&lmo->message));
+  if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->kind != lmo->form) PetscCall(MuonCompressorDestroy(&lmo->message));
   if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->form, &lmo->message));
   if (lmo->message->work != lmo->work) PetscCall(MuonCompressorSetWorkspace(lmo->message, lmo->work));
   lmo->message->layerhash = lmo->layer;
@@ -126,8 +126,8 @@ PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO lmo, const MuonArray *shape, size_t 
 */
 static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, MuonCompressorStep *step, MuonArray *D)
 {
-  const MuonMatrix whole = MuonMatrixOfArray(G);
-  const size_t     m     = MuonArrayRows(G);
+  const MuonMatrix matrix = MuonMatrixOfArray(G);
+  const size_t     m      = MuonArrayRows(G);
   MuonMatrix       point;
   MuonArray        d;
   double          *u;
@@ -136,18 +136,18 @@ static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, Mu
   PetscFunctionBegin;
   *D        = MuonArrayLike(G, G->precision, NULL);
   D->memory = MUON_HOST;
-  PetscCall(MuonLMOBegin_Private(lmo, &whole, &finite));
+  PetscCall(MuonLMOBegin_Private(lmo, &matrix, &finite));
   if (!finite) PetscFunctionReturn(PETSC_SUCCESS);
-  if (step->form == MUON_WIRE_TRIPLES) {
+  if (step->kind == MUON_WIRE_TRIPLES) {
     PetscCall(MuonWorkspaceGet(lmo->work, (m + MuonArrayColumns(G)) * sizeof(double), &u));
     step->u = u;
     step->v = u + m;
-    PetscUseTypeMethod(lmo, factors, &whole, u, u + m, &step->magnitude, &step->found);
+    PetscUseTypeMethod(lmo, factors, &matrix, u, u + m, &step->magnitude, &step->found);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonWorkspaceGetArray(lmo->work, G, G->precision, &d));
   point = MuonMatrixOfArray(&d);
-  PetscUseTypeMethod(lmo, apply, &whole, &point, &step->magnitude);
+  PetscUseTypeMethod(lmo, apply, &matrix, &point, &step->magnitude);
   if (lmo->status == MUON_STATUS_OK) PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_TRUE, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,7 +232,7 @@ static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A)
 }
 
 /*@C
-  MuonLMOGetMaxBytes - Gets the most bytes that a message of a step takes
+  MuonLMOGetMaxBytes - Gets the largest number of bytes that a message of a step takes
 
   Not Collective
 
@@ -242,7 +242,7 @@ static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A)
 - n   - its columns
 
   Output Parameter:
-. bytes - the most bytes, the header of the message included
+. bytes - the number, the header of the message included
 
   Level: advanced
 
@@ -268,7 +268,7 @@ PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *b
   Input Parameters:
 + lmo      - the object, whose steps have a natural format: `MUONLMONUCLEAR`, `MUONLMOL1`, `MUONLMOROWSUM`, `MUONLMOCOLSUM` or `MUONLMOL21`
 . G        - the matrix, `MATSEQDENSE`; it is not modified
-- capacity - the bytes that `message` has room for, at least what `MuonLMOGetMaxBytes()` says
+- capacity - the size of `message`, at least what `MuonLMOGetMaxBytes()` says
 
   Output Parameters:
 + message - the message
@@ -310,7 +310,7 @@ PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char 
   PetscCall(MuonLMOCheckLayer_Private(lmo, G));
   PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &g));
   PetscCall(MuonLMOGetMaxBytesOf(lmo, &g.here, &max));
-  PetscCheck(capacity >= max, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "Room for %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, max);
+  PetscCheck(capacity >= max, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "A buffer of %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, max);
   PetscCall(MuonLMOEncodeArray(lmo, &g.here, capacity, message, bytes, PETSC_FALSE, NULL));
   PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &g));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,65 +1,62 @@
 #include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonpolarimpl.h>
 
 PetscClassId      MUONLMO_CLASSID;
-PetscFunctionList MuonLMOList              = NULL;
-PetscBool         MuonLMORegisterAllCalled = PETSC_FALSE;
+PetscFunctionList MuonLMOList = NULL;
 PetscLogEvent     MUON_LMO;
 
 static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
 
+static PetscErrorCode MuonLMOReadOptions_Private(PetscObject lmo)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSetFromOptions((MuonLMO)lmo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The polar factor, where the norm uses one */
+static PetscErrorCode MuonLMOChildren_Private(PetscObject object, MuonParameterObjectFn *call, void *ctx)
+{
+  const MuonLMO lmo = (MuonLMO)object;
+
+  PetscFunctionBegin;
+  if (lmo->polar != NULL) PetscCall((*call)((PetscObject)lmo->polar, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
-  MuonLMORegister - Adds a norm to the linear minimization oracles that `MuonLMOSetType()` knows
+  MuonLMORegister - Adds a norm to those that `MuonLMOSetType()` knows
 
   Not Collective; No Fortran Support
 
   Input Parameters:
 + name     - name of the new type
-- function - routine that fills an object with the type's operations
+. function - routine that fills an object with the type's operations
+- rows     - the parameters of the type, the last without a key, or `NULL`; they must stay
 
   Level: advanced
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMORegisterAll()`
+.seealso: `MuonLMO`, `MuonLMOSetType()`
 @*/
-PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(MuonLMO))
+PetscErrorCode MuonLMORegister(const char name[], PetscErrorCode (*function)(MuonLMO), const MuonParameter *rows)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscFunctionListAdd(&MuonLMOList, name, function));
+  PetscCall(MuonParametersRegisterType(MUONLMO_CLASSID, name, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonLMORegisterAll - Registers the linear minimization oracles of the library
-
-  Not Collective
-
-  Level: developer
-
-.seealso: `MuonLMO`, `MuonLMORegister()`
-@*/
-PetscErrorCode MuonLMORegisterAll(void)
+static PetscErrorCode MuonLMOFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
-  if (MuonLMORegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLMORegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral));
-  PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear));
-  PetscCall(MuonLMORegister(MUONLMOSCHATTEN, MuonLMOCreate_Schatten));
-  PetscCall(MuonLMORegister(MUONLMOFROBENIUS, MuonLMOCreate_Frobenius));
-  PetscCall(MuonLMORegister(MUONLMOMAX, MuonLMOCreate_Max));
-  PetscCall(MuonLMORegister(MUONLMOL1, MuonLMOCreate_L1));
-  PetscCall(MuonLMORegister(MUONLMOCOLUMN, MuonLMOCreate_Column));
-  PetscCall(MuonLMORegister(MUONLMOROW, MuonLMOCreate_Row));
-  PetscCall(MuonLMORegister(MUONLMOCOLSUM, MuonLMOCreate_ColSum));
-  PetscCall(MuonLMORegister(MUONLMOROWSUM, MuonLMOCreate_RowSum));
-  PetscCall(MuonLMORegister(MUONLMOL21, MuonLMOCreate_L21));
-  PetscCall(MuonLMORegister(MUONLMOMIXED, MuonLMOCreate_Mixed));
+  PetscCall(PetscFunctionListDestroy(&MuonLMOList));
+  MuonLMOPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MuonLMOInitializePackage - Registers the class of oracles, its types and its log events; called when the
-  first oracle is made
+  MuonLMOInitializePackage - Registers the class `MuonLMO`, its types and its log event
 
   Logically Collective
 
@@ -68,38 +65,38 @@ PetscErrorCode MuonLMORegisterAll(void)
   Note:
   `MuonLMOCreate()` calls it.
 
-.seealso: `MuonLMO`, `MuonLMOFinalizePackage()`
+.seealso: `MuonLMO`, `MuonLMOCreate()`
 @*/
 PetscErrorCode MuonLMOInitializePackage(void)
 {
+  MuonParameterClass parameters;
+
   PetscFunctionBegin;
-  if (MuonLMOPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonLMOPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLMOPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
-  PetscCall(MuonRegisterKeyFamily("lmo_"));
-  PetscCall(MuonLMORegisterAll());
+  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
+  parameters.family         = "lmo_";
+  parameters.at             = offsetof(struct _p_MuonLMO, parameters);
+  parameters.data           = offsetof(struct _p_MuonLMO, data);
+  parameters.setfromoptions = MuonLMOReadOptions_Private;
+  parameters.children       = MuonLMOChildren_Private;
+  PetscCall(MuonParametersRegisterClass(MUONLMO_CLASSID, &parameters));
+  PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));
+  PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear, NULL));
+  PetscCall(MuonLMORegister(MUONLMOSCHATTEN, MuonLMOCreate_Schatten, MuonLMOParameters_Schatten));
+  PetscCall(MuonLMORegister(MUONLMOFROBENIUS, MuonLMOCreate_Frobenius, NULL));
+  PetscCall(MuonLMORegister(MUONLMOMAX, MuonLMOCreate_Max, NULL));
+  PetscCall(MuonLMORegister(MUONLMOL1, MuonLMOCreate_L1, NULL));
+  PetscCall(MuonLMORegister(MUONLMOCOLUMN, MuonLMOCreate_Column, NULL));
+  PetscCall(MuonLMORegister(MUONLMOROW, MuonLMOCreate_Row, NULL));
+  PetscCall(MuonLMORegister(MUONLMOCOLSUM, MuonLMOCreate_ColSum, NULL));
+  PetscCall(MuonLMORegister(MUONLMOROWSUM, MuonLMOCreate_RowSum, NULL));
+  PetscCall(MuonLMORegister(MUONLMOL21, MuonLMOCreate_L21, NULL));
+  PetscCall(MuonLMORegister(MUONLMOMIXED, MuonLMOCreate_Mixed, MuonLMOParameters_Mixed));
   PetscCall(PetscLogEventRegister("MuonLMO", MUONLMO_CLASSID, &MUON_LMO));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_LMO, PETSC_FALSE));
-  /* The compressor that is made of an oracle */
-  PetscCall(MuonPackageRegister_Private("muonlmo", MUONLMO_CLASSID, MuonLMOFinalizePackage));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonLMOFinalizePackage - Forgets what `MuonLMOInitializePackage()` registered; called by `PetscFinalize()`
-
-  Logically Collective
-
-  Level: developer
-
-.seealso: `MuonLMO`, `MuonLMOInitializePackage()`
-@*/
-PetscErrorCode MuonLMOFinalizePackage(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonLMOList));
-  MuonLMOPackageInitialized = PETSC_FALSE;
-  MuonLMORegisterAllCalled  = PETSC_FALSE;
+  PetscCall(MuonPackageRegister_Private("muonlmo", MUONLMO_CLASSID, MuonLMOFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

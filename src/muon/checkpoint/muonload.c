@@ -571,6 +571,18 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(Muon muon, uint32_t r
 
     if (was == NULL || (strcspn(was, "\n") == length && strncmp(was, line + key, length) == 0)) continue;
     if (strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
+    if (strncmp(family, "muon_layer_", 11) == 0) {
+      /* What a layer takes over from the optimizer is said once */
+      const char *own = family + 11 + (layer - line - 8) + 1, *now, *then;
+      size_t      size;
+      char        inherited[PETSC_MAX_OPTION_NAME];
+
+      PetscCall(PetscSNPrintf(inherited, sizeof(inherited), "-%smuon_%.*s ", MuonPrefix(muon), (int)strcspn(own, " \n"), own));
+      PetscCall(PetscStrlen(inherited, &size));
+      now  = MuonCheckpointFindOption_Private(here, inherited, size);
+      then = MuonCheckpointFindOption_Private(there, inherited, size);
+      if (now != NULL && then != NULL && strncmp(now, line + key, length + 1) == 0 && strncmp(then, was, strcspn(was, "\n") + 1) == 0) continue;
+    }
     if (++others > MUON_OPTIONS_SHOWN) continue;
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %.*s was %.*s, ", (int)key - 1, line, *was == '\n' ? 6 : (int)strcspn(was, "\n"), *was == '\n' ? "(none)" : was));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "now %.*s\n", length == 0 ? 6 : (int)length, length == 0 ? "(none)" : line + key));

@@ -339,8 +339,8 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step
-. -muon_device_mpi flg             - MPI is given the memory of a device, see `MuonSetDeviceMPI()`
-. -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together, see `MuonSetDeviceBatchBytes()`
+. -muon_device_mpi flg             - MPI is given the memory of a device
+. -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
@@ -371,7 +371,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.
 
-.seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonLayerSetFromOptions()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
+.seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
 @*/
 PetscErrorCode MuonSetFromOptions(Muon muon)
 {
@@ -406,17 +406,17 @@ PetscErrorCode MuonReset(Muon muon)
   if (muon->exchange != NULL) PetscCall(MuonExchangeReset(muon->exchange));
   PetscCall(PetscFree(muon->active));
   PetscCall(PetscMemzero(&muon->traffic, sizeof(muon->traffic)));
-  muon->traffic.dense  = dense;
-  muon->nactive        = 0;
-  muon->step           = 0;
-  muon->nancount       = 0;
-  muon->reason         = MUON_CONVERGED_ITERATING;
-  muon->mismatch       = NULL;
-  muon->failed.rank    = -1;
-  muon->setupcalled    = PETSC_FALSE;
+  muon->traffic.dense    = dense;
+  muon->nactive          = 0;
+  muon->step             = 0;
+  muon->nancount         = 0;
+  muon->reason           = MUON_CONVERGED_ITERATING;
+  muon->mismatch         = NULL;
+  muon->failed.rank      = -1;
+  muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
-  muon->optionschecked = PETSC_FALSE;
-  muon->continues      = PETSC_FALSE;
+  muon->optionschecked   = PETSC_FALSE;
+  muon->continues        = PETSC_FALSE;
 
   muon->scheduled.valid = PETSC_FALSE;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;

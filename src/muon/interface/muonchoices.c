@@ -108,56 +108,42 @@ static PetscErrorCode MuonOwnWords_Private(Muon muon, MuonChoices *choices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of the optimizer and of its type */
+static PetscErrorCode MuonOwnRows_Private(Muon muon, MuonChoices *choices)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    for (const MuonParameter *row = muon->parameters.rows[k]; row != NULL && row->key != NULL; row++) {
+      char  name[PETSC_MAX_OPTION_NAME];
+      void *field;
+
+      if (row->flags & MUON_PARAMETER_LOCAL) continue;
+      (void)MuonParametersFind((PetscObject)muon, row->key, &field);
+      if (choices->text != NULL) PetscCall(PetscSNPrintf(name, sizeof(name), "-%s%s", row->flags & MUON_PARAMETER_BARE ? "" : "muon_", row->key));
+      if (row->kind == MUON_PARAMETER_TEXT) PetscCall(MuonChoicesAddWord_Private(choices, name, *(char **)field != NULL ? *(char **)field : ""));
+      else PetscCall(MuonChoicesAdd_Private(choices, name, MuonParameterGet_Private(row, field), row->kind == MUON_PARAMETER_BOOL ? PetscBools : row->kind == MUON_PARAMETER_ENUM ? row->names : NULL));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is no parameter beside them */
 static PetscErrorCode MuonOwnNumbers_Private(Muon muon, MuonChoices *choices)
 {
   const struct {
     const char        *name;
     double             value;
     const char *const *names;
-  } numbers[] = {{"-muon_learning_rate", (double)muon->learning_rate, NULL},
-                 {"-muon_dampening", (double)muon->dampening, NULL},
-                 {"-muon_schedule", (double)muon->schedule, MuonScheduleTypes},
-                 {"-muon_schedule_constant", (double)muon->schedule_constant, NULL},
-                 {"-muon_schedule_warmup", (double)muon->schedule_warmup, NULL},
-                 {"-muon_schedule_minimum", (double)muon->schedule_minimum, NULL},
-                 {"-muon_max_steps", (double)muon->max_steps, NULL},
-                 {"-muon_momentum_style", (double)muon->momentum_style, MuonMomentumStyles},
-                 {"-muon_nesterov", (double)muon->nesterov, MuonNesterovTypes},
-                 {"-muon_momentum_at", (double)muon->momentum_at, MuonMomentumAts},
-                 {"-muon_momentum_warmup", (double)muon->momentum_warmup, NULL},
-                 {"-muon_momentum_warmup_start", (double)muon->momentum_warmup_start, NULL},
-                 {"-muon_weight_decay_style", (double)muon->weight_decay_style, MuonWeightDecayStyles},
-                 {"-muon_clip", (double)muon->clip, NULL},
-                 {"-muon_clip_layers", (double)muon->clip_layers, MuonClipLayersTypes},
-                 {"-muon_nan", (double)muon->nan, MuonNaNPolicies},
-                 {"-muon_seed", (double)muon->seed, NULL},
-                 {"step", (double)muon->step, NULL},
-                 {"-muon_state_precision", (double)muon->state_precision, MuonStatePrecisions},
-                 {"-muon_monitor_interval", (double)muon->monitor_interval, NULL},
-                 {"-muon_error_if_not_converged", (double)muon->error_if_not_converged, PetscBools},
-                 {"-muon_count_entropy", (double)muon->count_entropy, PetscBools},
-                 {"-muon_measure_update_rms", (double)muon->measure_update_rms, PetscBools},
-                 {"-muon_test_gradient", (double)muon->test_gradient, PetscBools},
-                 {"-muon_check_weights", (double)muon->check_weights, PetscBools},
-                 {"validation", (double)(muon->validation != NULL), PetscBools},
-                 {"validation interval", (double)muon->validationinterval, NULL},
-                 {"-muon_checkpoint_interval", (double)muon->checkpoint_interval, NULL},
-                 {"-muon_checkpoint_keep", (double)muon->checkpoint_keep, NULL},
-                 {"-muon_checkpoint_seconds", (double)muon->checkpoint_seconds, NULL},
-                 {"-muon_restart_if_present", (double)muon->restart_if_present, PetscBools},
-                 {"-muon_restart_state", (double)muon->restart_state, MuonRestartStates},
-                 {"-muon_restart_convert", (double)muon->restart_convert, PetscBools}};
+  } numbers[] = {{"step", (double)muon->step, NULL}, {"validation", (double)(muon->validation != NULL), PetscBools}, {"validation interval", (double)muon->validationinterval, NULL}};
 
   PetscFunctionBegin;
+  PetscCall(MuonOwnRows_Private(muon, choices));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(numbers); k++) PetscCall(MuonChoicesAdd_Private(choices, numbers[k].name, numbers[k].value, numbers[k].names));
   if (muon->schedulefn != NULL && muon->scheduled.valid) {
     PetscCall(MuonChoicesAdd_Private(choices, "scheduled factor", (double)muon->scheduled.factor, NULL));
     PetscCall(MuonChoicesAdd_Private(choices, "scheduled momentum", (double)muon->scheduled.momentum, NULL));
     PetscCall(MuonChoicesAdd_Private(choices, "scheduled decay", (double)muon->scheduled.decay, NULL));
   }
-  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_checkpoint", muon->checkpoint != NULL ? muon->checkpoint : ""));
-  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_checkpoint_weights", muon->checkpoint_weights != NULL ? muon->checkpoint_weights : ""));
-  PetscCall(MuonChoicesAddWord_Private(choices, "-muon_restart", muon->restart != NULL ? muon->restart : ""));
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(MuonChoicesAddWord_Private(choices, "program", muon->programs->program[k].name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -342,6 +342,21 @@ static PetscErrorCode MuonCheckIdle_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keys of 0.1 that went, with what takes their place; the table goes when 0.2 is out */
+static PetscErrorCode MuonKeyRenamed_Private(const char key[], const char **what)
+{
+  static const char *const renamed[][2] = {{"muon_cost_measure", "give -muon_cost_alpha, -muon_cost_beta and -muon_cost_gamma"}};
+  PetscBool                same;
+
+  PetscFunctionBegin;
+  *what = NULL;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(renamed) && *what == NULL; k++) {
+    PetscCall(PetscStrcmp(key, renamed[k][0], &same));
+    if (same) *what = renamed[k][1];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    PETSc tells of keys that nobody reads when the program ends, after the run that they should have changed.
    This tells before the first step, once, and only of keys that begin as ours do behind this optimizer's
@@ -351,7 +366,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
   char             **names = NULL, **values = NULL, nearest[MUON_KEY_LENGTH];
   const char        *prefix = ((PetscObject)muon)->prefix;
-  const char *const *families;
+  const char *const *families, *renamed;
   size_t             skip = 0;
   PetscInt           n, nfamilies;
 
@@ -373,6 +388,11 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     if (svd != NULL) continue;
     for (PetscInt f = 0; f < nfamilies && family == PETSC_FALSE; f++) PetscCall(PetscStrncmp(names[i] + skip, families[f], strlen(families[f]), &family));
     if (family == PETSC_FALSE) continue;
+    PetscCall(MuonKeyRenamed_Private(names[i] + skip, &renamed));
+    if (renamed != NULL) {
+      PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: option -%s is no longer there: %s\n", names[i], renamed));
+      continue;
+    }
     PetscCall(MuonGetNearestOption_Private(muon, names[i] + skip, sizeof(nearest), nearest));
     PetscCall(PetscStrcasecmp(names[i] + skip, nearest, &same));
     if (same) PetscCall(MuonWarnIdle_Private(muon, names[i] + skip, NULL));

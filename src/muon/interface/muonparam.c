@@ -5,13 +5,16 @@
    The parameters of an optimizer. Those that are fixed at MuonSetUp() are what state was allocated for, and who
    has it; the others act at the next step.
 */
-#define ROW(kind, field, value, least, most, names, flags, help)           ROW_OF(#field, kind, field, value, least, most, names, flags, help)
-#define ROW_OF(key, kind, field, value, least, most, names, flags, help)   {key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help}
-#define REAL(field, value, least, most, flags, help)                       ROW(REAL, field, value, least, most, NULL, flags, help)
-#define INT(field, value, least, flags, help)                              ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
-#define BOOL(field, value, flags, help)                                    ROW(BOOL, field, value, 0, 1, NULL, flags, help)
-#define ENUM(field, names, flags, help)                                    ROW(ENUM, field, 0, 0, 0, names, flags, help)
-#define TEXT(field, flags, help)                                           ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
+#define ROW(kind, field, value, least, most, names, flags, help) ROW_OF(#field, kind, field, value, least, most, names, flags, help)
+#define ROW_OF(key, kind, field, value, least, most, names, flags, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help \
+  }
+#define REAL(field, value, least, most, flags, help) ROW(REAL, field, value, least, most, NULL, flags, help)
+#define INT(field, value, least, flags, help)        ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
+#define BOOL(field, value, flags, help)              ROW(BOOL, field, value, 0, 1, NULL, flags, help)
+#define ENUM(field, names, flags, help)              ROW(ENUM, field, 0, 0, 0, names, flags, help)
+#define TEXT(field, flags, help)                     ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
 
 const MuonParameter MuonParameters_Private[] = {
   REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
@@ -40,7 +43,7 @@ const MuonParameter MuonParameters_Private[] = {
   REAL(sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
   REAL(sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
   ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
-  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks (allgather|owner|gram), the cheapest where not set"),
+  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, the cheapest where not set"),
   ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
@@ -72,20 +75,7 @@ const MuonParameter MuonParameters_Private[] = {
   TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
   INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
   REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
-  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
-};
-
-PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle style, MuonNesterovType nesterov)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
-
-  PetscFunctionBegin;
-  PetscCheck(at == (int)MUON_MOMENTUM_AT_SERVER || nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s needs -%smuon_momentum_at server, got worker", MuonPrefix(muon), MuonNesterovTypes[nesterov], MuonPrefix(muon));
-  PetscCheck(nesterov != MUON_NESTEROV_SGD || style == MUON_MOMENTUM_SGD, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov sgd needs -%smuon_momentum_style sgd, got ema", MuonPrefix(muon), MuonPrefix(muon));
-  PetscCheck((nesterov != MUON_NESTEROV_EMA && nesterov != MUON_NESTEROV_UNDAMPED) || style == MUON_MOMENTUM_EMA, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov %s needs -%smuon_momentum_style ema, got sgd", MuonPrefix(muon),
-             MuonNesterovTypes[nesterov], MuonPrefix(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 #define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))
 
@@ -99,8 +89,8 @@ PetscErrorCode MuonChanging_Private(PetscObject object, const MuonParameter *row
   if (IS(row, momentum)) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
   if (IS(row, momentum_warmup) && value > (double)muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "momentum_warmup_start", muon->momentum_warmup_start));
   if (IS(row, momentum_warmup_start) && muon->step < muon->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
-  PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER,
-             "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon), value);
+  PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER, "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()",
+             MuonPrefix(muon), value);
   if (IS(row, count_entropy) && value != 0 && muon->count_entropy == PETSC_FALSE) muon->traffic.total_up[2] = muon->traffic.total_down[2] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -359,7 +349,7 @@ PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum, MuonMomentumStyle 
   The style holds for all layers, whatever updates them. Where decay is coupled it is added to the gradient
   where the momentum is kept, after clipping.
 
-.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonSetAdamW()`, `MuonLayerSetWeightDecay()`
+.seealso: `Muon`, `MuonWeightDecayStyle`, `MuonSetAdamW()`
 @*/
 PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecayStyle style)
 {

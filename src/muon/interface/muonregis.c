@@ -85,7 +85,8 @@ PetscErrorCode MuonFinalizePackage(void)
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
-  const MuonParameterClass parameters = {"muon_", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, NULL, MuonChangingText_Private, MuonChanged_Private};
+  const MuonParameterClass parameters = {
+    "muon_", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, NULL, MuonChangingText_Private, MuonChanged_Private};
 
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);

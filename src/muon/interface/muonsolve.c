@@ -235,13 +235,15 @@ PetscErrorCode MuonStep(Muon muon)
 
   Note:
   The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`, and before a checkpoint that
-  was loaded.
+  was loaded. A run that diverges prints one line on rank 0 that says why, unless `-muon_converged_reason` does.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
 PetscErrorCode MuonSolve(Muon muon)
 {
-  PetscInt first;
+  PetscInt  first;
+  PetscBool said;
+  char      where[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -251,6 +253,11 @@ PetscErrorCode MuonSolve(Muon muon)
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
   if (muon->step > first) PetscCall(MuonCheckpointAtEnd_Private(muon));
+  PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
+  if (muon->reason < 0 && said == PETSC_FALSE) {
+    PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
+  }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,7 +398,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetNaNPolicy()`
+.seealso: `Muon`, `MuonSetParameter()`
 @*/
 PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 {

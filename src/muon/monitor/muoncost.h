@@ -101,7 +101,7 @@ PETSC_INTERN MuonCost MuonCostOfPattern(MuonCostPattern, double ranks, double s)
 PETSC_INTERN MuonCost MuonCostOfVote(MuonCostVote, double ranks, double entries);
 PETSC_INTERN MuonCost MuonCostOfExchange(const MuonCostExchange *);
 /* entry: bytes of an entry; gathered: of one on its way to an LMO. A distribution sorts the layers */
-PETSC_INTERN MuonCost MuonCostOfAssembly(MuonCostAssembly, int ranks, PetscInt n, const MuonCostLayer layer[], double entry, double gathered);
+PETSC_INTERN MuonCost               MuonCostOfAssembly(MuonCostAssembly, int ranks, PetscInt n, const MuonCostLayer layer[], double entry, double gathered);
 PETSC_INTERN MuonCostOfDistribution MuonCostOfDistributions(MuonCostDistribution, int ranks, PetscInt n, MuonCostLayer layer[], double entry, double gathered);
 
 /* The link as it was given or is assumed; an error where a number or its unit is wrong */

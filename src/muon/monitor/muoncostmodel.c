@@ -38,13 +38,13 @@ MuonCost MuonCostOfPattern(MuonCostPattern pattern, double ranks, double s)
 {
   const double   others = ranks - 1, part = others / ranks * s, levels = MuonCostLog2(ranks), once = others > 0 ? s : 0;
   const MuonCost cost[] = {
-    {others,     others * s, others * s,     0,    ranks * s}, /* gather */
-    {levels,     once,       levels * s,     0,    s        }, /* broadcast */
-    {levels,     once,       levels * s,     once, s        }, /* reduce */
-    {2 * others, 2 * part,   2 * levels * s, part, s        }, /* allreduce */
-    {others,     part,       part,           0,    s        }, /* all-to-all */
-    {others,     part,       part,           part, s        }, /* reduce-scatter */
-    {levels,     0,          0,              0,    0        }  /* a record */
+    {others, others * s, others * s, 0, ranks * s},  /* gather */
+    {levels, once, levels * s, 0, s},                /* broadcast */
+    {levels, once, levels * s, once, s},             /* reduce */
+    {2 * others, 2 * part, 2 * levels * s, part, s}, /* allreduce */
+    {others, part, part, 0, s},                      /* all-to-all */
+    {others, part, part, part, s},                   /* reduce-scatter */
+    {levels, 0, 0, 0, 0}                             /* a record */
   };
 
   return cost[pattern];
@@ -95,7 +95,7 @@ static MuonCost Up(const MuonCostExchange *x)
   if (x->sums == 2) cost = MuonCostOfPattern(MUON_COST_ALLREDUCE, ranks, x->up);
   else if (x->sums) {
     cost        = MuonCostOfPattern(MUON_COST_REDUCE, ranks, busiest * x->up);
-    cost.memory = 0;                                              /* sums have a place already */
+    cost.memory = 0;                                             /* sums have a place already */
     if (!x->star) cost.whole = (ranks > 2 ? 2 : 1) * cost.bytes; /* a rank between others sends on what it has received */
   } else {
     if (x->everywhere || x->star) cost = MuonCostOfPattern(MUON_COST_GATHER, ranks, x->up);
@@ -132,12 +132,7 @@ MuonCost MuonCostOfExchange(const MuonCostExchange *x)
 static int CompareLayers(const void *a, const void *b)
 {
   const MuonCostLayer *x = (const MuonCostLayer *)a, *y = (const MuonCostLayer *)b;
-  const double         key[4][2] = {
-    {x->load,              y->load             },
-    {x->rows * x->columns, y->rows * y->columns},
-    {x->rows,              y->rows             },
-    {x->columns,           y->columns          }
-  };
+  const double         key[4][2] = {{x->load, y->load}, {x->rows * x->columns, y->rows * y->columns}, {x->rows, y->rows}, {x->columns, y->columns}};
 
   for (int k = 0; k < 4; k++) {
     if (key[k][0] != key[k][1]) return key[k][0] > key[k][1] ? -1 : 1;

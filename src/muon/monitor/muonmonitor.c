@@ -20,6 +20,8 @@ typedef struct {
   PetscBool   begun; /* what was in the file before this run is gone, or is what this run goes on with */
 } MuonCSV;
 
+static PetscErrorCode MuonMonitorCSVDestroy_Private(void **);
+
 /*@
   MuonMonitor - Calls the monitors of an optimizer
 
@@ -41,7 +43,13 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i])));
+  for (PetscInt i = 0; i < muon->nmonitors; i++) {
+    const PetscBool      ours = muon->monitordestroy[i] == MuonViewerAndFormatDestroy || muon->monitordestroy[i] == MuonMonitorCSVDestroy_Private ? PETSC_TRUE : PETSC_FALSE; /* whose errors are those of all ranks */
+    const PetscErrorCode ierr = (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]);
+
+    if (ours) PetscCall(ierr);
+    else PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", ierr));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,11 +199,6 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
-{
-  return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* The loss over the steps; one that is no number has no place in a graph */
 static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, PetscViewer viewer)
 {
@@ -257,6 +260,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   Notes:
   On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps.
 
+  The loss is left out where there is no routine of `MuonSetObjectiveAndGradient()`, as in a program's own loop.
   The rate is that of `MuonGetRate()`, or where no layer has the rule `lmo` that of the first layer.
 
   The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast
@@ -282,7 +286,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
   if (draw) {
-    PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
+    if (muon->objective != NULL) PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
@@ -291,7 +295,9 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   for (PetscInt p = 0; p < muon->nshards && dual == PETSC_FALSE; p++) {
     if (muon->shard[p].group->ops->votes == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon loss %14.12e rate %10.6e", step, (double)loss, (double)muon->rate));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon", step));
+  if (muon->objective != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, " loss %14.12e", (double)loss));
+  PetscCall(PetscViewerASCIIPrintf(viewer, " rate %10.6e", (double)muon->rate));
   if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));
   PetscCall(PetscViewerASCIIPrintf(viewer, " bits up %.0f down %.0f of dense up %.4f down %.4f", (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
   if (muon->validated == step) PetscCall(PetscViewerASCIIPrintf(viewer, " validation %14.12e", (double)muon->value));
@@ -331,20 +337,36 @@ static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues
   return keep == 0 && fputs(MUON_CSV_HEADER, csv->file) < 0;
 }
 
+/* Without the locale, whose decimal comma would be another column. Not by PetscFPrintf(), whose error would be that of this rank alone */
+static PetscErrorCode MuonCSVRow_Private(Muon muon, PetscInt step, PetscReal loss, MuonCSV *csv)
+{
+  const PetscReal dense    = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
+  const double    number[] = {(double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)};
+  char            text[64], value[32] = "";
+  MuonLocale      locale;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLocaleBegin(&locale));
+  csv->failed = fprintf(csv->file, "%" PetscInt_FMT, step) < 0;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(number); k++) {
+    text[0] = '\0';
+    if (k > 0 || muon->objective != NULL) (void)snprintf(text, sizeof(text), "%.17g", number[k]); /* no loss without a routine that gives one */
+    csv->failed = csv->failed || fprintf(csv->file, ",%s", text) < 0;
+  }
+  if (muon->validated == step) (void)snprintf(value, sizeof(value), "%.17g", (double)muon->value);
+  csv->failed = csv->failed || fprintf(csv->file, ",%s,%s\n", MuonConvergedReasons[muon->reason], value) < 0 || fflush(csv->file) != 0;
+  PetscCall(MuonLocaleEnd(&locale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  MuonCSV        *csv       = (MuonCSV *)ctx;
-  const PetscReal dense     = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
-  char            value[32] = "";
+  MuonCSV *csv = (MuonCSV *)ctx;
 
   PetscFunctionBegin;
   if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
-  if (muon->validated == step) snprintf(value, sizeof(value), "%.17g", (double)muon->value);
-  /* Not by PetscFPrintf(), whose error would be that of this rank alone */
   csv->failed = csv->file != NULL && csv->begun == PETSC_FALSE && MuonCSVBegin_Private(csv, step, muon->continues);
-  csv->failed = csv->failed || (csv->file != NULL && (fprintf(csv->file, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%s,%s\n", step, (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown,
-                                                              (double)(muon->meanup / dense), (double)(muon->meandown / dense), MuonConvergedReasons[muon->reason], value) < 0 ||
-                                                      fflush(csv->file) != 0));
+  if (csv->file != NULL && csv->failed == 0) PetscCall(MuonCSVRow_Private(muon, step, loss, csv));
   PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
   PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -55,7 +55,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
-  if (shard->ranges == NULL || shard->layer->ops->oracle == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
@@ -73,7 +73,7 @@ static void MuonBlockRanges_Private(const MuonShard *shard, const MuonBlock *blo
 static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem item[], MuonAssemblyItem assembled[], PetscInt ranges[], PetscInt *n)
 {
   const PetscMPIInt size   = shard->group->grid->size;
-  const PetscBool   whole  = shard->layer->ops->oracle != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool   whole  = shard->layer->ops->applylmo != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt    blocks = whole ? MuonBlocksCount_Private(&shard->layer->blocks) : 1;
   MuonArray         state;
 
@@ -154,14 +154,14 @@ static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
   Input Parameters:
 + muon  - the optimizer
 . layer - one of its layers
-- kind  - as for `MuonSetAssemblyKind()`
+- kind  - as for `MuonAssemblyKind`
 
   Options Database Key:
 . -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetAssemblyKind()`, `MuonGetLayerAssemblyKind()`
+.seealso: `Muon`, `MuonAssemblyKind`, `MuonGetLayerAssemblyKind()`
 @*/
 PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kind)
 {
@@ -189,7 +189,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetLayerAssemblyKind()`, `MuonSetAssemblyKind()`
+.seealso: `Muon`, `MuonSetLayerAssemblyKind()`, `MuonAssemblyKind`
 @*/
 PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
 {

@@ -19,6 +19,18 @@ PetscBool MuonNeedsMomentum_Private(Muon muon, MuonLayer layer)
   return muon->momentum > 0 || (muon->momentum_warmup > 0 && muon->momentum_warmup_start > 0) || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
+PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle style, MuonNesterovType nesterov)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
+
+  PetscFunctionBegin;
+  PetscCheck(at == (int)MUON_MOMENTUM_AT_SERVER || nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s needs -%smuon_momentum_at server, got worker", MuonPrefix(muon), MuonNesterovTypes[nesterov], MuonPrefix(muon));
+  PetscCheck(nesterov != MUON_NESTEROV_SGD || style == MUON_MOMENTUM_SGD, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov sgd needs -%smuon_momentum_style sgd, got ema", MuonPrefix(muon), MuonPrefix(muon));
+  PetscCheck((nesterov != MUON_NESTEROV_EMA && nesterov != MUON_NESTEROV_UNDAMPED) || style == MUON_MOMENTUM_EMA, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_nesterov %s needs -%smuon_momentum_style ema, got sgd", MuonPrefix(muon),
+             MuonNesterovTypes[nesterov], MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A layer that follows the optimizer's momentum and keeps none, NULL where there is no such */
 static MuonLayer MuonFindUnkept_Private(Muon muon)
 {

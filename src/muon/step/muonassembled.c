@@ -44,7 +44,7 @@ PetscErrorCode MuonServeLMO_Private(void *ctx, PetscInt i, const MuonMatrix *G, 
   double           dual    = 0;
 
   PetscFunctionBegin;
-  PetscUseTypeMethod(item->shard->layer, oracle, &from, &to, &dual, &applied);
+  PetscUseTypeMethod(item->shard->layer, applylmo, &from, &to, &dual, &applied);
   MuonStatusMerge(applied, serving->status);
   MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
   if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
@@ -65,8 +65,8 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   PetscFunctionBegin;
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-  W = MuonShardPart(shard, &whole);
-  X = MuonShardServerWeights(shard, &W);
+  W    = MuonShardPart(shard, &whole);
+  X    = MuonShardServerWeights(shard, &W);
   Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G    = shard->input;
@@ -78,7 +78,7 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
     const MuonArray x = MuonItemPart(item, &X), xnew = MuonItemPart(item, &Xnew);
 
     info = shard->info;
-    PetscUseTypeMethod(shard->layer, move, &info, item->number, &x, D, &xnew, &moved);
+    PetscUseTypeMethod(shard->layer, update, &info, item->number, &x, D, &xnew, &moved);
     shard->info.squares = info.squares + (item->begins ? 0 : shard->info.squares);
   }
   MuonStatusMerge(moved, serving->status);

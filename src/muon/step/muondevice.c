@@ -27,7 +27,7 @@ static PetscErrorCode MuonMPITakesDevice_Private(PetscBool *takes)
 /* All ranks do the same: sums that wait and sums that do not are no match in MPI */
 static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
+  const MPI_Comm comm  = PetscObjectComm((PetscObject)muon);
   PetscBool      takes = PETSC_FALSE;
   int            all[3];
 

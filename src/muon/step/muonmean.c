@@ -19,8 +19,9 @@ static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
 }
 
 /*
-   Arrays that are summed by MPI travel whole, whatever their status is: a NaN is seen in the sum. A server
-   waits for one sum at a time, while the others flow
+   Arrays that are summed by MPI travel in full whatever their status is: a NaN is seen in the sum. A server
+   waits for one sum at a time, while the others flow. They begin in the order in which sums begin before the
+   step: ranks may differ in what they do before it, until the status tells them
 */
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {

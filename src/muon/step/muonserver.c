@@ -109,10 +109,10 @@ static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const 
 */
 PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
 {
-  MuonLayerStepInfo *info = &shard->info;
-  MuonStatus     stepped = MUON_STATUS_OK;
-  size_t         most, bytes;
-  unsigned char *to;
+  MuonLayerStepInfo *info    = &shard->info;
+  MuonStatus         stepped = MUON_STATUS_OK;
+  size_t             most, bytes;
+  unsigned char     *to;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));

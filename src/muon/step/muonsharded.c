@@ -75,7 +75,7 @@ PetscErrorCode MuonShardReady_Private(void *ctx)
 
   PetscFunctionBegin;
   if (muon->objective != NULL && muon->computing == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* the routine is going to write another gradient */
-  if (shard->ready) muon->readytwice = shard->layer; /* an error on all ranks, at the end of the step */
+  if (shard->ready) muon->readytwice = shard->layer;                                                 /* an error on all ranks, at the end of the step */
   shard->ready = PETSC_TRUE;
   for (; muon->nsums > 0; muon->nsums--) {
     MuonShard *next = MuonGetSummed_Private(muon, muon->nsums - 1);

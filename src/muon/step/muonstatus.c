@@ -68,7 +68,7 @@ typedef struct {
   PetscInt    layer;
   PetscMPIInt twice; /* the first rank with a gradient that was ready twice, and the layer */
   PetscInt    again;
-  PetscBool   gradient;                           /* somebody has one */
+  PetscBool   gradient;                            /* somebody has one */
   PetscBool   replicas, weights, measure, options; /* are the same where they should be */
 } MuonOutcome;
 
@@ -90,8 +90,8 @@ static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup    group    = muon->group[g];
     const PetscMPIInt *position = group->grid->position_of;
-    const double      *own = all + (size_t)count * (size_t)r + MUON_RECORD_COUNT + 2 * g, *first;
-    PetscMPIInt        t = 0;
+    const double      *own      = all + (size_t)count * (size_t)r + MUON_RECORD_COUNT + 2 * g, *first;
+    PetscMPIInt        t        = 0;
 
     while (position[t] != position[r]) t++;
     first = all + (size_t)count * (size_t)t + MUON_RECORD_COUNT + 2 * g;
@@ -124,7 +124,7 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   outcome->gradient = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
   outcome->missing = outcome->twice = outcome->failed = -1;
   outcome->replicas = outcome->weights = outcome->measure = outcome->options = PETSC_TRUE;
-  muon->save                                                               = PETSC_FALSE;
+  muon->save                                                                 = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
   muon->agreement               = -1;
   for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->ops->votes ? 0 : muon->agreement;
@@ -179,11 +179,9 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
   PetscCheck(muon->step == 0 || outcome.missing < 0, comm, PETSC_ERR_USER,
              "Step %" PetscInt_FMT ": layer \"%s\" got no gradient on rank %d; each step must fill MuonLayerGetGradient() of every layer, and MuonLayerSetGradient() with NULL says that there is none", muon->step,
              ((PetscObject)muon->active[outcome.layer])->name, outcome.missing);
-  PetscCheck(outcome.twice < 0, comm, PETSC_ERR_ORDER,
-             "Step %" PetscInt_FMT ": MuonLayerGradientReady() was called twice for layer \"%s\" on rank %d, expected one call in a step, when its gradient is there", muon->step, ((PetscObject)muon->active[outcome.again])->name,
-             outcome.twice);
-  PetscCheck(outcome.measure, comm, PETSC_ERR_ARG_INCOMP,
-             "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
+  PetscCheck(outcome.twice < 0, comm, PETSC_ERR_ORDER, "Step %" PetscInt_FMT ": MuonLayerGradientReady() was called twice for layer \"%s\" on rank %d, expected one call in a step, when its gradient is there", muon->step,
+             ((PetscObject)muon->active[outcome.again])->name, outcome.twice);
+  PetscCheck(outcome.measure, comm, PETSC_ERR_ARG_INCOMP, "Step %" PetscInt_FMT ": some ranks measure what it does to the layers and others do not; what is measured, -muon_monitor_interval and -muon_max_steps must be the same on each", muon->step);
   *differs = outcome.options ? PETSC_FALSE : PETSC_TRUE;
   if (*differs) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt g = 0; g < muon->ngroups; g++) {

@@ -24,7 +24,8 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   }
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
-  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) || (shard->owns && (shard->keep_sum || shard->group->mode != MUON_EXCHANGE_MODE_GATHER))) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
+  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) || (shard->owns && (shard->keep_sum || shard->group->mode != MUON_EXCHANGE_MODE_GATHER)))
+    PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Mnew));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));

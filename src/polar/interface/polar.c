@@ -1,6 +1,8 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../kernels/dense/muonpolarbf16.h"
-#include <string.h>
+
+const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "tf32", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
+const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
 
 /*@
   MuonPolarCreate - Creates an object that computes orthogonal polar factors
@@ -31,12 +33,17 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
   PetscCall(MuonObjectRegister_Private((PetscObject)p));
-  p->steps           = PETSC_DETERMINE;
-  p->precision       = PETSC_DETERMINE;
-  p->tolerance       = (PetscReal)PETSC_DETERMINE;
-  p->normalization   = MUON_POLAR_NORMALIZATION_FROBENIUS;
-  p->poweriterations = 2;
-  *polar             = p;
+  PetscCall(MuonParametersCreate((PetscObject)p));
+  *polar = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarDestroyType_Private(MuonPolar polar)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonParametersDestroyType((PetscObject)polar));
+  PetscCall(PetscFree(polar->data));
+  PetscCall(MuonSVDDestroy(&polar->svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,22 +73,19 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscAssertPointer(type, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)polar, type, &same));
-  if (same == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonPolarList, type, &create));
   PetscCall(MuonListNames_Private(MuonPolarList, sizeof(names), names));
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_polar_type, expected one of: %s", type, MuonPolarPrefix_Private(polar), names);
-  PetscTryTypeMethod(polar, destroy);
-  PetscCall(MuonSVDDestroy(&polar->svd));
+  PetscCall(MuonPolarDestroyType_Private(polar));
   PetscCall(PetscMemzero(polar->ops, sizeof(struct _MuonPolarOps)));
-  polar->data            = NULL;
-  polar->ownprecision    = PETSC_DETERMINE;
-  polar->products        = PETSC_FALSE;
-  polar->owntolerance    = 0.0;
-  polar->gathers         = PETSC_FALSE;
-  polar->ondevice        = PETSC_FALSE;
-  polar->owncoefficients = NULL;
+  polar->ownprecision = PETSC_DETERMINE;
+  polar->products     = PETSC_FALSE;
+  polar->gathers      = PETSC_FALSE;
+  polar->ondevice     = PETSC_FALSE;
   PetscCall((*create)(polar));
   PetscCall(PetscObjectChangeTypeName((PetscObject)polar, type));
+  PetscCall(MuonParametersSetType((PetscObject)polar));
   PetscCall(PetscObjectStateIncrease((PetscObject)polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,13 +94,6 @@ PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar polar)
 {
   PetscFunctionBegin;
   if (((PetscObject)polar)->type_name == NULL) PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPolarDestroyData(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(polar->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,36 +130,13 @@ PetscErrorCode MuonPolarGetType(MuonPolar polar, MuonPolarType *type)
 
   Level: advanced
 
-.seealso: `MuonPolar`, `MuonPolarGetOptionsPrefix()`, `MuonPolarSetFromOptions()`
+.seealso: `MuonPolar`, `MuonPolarSetFromOptions()`
 @*/
 PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)polar, prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonPolarGetOptionsPrefix - Gets what goes before the keys `-lmo_polar_...` of this object
-
-  Not Collective
-
-  Input Parameter:
-. polar - the object
-
-  Output Parameter:
-. prefix - the prefix
-
-  Level: advanced
-
-.seealso: `MuonPolar`, `MuonPolarSetOptionsPrefix()`
-@*/
-PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar polar, const char *prefix[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)polar, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,108 +149,66 @@ PetscErrorCode MuonPolarGetOptionsPrefix(MuonPolar polar, const char *prefix[])
 . polar - the object
 
   Options Database Keys:
-+ -lmo_polar_type type                        - the method, see `MuonPolarType`
-. -lmo_polar_precision single|double|bf16     - precision of the arithmetic, see `MuonPolarSetPrecision()`
-. -lmo_polar_tolerance tol                    - how far singular values may end from one, see `MuonPolarSetTolerance()`
-. -lmo_polar_normalization frobenius|spectral - what the matrix is divided by first, see `MuonPolarSetNormalization()`
-. -lmo_polar_power_iterations n               - iterations of the spectral normalization, see `MuonPolarSetPowerIterations()`
-. -lmo_polar_steps n                          - steps of an iterative method, see `MuonPolarSetSteps()`
-. -lmo_polar_coefficients name                - polynomials of an iterative method, see `MuonPolarSetCoefficients()`
-. -lmo_polar_coefficient_values c1,c2,c3,...  - polynomials of your own, see `MuonPolarSetCoefficientValues()`
-. -lmo_polar_svd_type type                    - solver of the type `svd`, with SLEPc's other keys of that prefix, see `MUONPOLARSVD`
-- -lmo_polar_monitor [viewer]                 - prints how good each factor is, see `MuonPolarMonitorSet()`
++ -lmo_polar_type type                         - the method, see `MuonPolarType`
+. -lmo_polar_precision single|double|bf16|tf32 - precision of the arithmetic, see the notes
+- -lmo_polar_monitor [viewer]                  - prints how good each factor is, see the notes
 
   Level: intermediate
 
-  Note:
-  A key that the method has no use for is not read, so that `-options_left` names it.
+  Notes:
+  The keys of a method are on its page. A key that the method has no use for is not read, so that
+  `-options_left` names it. `MuonObjectSetParameter()` takes the same keys.
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetOptionsPrefix()`
+  A precision other than the method's own holds whatever `PetscScalar` is. The matrix is divided by its norm
+  before it is rounded, so that nothing overflows or underflows on the way down, and the result is rounded to
+  the precision of the matrix. The type `svd` computes in `PetscScalar` and refuses another precision.
+
+  With `bf16` the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of
+  significand), by oneDNN and the matrix registers of processors that have them; sums are accumulated in
+  binary32. The rounded copies and oneDNN's code for each shape are kept, shared by all objects of the process
+  and freed by `PetscFinalize()`. oneDNN runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
+  does: set it to one where each core has a rank.
+
+  The monitor prints the numbers of `MuonPolarComputeQuality()`, which cost more than the factor, or the status
+  of a matrix that has no factor. Every rank has a viewer of its own, and the first rank of a matrix prints: the
+  layers of an optimizer are computed by different ranks at different times. Several objects and ranks write to
+  one file where it is given as `ascii:FILE::append`.
+
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetOptionsPrefix()`, `MuonPolarPrecision`, `MuonObjectSetParameter()`
 @*/
 PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
 {
-  const char            *old = ((PetscObject)polar)->type_name;
-  MuonPolarCoefficients  name;
-  MuonPolarPrecision     precision;
-  MuonPolarNormalization normalization;
-  PetscReal              tolerance, values[3 * MAXMUONPOLARROWS + 1];
-  PetscInt               count, steps;
-  char                   type[256];
-  PetscBool              set;
+  const char *old = ((PetscObject)polar)->type_name;
+  char        type[256];
+  PetscBool   set;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscObjectOptionsBegin((PetscObject)polar);
   PetscCall(PetscOptionsFList("-lmo_polar_type", "Method for the polar factor", "MuonPolarSetType", MuonPolarList, old != NULL ? old : MUONPOLARZOLOTAREV, type, sizeof(type), &set));
-  if (set == PETSC_TRUE) PetscCall(MuonPolarSetType(polar, type));
+  if (set) PetscCall(MuonPolarSetType(polar, type));
   else PetscCall(MuonPolarSetDefaultType_Private(polar));
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCall(PetscOptionsEnum("-lmo_polar_precision", "Precision of the arithmetic", "MuonPolarSetPrecision", MuonPolarPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonPolarSetPrecision(polar, precision));
-  if (polar->owntolerance > 0.0) {
-    PetscCall(MuonPolarGetTolerance(polar, &tolerance));
-    PetscCall(PetscOptionsReal("-lmo_polar_tolerance", "How far singular values may end from one", "MuonPolarSetTolerance", tolerance, &tolerance, &set));
-    if (set == PETSC_TRUE) PetscCall(MuonPolarSetTolerance(polar, tolerance));
-  }
-  if (polar->owncoefficients != NULL) {
-    normalization = polar->normalization;
-    count         = polar->poweriterations;
-    PetscCall(PetscOptionsEnum("-lmo_polar_normalization", "What the matrix is divided by first", "MuonPolarSetNormalization", MuonPolarNormalizations, (PetscEnum)normalization, (PetscEnum *)&normalization, &set));
-    if (set == PETSC_TRUE) PetscCall(MuonPolarSetNormalization(polar, normalization));
-    PetscCall(PetscOptionsInt("-lmo_polar_power_iterations", "Iterations of the spectral normalization", "MuonPolarSetPowerIterations", count, &count, &set));
-    if (set == PETSC_TRUE) PetscCall(MuonPolarSetPowerIterations(polar, count));
-    PetscCall(MuonPolarGetCoefficients(polar, &name));
-    PetscCall(PetscOptionsString("-lmo_polar_coefficients", "Name of the polynomials", "MuonPolarSetCoefficients", name, type, sizeof(type), &set));
-    if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficients(polar, type));
-    /* What -help prints as the value now */
-    PetscCall(PetscArrayzero(values, PETSC_STATIC_ARRAY_LENGTH(values)));
-    count = 3 * MAXMUONPOLARROWS + 1;
-    PetscCall(MuonPolarGetCoefficientValues(polar, &count, values));
-    count = 3 * MAXMUONPOLARROWS + 1;
-    PetscCall(PetscOptionsRealArray("-lmo_polar_coefficient_values", "Three coefficients for each step", "MuonPolarSetCoefficientValues", values, &count, &set));
-    if (set == PETSC_TRUE) PetscCall(MuonPolarSetCoefficientValues(polar, count, values));
-  }
-  if (polar->ops->getsteps != NULL) {
-    PetscCall(MuonPolarGetSteps(polar, &steps));
-    PetscCall(PetscOptionsInt("-lmo_polar_steps", "Number of steps", "MuonPolarSetSteps", steps, &steps, &set));
-    if (set == PETSC_TRUE) PetscCall(MuonPolarSetSteps(polar, steps));
-  }
-  PetscCall(PetscOptionsString("-lmo_polar_monitor", "One line for each factor", "MuonPolarMonitorSet", "stdout", type, sizeof(type), NULL));
-  PetscTryTypeMethod(polar, setfromoptions, PetscOptionsObject);
+  PetscCall(MuonParametersSetFromOptions((PetscObject)polar, PetscOptionsObject));
+  PetscTryTypeMethod(polar, setfromoptions);
+  PetscCall(PetscOptionsString("-lmo_polar_monitor", "One line for each factor", "MuonPolarSetFromOptions", "stdout", type, sizeof(type), NULL));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)polar, PetscOptionsObject));
   PetscOptionsEnd();
   PetscCall(MuonPolarMonitorSetFromOptions_Private(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   An error where the precision is below single and the type does not only multiply, which names the types
-   that do
-*/
-static PetscErrorCode MuonPolarCheckProducts_Private(MuonPolar polar)
+PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precision)
 {
-  const char **type;
-  char         names[256] = "";
-  int          count;
-
   PetscFunctionBegin;
-  if (polar->products || (polar->precision != (PetscInt)MUON_POLAR_PRECISION_BF16 && polar->precision != (PetscInt)MUON_POLAR_PRECISION_TF32)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFunctionListGet(MuonPolarList, &type, &count));
-  for (int i = 0; i < count && type[i] != NULL; i++) {
-    MuonPolar other;
-
-    PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &other));
-    PetscCall(MuonPolarSetType(other, type[i]));
-    if (other->products) PetscCall(PetscSNPrintf(names + strlen(names), sizeof(names) - strlen(names), " %s", type[i]));
-    PetscCall(MuonPolarDestroy(&other));
-  }
-  PetscCall(PetscFree(type));
-  SETERRQ(PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; types that take %s:%s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
-          polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, MuonPolarPrecisions[polar->precision], names);
+  PetscCall(MuonPolarSetDefaultType_Private(polar));
+  *precision = polar->ownprecision == PETSC_DETERMINE ? MUON_POLAR_PRECISION_PETSCSCALAR : (MuonPolarPrecision)polar->ownprecision;
+  if (polar->precision != PETSC_DETERMINE) *precision = (MuonPolarPrecision)polar->precision;
+  else PetscTryTypeMethod(polar, getprecision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MuonPolarSetUp - Looks at the type and the options, and raises what `MuonPolarApply()` would refuse
+  MuonPolarSetUp - Raises what `MuonPolarApply()` would refuse of the type and its parameters
 
   Collective
 
@@ -293,37 +225,18 @@ static PetscErrorCode MuonPolarCheckProducts_Private(MuonPolar polar)
 @*/
 PetscErrorCode MuonPolarSetUp(MuonPolar polar)
 {
+  PetscBool legal;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
   PetscCall(MuonPolarSetDefaultType_Private(polar));
   if (polar->work == NULL) PetscCall(MuonWorkspaceCreate(&polar->work));
-  PetscCall(MuonPolarCheckProducts_Private(polar));
-  PetscCheck(polar->ownprecision != PETSC_DETERMINE || polar->precision == PETSC_DETERMINE || polar->precision == (PetscInt)MUON_POLAR_PRECISION_PETSCSCALAR, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
-             "Option -%slmo_polar_precision is %s, expected %s, that of PetscScalar, for the type %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision], MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR],
-             ((PetscObject)polar)->type_name);
+  legal = polar->precision == PETSC_DETERMINE || polar->products ? PETSC_TRUE : PETSC_FALSE;
+  if (polar->ownprecision == PETSC_DETERMINE && polar->precision == (int)MUON_POLAR_PRECISION_PETSCSCALAR) legal = PETSC_TRUE;
+  if (polar->ownprecision != PETSC_DETERMINE && polar->precision <= (int)MUON_POLAR_PRECISION_DOUBLE) legal = PETSC_TRUE;
+  PetscCheck(legal, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; types that take any: %s, %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
+             polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ);
   PetscTryTypeMethod(polar, setup);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPolarChoices(MuonPolar polar, size_t length, char text[])
-{
-  MuonPolarPrecision    precision;
-  MuonPolarCoefficients name;
-  PetscReal             tolerance;
-  PetscInt              steps;
-  unsigned int          hash;
-  size_t                used;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCall(MuonPolarGetTolerance(polar, &tolerance));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonHash_Private(3 * (size_t)polar->ncoefficients * sizeof(*polar->values), polar->values, &hash));
-  PetscCall(PetscSNPrintf(text, length, "%s %s tolerance %.17g steps %" PetscInt_FMT " coefficients %s %x normalization %s %" PetscInt_FMT, ((PetscObject)polar)->type_name, MuonPolarPrecisions[precision], (double)tolerance, steps,
-                          name != NULL ? name : "none", hash, MuonPolarNormalizations[polar->normalization], polar->poweriterations));
-  PetscCall(PetscStrlen(text, &used));
-  PetscTryTypeMethod(polar, choices, length - used, text + used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,16 +246,6 @@ PetscErrorCode MuonPolarSetWorkspace(MuonPolar polar, MuonWorkspace work)
   PetscCall(MuonWorkspaceReference(work));
   PetscCall(MuonWorkspaceDestroy(&polar->work));
   polar->work = work;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPolarGetMemory(MuonPolar polar, PetscLogDouble *bytes)
-{
-  size_t size = 0;
-
-  PetscFunctionBegin;
-  if (polar->work != NULL) PetscCall(MuonWorkspaceGetBytes(polar->work, &size));
-  *bytes = (PetscLogDouble)size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,8 +265,7 @@ PetscErrorCode MuonPolarGetMemory(MuonPolar polar, PetscLogDouble *bytes)
 PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
 {
   MuonPolarPrecision precision;
-  PetscReal          tolerance;
-  PetscLogDouble     bytes;
+  size_t             bytes = 0;
   PetscBool          ascii, string;
 
   PetscFunctionBegin;
@@ -372,36 +274,21 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCheckSameComm(polar, 1, viewer, 2);
   PetscCall(MuonViewerCheck((PetscObject)polar, viewer));
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  if (ascii == PETSC_TRUE) {
+  if (ascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)polar, viewer));
+    PetscCall(MuonParametersView((PetscObject)polar, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(polar, view, viewer);
-    if (polar->ownprecision != PETSC_DETERMINE) {
-      PetscCall(MuonPolarGetPrecision(polar, &precision));
-      PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s", MuonPolarPrecisions[precision]));
-      PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-      if (polar->owncoefficients != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", normalization: %s", MuonPolarNormalizations[polar->normalization]));
-      if (polar->owncoefficients != NULL && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerASCIIPrintf(viewer, ", power iterations: %" PetscInt_FMT, polar->poweriterations));
-      PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-      PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-    }
-    if (polar->owntolerance > 0.0) {
-      PetscCall(MuonPolarGetTolerance(polar, &tolerance));
-      PetscCall(PetscViewerASCIIPrintf(viewer, "tolerance: %g\n", (double)tolerance));
-    }
-    PetscCall(MuonPolarGetMemory(polar, &bytes));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %.0f bytes\n", (double)bytes));
-    if (polar->precision == MUON_POLAR_PRECISION_BF16) PetscCall(PetscViewerASCIIPrintf(viewer, "rounded operands, of all objects: %.0f bytes\n", (double)MuonKernelBF16Bytes()));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s\n", MuonPolarPrecisions[precision]));
+    if (polar->work != NULL) PetscCall(MuonWorkspaceGetBytes(polar->work, &bytes));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
+    if (precision == MUON_POLAR_PRECISION_BF16) PetscCall(PetscViewerASCIIPrintf(viewer, "rounded operands, of all objects: %.0f bytes\n", (double)MuonKernelBF16Bytes()));
     PetscCall(PetscViewerASCIIPopTab(viewer));
-  } else if (string == PETSC_TRUE) {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)polar)->type_name != NULL ? ((PetscObject)polar)->type_name : "no type"));
-    if (polar->ownprecision != PETSC_DETERMINE) {
-      PetscCall(MuonPolarGetPrecision(polar, &precision));
-      PetscCall(PetscViewerStringSPrintf(viewer, " %s", MuonPolarPrecisions[precision]));
-    }
-    if (polar->owncoefficients != NULL && polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL) PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT, MuonPolarNormalizations[polar->normalization], polar->poweriterations));
+  } else if (string) {
+    PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", ((PetscObject)polar)->type_name, MuonPolarPrecisions[precision]));
     PetscTryTypeMethod(polar, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -426,7 +313,6 @@ PetscErrorCode MuonPolarReset(MuonPolar polar)
   PetscTryTypeMethod(polar, reset);
   if (polar->svd != NULL) PetscCall(MuonSVDSetWorkspace(polar->svd, NULL));
   PetscCall(MuonWorkspaceDestroy(&polar->work));
-  polar->status = MUON_STATUS_OK;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -452,12 +338,9 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonPolarReset(*polar));
-  PetscCall(MuonPolarMonitorCancel(*polar));
-  PetscTryTypeMethod(*polar, destroy);
-  PetscCall(MuonSVDDestroy(&(*polar)->svd));
-  PetscCall(PetscFree((*polar)->coefficients));
-  PetscCall(PetscFree((*polar)->values));
-  PetscCall(PetscFree((*polar)->choices));
+  if ((*polar)->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&(*polar)->monitor));
+  PetscCall(MuonPolarDestroyType_Private(*polar));
+  PetscCall(MuonParametersDestroy((PetscObject)*polar));
   PetscCall(MuonObjectUnregister_Private((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);

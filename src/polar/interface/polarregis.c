@@ -2,11 +2,34 @@
 #include "../../kernels/dense/muonpolarbf16.h"
 
 PetscClassId      MUONPOLAR_CLASSID;
-PetscFunctionList MuonPolarList              = NULL;
-PetscBool         MuonPolarRegisterAllCalled = PETSC_FALSE;
+PetscFunctionList MuonPolarList = NULL;
 PetscLogEvent     MUON_Polar;
 
 static PetscBool MuonPolarPackageInitialized = PETSC_FALSE;
+
+static const MuonParameter MuonPolarParameters[] = {
+  {"precision", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonPolar, precision), PETSC_DETERMINE, 0, 0, MuonPolarPrecisions, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Precision of the arithmetic, that of the method by default"},
+  {NULL,        MUON_PARAMETER_INT,  0,                                        0,               0, 0, NULL,                0,                                           NULL                                                      }
+};
+
+static PetscErrorCode MuonPolarReadOptions_Private(PetscObject polar)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonPolarSetFromOptions((MuonPolar)polar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients that are given by name take the place of values */
+static PetscErrorCode MuonPolarChanged_Private(PetscObject polar, const MuonParameter *row)
+{
+  void     *values = NULL;
+  PetscBool name;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(row->key, "coefficients", &name));
+  if (name && MuonParametersFind(polar, "coefficient_values", &values) != NULL) PetscCall(PetscFree(*(char **)values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*@C
   MuonPolarRegister - Adds a method to the polar factors that `MuonPolarSetType()` knows
@@ -15,39 +38,28 @@ static PetscBool MuonPolarPackageInitialized = PETSC_FALSE;
 
   Input Parameters:
 + name     - name of the new type
-- function - routine that fills an object with the type's operations
+. function - routine that fills an object with the type's operations
+- rows     - the parameters of the type, the last without a key, or `NULL`; they must stay
 
   Level: advanced
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarRegisterAll()`
+.seealso: `MuonPolar`, `MuonPolarSetType()`
 @*/
-PetscErrorCode MuonPolarRegister(const char name[], PetscErrorCode (*function)(MuonPolar))
+PetscErrorCode MuonPolarRegister(const char name[], PetscErrorCode (*function)(MuonPolar), const MuonParameter rows[])
 {
   PetscFunctionBegin;
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscFunctionListAdd(&MuonPolarList, name, function));
+  PetscCall(MuonParametersRegisterType(MUONPOLAR_CLASSID, name, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonPolarRegisterAll - Registers the polar factors of the library
-
-  Not Collective
-
-  Level: developer
-
-.seealso: `MuonPolar`, `MuonPolarRegister()`
-@*/
-PetscErrorCode MuonPolarRegisterAll(void)
+static PetscErrorCode MuonPolarFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
-  if (MuonPolarRegisterAllCalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonPolarRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD));
-  PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz));
-  PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram));
-  PetscCall(MuonPolarRegister(MUONPOLARQDWH, MuonPolarCreate_QDWH));
-  PetscCall(MuonPolarRegister(MUONPOLARZOLOTAREV, MuonPolarCreate_Zolotarev));
+  PetscCall(PetscFunctionListDestroy(&MuonPolarList));
+  MuonKernelBF16Free();
+  MuonPolarPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,38 +73,32 @@ PetscErrorCode MuonPolarRegisterAll(void)
   Note:
   `MuonPolarCreate()` calls it.
 
-.seealso: `MuonPolar`, `MuonPolarFinalizePackage()`
+.seealso: `MuonPolar`, `MuonPolarCreate()`
 @*/
 PetscErrorCode MuonPolarInitializePackage(void)
 {
+  MuonParameterClass parameters;
+
   PetscFunctionBegin;
-  if (MuonPolarPackageInitialized == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonPolarPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPolarPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonPolar", &MUONPOLAR_CLASSID));
-  PetscCall(MuonPolarRegisterAll());
+  PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
+  parameters.family         = "lmo_polar_";
+  parameters.rows           = MuonPolarParameters;
+  parameters.at             = offsetof(struct _p_MuonPolar, parameters);
+  parameters.data           = offsetof(struct _p_MuonPolar, data);
+  parameters.setfromoptions = MuonPolarReadOptions_Private;
+  parameters.changed        = MuonPolarChanged_Private;
+  PetscCall(MuonParametersRegisterClass(MUONPOLAR_CLASSID, &parameters));
+  PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD, NULL));
+  PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz, MuonPolarParameters_NewtonSchulz));
+  PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram, MuonPolarParameters_Gram));
+  PetscCall(MuonPolarRegister(MUONPOLARQDWH, MuonPolarCreate_QDWH, NULL));
+  PetscCall(MuonPolarRegister(MUONPOLARZOLOTAREV, MuonPolarCreate_Zolotarev, MuonPolarParameters_Zolotarev));
   PetscCall(PetscLogEventRegister("MuonPolar", MUONPOLAR_CLASSID, &MUON_Polar));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_Polar, PETSC_FALSE));
-  PetscCall(MuonPackageRegister_Private("muonpolar", MUONPOLAR_CLASSID, MuonPolarFinalizePackage));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonPolarFinalizePackage - Forgets what `MuonPolarInitializePackage()` registered; called by
-  `PetscFinalize()`
-
-  Logically Collective
-
-  Level: developer
-
-.seealso: `MuonPolar`, `MuonPolarInitializePackage()`
-@*/
-PetscErrorCode MuonPolarFinalizePackage(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListDestroy(&MuonPolarList));
-  MuonKernelBF16Free();
-  MuonPolarPackageInitialized = PETSC_FALSE;
-  MuonPolarRegisterAllCalled  = PETSC_FALSE;
+  PetscCall(MuonPackageRegister_Private("muonpolar", MUONPOLAR_CLASSID, MuonPolarFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

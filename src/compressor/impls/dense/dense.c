@@ -10,7 +10,7 @@ enum {
 
 /*
    Each look at an array that is not on the host takes a while: then strips are long, and in the workspace.
-   few is room for a short one
+   few is the buffer of a short one
 */
 static PetscErrorCode MuonCompressorGetStrip_Private(MuonCompressor c, const MuonArray *T, double few[], size_t *strip, void **scratch)
 {
@@ -95,7 +95,7 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
 
 void MuonCompressorFullLayout_Private(const MuonArray *shape, MuonWireForm form, MuonWireValues codec, MuonCompressorLayout *layout)
 {
-  layout->form   = form;
+  layout->kind   = form;
   layout->values = codec;
   layout->count  = (PetscInt64)MuonArrayEntries(shape);
   layout->exact  = form == MUON_WIRE_DENSE ? PETSC_TRUE : PETSC_FALSE;
@@ -336,7 +336,7 @@ M*/
 M*/
 
 /*MC
-   MUONCOMPRESSORDROPOUT - Sends the whole matrix with some probability, and else nothing
+   MUONCOMPRESSORDROPOUT - Sends the full matrix with some probability, and else nothing
 
    Options Database Keys:
 +  -compressor_ratio p                                    - the probability, in (0, 1]

@@ -21,7 +21,7 @@ PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *s
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->len, shape->count), &size));
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
-  layout->form   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
+  layout->kind   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
   layout->values = MuonCompressorCodec_Private(c, shape);
   layout->count  = MuonCompressorRank_Private(c, shape);
   layout->exact  = PETSC_FALSE;
@@ -150,15 +150,15 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shap
   const size_t       np = (size_t)count * shape->count, nq = (size_t)count * shape->len;
   size_t             magnitudes;
   char              *s, *P, *Q;
-  double             most, p, q;
+  double             s0, p, q;
 
   PetscFunctionBegin;
   if (count == 0 || (shape->precision == MUON_DOUBLE && MuonCompressorCodec_Private(c, shape) != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FactorsRead_Private(c, MUON_HOST, shape, count, payload, &magnitudes, &s, &P, &Q));
-  most = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
-  p    = kernels->MaxAbs(np, 1, P, np);
-  q    = kernels->MaxAbs(nq, 1, Q, nq);
-  if (!((double)count * PetscMax(q, 1.0) * (most * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) c->status = MUON_STATUS_NANORINF;
+  s0 = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
+  p  = kernels->MaxAbs(np, 1, P, np);
+  q  = kernels->MaxAbs(nq, 1, Q, nq);
+  if (!((double)count * PetscMax(q, 1.0) * (s0 * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) c->status = MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

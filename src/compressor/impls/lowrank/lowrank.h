@@ -10,7 +10,7 @@
 
 #include <petscmuon/private/muoncompressorcodec.h>
 
-/* The most triples that a message has */
+/* The largest number of triples of a message */
 PETSC_INTERN PetscInt MuonCompressorRank_Private(MuonCompressor, const MuonArray *shape);
 /*
    The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error

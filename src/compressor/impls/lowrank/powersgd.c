@@ -263,7 +263,7 @@ static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With V and P as the iteration knows them, the message is V P^T: its rows are lines of the array */
+/* With V and P as the iteration knows them, the message is V P^T: its rows are the vectors of the array */
 static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);

@@ -8,7 +8,7 @@ typedef struct {
 } MuonCompressor_QSGD;
 
 enum {
-  STRIP        = 65536,  /* entries that are looked at together: few enough for a cache, and whole blocks */
+  STRIP        = 65536,  /* entries that are looked at together: few enough for a cache, and full blocks */
   DEVICE_STRIP = 1 << 20 /* likewise, where they are not on the host */
 };
 
@@ -37,7 +37,7 @@ static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   /* A block of four random numbers has 32 bits for its place */
   MuonCompressorCheck(c, MuonArrayEntries(shape) <= (size_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu x %zu, expected at most 2^33 entries for the type %s", MuonArrayRows(shape), MuonArrayColumns(shape), MUONCOMPRESSORQSGD);
-  layout->form      = MUON_WIRE_BLOCKS;
+  layout->kind      = MUON_WIRE_BLOCKS;
   layout->values    = MuonCompressorCodec_Private(c, shape);
   layout->parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
   layout->count     = (PetscInt64)MuonArrayEntries(shape);
@@ -72,7 +72,7 @@ static double MuonCompressorScale_QSGD(MuonWireValues codec, MuonPrecision preci
 static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKernels *kernels, MuonMemory memory, size_t entries, const char *x, double norms[])
 {
   const MuonCompressor_QSGD *qsgd   = (const MuonCompressor_QSGD *)c->data;
-  const size_t               length = (size_t)qsgd->length, whole = entries / length;
+  const size_t               length = (size_t)qsgd->length, full = entries / length;
   const PetscBool            max  = qsgd->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX ? PETSC_TRUE : PETSC_FALSE;
   size_t                     done = 0;
   double                    *sums;
@@ -80,20 +80,20 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
   MuonMark                   mark;
 
   PetscFunctionBegin;
-  /* A device has all blocks looked at together, as lines: a call for each would take longer than it works */
-  if (memory != MUON_HOST && whole > 0) {
+  /* A device has all blocks looked at together, as vectors: a call for each would take longer than it works */
+  if (memory != MUON_HOST && full > 0) {
     if (kernels->IsBelow(entries, 1, x, entries, HUGE_VAL) == 0) {
       c->status = MUON_STATUS_NANORINF;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(MuonWorkspaceMark(c->work, &mark));
-    PetscCall(MuonWorkspaceGetIn(c->work, memory, whole * sizeof(*place), &place));
-    kernels->SliceArgMax(length, whole, x, length, 0, norms, place);
-    done = whole;
+    PetscCall(MuonWorkspaceGetIn(c->work, memory, full * sizeof(*place), &place));
+    kernels->SliceArgMax(length, full, x, length, 0, norms, place);
+    done = full;
     if (!max) {
-      PetscCall(MuonWorkspaceGetPinned(c->work, memory, whole * sizeof(*sums), &sums));
-      kernels->SliceSums(length, whole, x, length, 0, 2, sums);
-      for (size_t k = 0; k < whole; k++) {
+      PetscCall(MuonWorkspaceGetPinned(c->work, memory, full * sizeof(*sums), &sums));
+      kernels->SliceSums(length, full, x, length, 0, 2, sums);
+      for (size_t k = 0; k < full; k++) {
         /* Squares that neither overflow nor vanish */
         if (sums[k] > 1e-250 && sums[k] < 1e250) norms[k] = sqrt(sums[k]);
         else if (norms[k] > 0.0) norms[k] = kernels->Euclidean(length, x + k * length * kernels->size);
@@ -170,7 +170,7 @@ static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonA
 */
 static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const MuonKernels *kernels, const MuonArray *Y, size_t entries, const unsigned char codes[], double steps[], char *x)
 {
-  const size_t length = (size_t)((MuonCompressor_QSGD *)c->data)->length, whole = entries / length, rest = entries - whole * length;
+  const size_t length = (size_t)((MuonCompressor_QSGD *)c->data)->length, full = entries / length, rest = entries - full * length;
   double      *ones;
   MuonMark     mark;
 
@@ -180,14 +180,14 @@ static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const Muon
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonWorkspaceMark(c->work, &mark));
-  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, whole * sizeof(*ones), &ones));
-  for (size_t k = 0; k < whole; k++) {
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, full * sizeof(*ones), &ones));
+  for (size_t k = 0; k < full; k++) {
     ones[k] = 1.0;
     if (Y->precision == MUON_SINGLE) steps[k] = (double)(float)steps[k];
   }
-  kernels->Dequantize(whole * length, codes, 1.0, x);
-  kernels->SliceScale(length, whole, x, length, 0, steps, ones, x, length);
-  if (rest > 0) kernels->Dequantize(rest, codes + whole * length, steps[whole], x + whole * length * kernels->size);
+  kernels->Dequantize(full * length, codes, 1.0, x);
+  kernels->SliceScale(length, full, x, length, 0, steps, ones, x, length);
+  if (rest > 0) kernels->Dequantize(rest, codes + full * length, steps[full], x + full * length * kernels->size);
   PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,7 +274,7 @@ static const MuonParameter QSGDParameters[] = {{"qsgd_block_length", MUON_PARAME
    Level: beginner
 
    Notes:
-   The entries in the order of memory are cut into blocks. An entry x becomes level l of the scale S of its
+   The entries in the order of memory are divided into blocks. An entry x becomes level l of the scale S of its
    block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the
    expectation exact. What is below the rounding of s |x| / S to binary32 and random numbers of 24 bits is
    lost.

@@ -43,7 +43,7 @@ static PetscErrorCode MuonCompressorLayout_RowColumn(MuonCompressor c, const Muo
   const Vectors vectors = MuonCompressorGetVectors_Private(c, shape);
 
   PetscFunctionBegin;
-  layout->form   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
+  layout->kind   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
   layout->values = MuonCompressorCodec_Private(c, shape);
   layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
   layout->exact  = PETSC_TRUE;

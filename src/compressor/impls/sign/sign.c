@@ -14,17 +14,17 @@ static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArra
 static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, double *mean)
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
-  void              *line;
+  void              *vector;
   double             sum = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, T->len * kernels->size, &line));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, T->len * kernels->size, &vector));
   for (size_t j = 0; j < T->count; j++) {
-    kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->len, T->len, line);
-    kernels->Axpby(T->len, 1, HUGE_SCALE, line, T->len, 0, line, T->len);
-    sum += kernels->SumAbs(T->len, 1, line, T->len);
+    kernels->Residual(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, j * T->len, T->len, vector);
+    kernels->Axpby(T->len, 1, HUGE_SCALE, vector, T->len, 0, vector, T->len);
+    sum += kernels->SumAbs(T->len, 1, vector, T->len);
   }
   *mean = sum / (double)MuonArrayEntries(T) / HUGE_SCALE;
   PetscFunctionReturn(PETSC_SUCCESS);

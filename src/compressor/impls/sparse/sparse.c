@@ -22,7 +22,7 @@ static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonAr
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
-  layout->form   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
+  layout->kind   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
   layout->values = MuonCompressorCodec_Private(c, shape);
   layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
   layout->exact  = PETSC_TRUE;

@@ -13,11 +13,11 @@ enum {
 static PetscErrorCode MuonCompressorLayout_Step(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->form    = ((MuonCompressorStep *)c->data)->form;
+  layout->kind    = ((MuonCompressorStep *)c->data)->kind;
   layout->values  = MuonCompressorCodec_Private(c, shape);
   layout->rows    = (PetscInt64)MuonArrayRows(shape);
   layout->columns = (PetscInt64)MuonArrayColumns(shape);
-  layout->count   = layout->form == MUON_WIRE_PERROW ? layout->rows : layout->form == MUON_WIRE_PERCOLUMN ? layout->columns : 1;
+  layout->count   = layout->kind == MUON_WIRE_PERROW ? layout->rows : layout->kind == MUON_WIRE_PERCOLUMN ? layout->columns : 1;
   layout->exact   = PETSC_FALSE;
   if (layout->rows == 0 || layout->columns == 0) layout->count = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -44,9 +44,9 @@ static void Put(const MuonArray *A, size_t row, size_t column, double value)
 }
 
 /* Positions of what D has into the bitmap, codes of its entries, and values behind the magnitude in x[0] */
-static PetscInt64 ReadStep(MuonWireForm form, const MuonArray *D, unsigned char bitmap[], uint64_t code[], double x[])
+static PetscInt64 ReadStep(MuonWireForm kind, const MuonArray *D, unsigned char bitmap[], uint64_t code[], double x[])
 {
-  const size_t m = MuonArrayRows(D), n = MuonArrayColumns(D), ncodes = form == MUON_WIRE_PERROW ? m : form == MUON_WIRE_PERCOLUMN ? n : 0;
+  const size_t m = MuonArrayRows(D), n = MuonArrayColumns(D), ncodes = kind == MUON_WIRE_PERROW ? m : kind == MUON_WIRE_PERCOLUMN ? n : 0;
   PetscInt64   count = 0;
 
   for (size_t k = 0; k < ncodes; k++) code[k] = UINT64_MAX;
@@ -56,9 +56,9 @@ static PetscInt64 ReadStep(MuonWireForm form, const MuonArray *D, unsigned char 
       const double value = Entry(D, row, column);
 
       if (value == 0) continue;
-      if (form == MUON_WIRE_PERROW) code[row] = 2 * (uint64_t)column + (value > 0 ? 1 : 0);
-      else if (form == MUON_WIRE_PERCOLUMN) code[column] = 2 * (uint64_t)row + (value > 0 ? 1 : 0);
-      else if (form == MUON_WIRE_SPARSE) {
+      if (kind == MUON_WIRE_PERROW) code[row] = 2 * (uint64_t)column + (value > 0 ? 1 : 0);
+      else if (kind == MUON_WIRE_PERCOLUMN) code[column] = 2 * (uint64_t)row + (value > 0 ? 1 : 0);
+      else if (kind == MUON_WIRE_SPARSE) {
         Mark(bitmap, j * D->len + i);
         if (value > 0) x[0] = -x[0];
         return 1;
@@ -81,7 +81,7 @@ static PetscInt64 ReadStep(MuonWireForm form, const MuonArray *D, unsigned char 
 static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
 {
   const MuonCompressorStep *step = (const MuonCompressorStep *)c->data;
-  const size_t              m = MuonArrayRows(T), n = MuonArrayColumns(T), most = PetscMax(m, n), numbered = step->form == MUON_WIRE_SPARSE ? m * n : most;
+  const size_t              m = MuonArrayRows(T), n = MuonArrayColumns(T), max = PetscMax(m, n), numbered = step->kind == MUON_WIRE_SPARSE ? m * n : max;
   double                   *x;
   uint64_t                 *code;
   unsigned char            *bitmap;
@@ -90,15 +90,15 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(c->work, (1 + m + n) * sizeof(double), &x));
-  PetscCall(MuonWorkspaceGet(c->work, most * sizeof(uint64_t) + numbered / 8 + 8, &code));
-  bitmap = (unsigned char *)(code + most);
+  PetscCall(MuonWorkspaceGet(c->work, max * sizeof(uint64_t) + numbered / 8 + 8, &code));
+  bitmap = (unsigned char *)(code + max);
   PetscCall(PetscArrayzero(bitmap, numbered / 8 + 8));
   x[0] = step->magnitude;
-  if (step->form == MUON_WIRE_TRIPLES) {
+  if (step->kind == MUON_WIRE_TRIPLES) {
     *count = step->found;
     if (*count > 0) PetscCall(PetscArraycpy(x + 1, step->u, m));
     if (*count > 0) PetscCall(PetscArraycpy(x + 1 + m, step->v, n));
-  } else *count = ReadStep((MuonWireForm)step->form, T, bitmap, code, x);
+  } else *count = ReadStep((MuonWireForm)step->kind, T, bitmap, code, x);
   PetscCall(MuonCompressorSections_Private(c, T, *count, &indices, &sections));
   if (indices != MUON_WIRE_INDICES_NONE) MuonWireIndicesEncode(indices, sections.numbered, sections.positions, bitmap, payload);
   MuonWireEntriesEncode(sections.length, sections.entries, code, payload + sections.entriesat);
@@ -109,7 +109,7 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
 /* A step is assigned: Y is on the host and becomes D */
 static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonWireForm  form = (MuonWireForm)((MuonCompressorStep *)c->data)->form;
+  const MuonWireForm  kind = (MuonWireForm)((MuonCompressorStep *)c->data)->kind;
   const size_t        m    = MuonArrayRows(Y);
   MuonWireLayout      sections;
   MuonWireIndices     indices;
@@ -122,15 +122,15 @@ static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 cou
   PetscCall(MuonWorkspaceGet(c->work, (size_t)sections.values * sizeof(double), &x));
   PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, (size_t)sections.values, payload + sections.valuesat, 0, x));
   MuonWireIndexReaderInit(&reader, indices, sections.numbered, sections.positions, payload);
-  if (form == MUON_WIRE_TRIPLES) {
+  if (kind == MUON_WIRE_TRIPLES) {
     const double *u = x + 1, *v = u + m;
 
     MuonArrayKernels(Y)->RankOne(Y->len, Y->count, -1.0, Y->rowmajor ? v : u, Y->rowmajor ? u : v, Y->data, Y->ld);
-  } else if (form == MUON_WIRE_SPARSE) {
+  } else if (kind == MUON_WIRE_SPARSE) {
     const size_t at = (size_t)MuonWireIndexReaderNext(&reader), i = at % Y->len, j = at / Y->len;
 
     Put(Y, Y->rowmajor ? j : i, Y->rowmajor ? i : j, x[0] > 0 ? -1 : 1);
-  } else if (form == MUON_WIRE_COLUMNS) {
+  } else if (kind == MUON_WIRE_COLUMNS) {
     const size_t column = (size_t)MuonWireIndexReaderNext(&reader);
 
     for (size_t i = 0; i < m; i++) Put(Y, i, column, -x[1 + i]);
@@ -143,14 +143,14 @@ static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 cou
       for (PetscInt64 k = 0; k < some; k++) {
         const size_t here = indices == MUON_WIRE_INDICES_NONE ? (size_t)(first + k) : (size_t)MuonWireIndexReaderNext(&reader), place = (size_t)(codes[k] / 2);
 
-        Put(Y, form == MUON_WIRE_PERROW ? here : place, form == MUON_WIRE_PERROW ? place : here, codes[k] % 2 == 0 ? -1 : 1);
+        Put(Y, kind == MUON_WIRE_PERROW ? here : place, kind == MUON_WIRE_PERROW ? place : here, codes[k] % 2 == 0 ? -1 : 1);
       }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm comm, int form, MuonCompressor *newc)
+PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm comm, int kind, MuonCompressor *newc)
 {
   MuonCompressorStep *step;
   MuonCompressor      c;
@@ -159,7 +159,7 @@ PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm comm, int form, MuonCom
   PetscCall(MuonCompressorCreate(comm, &c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, "step"));
   PetscCall(PetscNew(&step));
-  step->form      = form;
+  step->kind      = kind;
   c->data         = step;
   c->values       = MUON_COMPRESSOR_VALUES_NATIVE;
   c->ops->layout  = MuonCompressorLayout_Step;

@@ -69,7 +69,7 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   if (same) to = *Xnew;
   finite  = MuonLayerAdamWRun_Private(adamw, G, c1, c2, info->rate, whole ? 1 - info->rate * info->decay : 0, whole ? X : G, &to);
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-  if (finite && whole == PETSC_FALSE) *status = MuonLayerMove(info, X, 1, &to, Xnew);
+  if (finite && whole == PETSC_FALSE) *status = MuonLayerUpdate(info, X, 1, &to, Xnew);
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));

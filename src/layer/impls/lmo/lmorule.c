@@ -2,22 +2,19 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 
-static PetscErrorCode MuonLayerOracle_LMO(MuonLayer layer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *status)
+static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *status)
 {
-  MuonLMO   lmo;
-  PetscReal last;
+  MuonLMO lmo;
+  double  value;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOApplyMatrix(lmo, G, D));
-  PetscCall(MuonLMOGetStatus(lmo, status));
-  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOGetLastDual(lmo, &last));
-  *dual += (double)last;
+  PetscCall(MuonLMOApplyMatrix(lmo, G, D, &value, status));
+  if (*status == MUON_STATUS_OK) *dual += value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
   MuonArray      d = *D;
   MuonBlock      block;
@@ -34,7 +31,7 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info
     d = *Xnew;
   }
   if (info->measure) info->squares += (double)(factor * factor) * MuonLayerSumSquares(&d);
-  *status = MuonLayerMove(info, X, info->rate * factor, &d, Xnew);
+  *status = MuonLayerUpdate(info, X, info->rate * factor, &d, Xnew);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -56,8 +53,8 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
     if (G->precision != Xnew->precision) PetscCall(MuonLayerGetScratch(layer, &g, &d));
     from = MuonMatrixOfArray(&g);
     to   = MuonMatrixOfArray(&d);
-    PetscCall(MuonLayerOracle_LMO(layer, &from, &to, &info->dual, status));
-    if (*status == MUON_STATUS_OK) PetscCall(MuonLayerMove_LMO(layer, info, b, &x, &d, &xnew, status));
+    PetscCall(MuonLayerApplyLMO_LMO(layer, &from, &to, &info->dual, status));
+    if (*status == MUON_STATUS_OK) PetscCall(MuonLayerUpdate_LMO(layer, info, b, &x, &d, &xnew, status));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,7 +105,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
       if (one->status != MUON_STATUS_OK) continue;
       one->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(one->layer, b, &one->X, &x));
-      PetscCall(MuonLayerMove_LMO(one->layer, &one->info, b, &x, &to[k].here, &to[k].here, &one->status));
+      PetscCall(MuonLayerUpdate_LMO(one->layer, &one->info, b, &x, &to[k].here, &to[k].here, &one->status));
     }
   }
   PetscCall(PetscFree5(lmo, from, to, dual, status));
@@ -116,7 +113,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
 }
 
 /*
-   The oracle writes and reads messages of a layer, or of a block by the block's name. It gets back the
+   The LMO writes and reads messages of a layer, or of a block by the block's name. It gets back the
    layer's, unless there is a PETSc error before, after which nothing of it is used
 */
 static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b)
@@ -136,7 +133,7 @@ static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, Petsc
 }
 
 /*
-   A block of an array that has the shape of the layer and the precision of its state, whose name the oracle
+   A block of an array that has the shape of the layer and the precision of its state, whose name the LMO
    gets where it is not the layer's
 */
 static PetscErrorCode MuonLayerBeginBlock_LMO(MuonLayer layer, MuonLMO lmo, PetscInt b, const MuonArray *A, MuonArray *part)
@@ -187,14 +184,12 @@ static PetscErrorCode MuonLayerEncode_LMO(MuonLayer layer, MuonLayerStepInfo *in
   for (PetscInt b = 0; b < count; b++) {
     MuonArray part;
     size_t    some;
-    PetscReal dual;
 
     PetscCall(MuonLayerBeginBlock_LMO(layer, lmo, b, G, &part));
     PetscCall(MuonLMOEncodeArray(lmo, &part, most - *bytes, message + *bytes, &some, entropy, &one));
-    PetscCall(MuonLMOGetStatus(lmo, status));
+    *status = lmo->status;
     if (*status != MUON_STATUS_OK) break;
-    PetscCall(MuonLMOGetLastDual(lmo, &dual));
-    info->dual += dual;
+    info->dual += lmo->dual;
     *bytes += some;
     MuonLayerAddCost_LMO(&one, entropy, &all);
   }
@@ -255,7 +250,7 @@ static PetscErrorCode MuonLayerDecode_LMO(MuonLayer layer, const MuonLayerStepIn
       PetscCall(MuonLayerGetScratch(layer, &part, &d));
       PetscCall(MuonArrayZero(&d));
       PetscCall(MuonLMODecodeAxpbyArray(lmo, 0, 1, bytes, some, &d));
-      (void)MuonLayerMove(info, &part, info->rate * factor, &d, &part);
+      (void)MuonLayerUpdate(info, &part, info->rate * factor, &d, &part);
     } else PetscCall(MuonLMODecodeAxpbyArray(lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
@@ -330,8 +325,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   layer->workermomentum    = PETSC_TRUE;
   layer->ops->step         = MuonLayerStep_LMO;
   layer->ops->stepmany     = MuonLayerStepMany_LMO;
-  layer->ops->oracle       = MuonLayerOracle_LMO;
-  layer->ops->move         = MuonLayerMove_LMO;
+  layer->ops->applylmo     = MuonLayerApplyLMO_LMO;
+  layer->ops->update       = MuonLayerUpdate_LMO;
   layer->ops->maxstepbytes = MuonLayerMaxStepBytes_LMO;
   layer->ops->encode       = MuonLayerEncode_LMO;
   layer->ops->validate     = MuonLayerValidate_LMO;

@@ -4,7 +4,7 @@ static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info
 {
   PetscFunctionBegin;
   if (info->measure) info->squares = MuonLayerSumSquares(G);
-  *status = MuonLayerMove(info, X, -info->rate, G, Xnew);
+  *status = MuonLayerUpdate(info, X, -info->rate, G, Xnew);
   PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

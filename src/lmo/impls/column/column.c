@@ -23,7 +23,7 @@ static PetscErrorCode MuonLMOShapeFactor_Column(MuonLMO lmo, MuonShapeFactor fac
   Z. Zhu, A. Silveti-Falls, V. Cevher, Training Deep Learning Models with Norm-Constrained LMOs,
   https://arxiv.org/abs/2502.07529
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOROW`, `MUONLMOL21`, `MUONLMOMIXED`, `MuonLayerSetShapeFactor()`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOROW`, `MUONLMOL21`, `MUONLMOMIXED`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Column(MuonLMO lmo)
 {

@@ -1,35 +1,23 @@
 #include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
 
-static PetscErrorCode MuonLMOSetFromOptions_Mixed(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
-{
-  PetscReal p, q;
-  PetscBool set1, set2;
-  char      now1[64], now2[64], text1[64], text2[64];
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOMixedGetExponents(lmo, &p, &q));
-  PetscCall(MuonExponentWrite_Private(p, sizeof(now1), now1));
-  PetscCall(MuonExponentWrite_Private(q, sizeof(now2), now2));
-  PetscOptionsHeadBegin(PetscOptionsObject, "Mixed norm options");
-  PetscCall(PetscOptionsString("-lmo_mixed_exponent_p", "Exponent in the norm of a column", "MuonLMOMixedSetExponents", now1, text1, sizeof(text1), &set1));
-  PetscCall(PetscOptionsString("-lmo_mixed_exponent_q", "Exponent in the norm of these norms", "MuonLMOMixedSetExponents", now2, text2, sizeof(text2), &set2));
-  if (set1 == PETSC_TRUE) PetscCall(MuonExponentRead_Private(text1, &p));
-  if (set2 == PETSC_TRUE) PetscCall(MuonExponentRead_Private(text2, &q));
-  if (set1 == PETSC_TRUE || set2 == PETSC_TRUE) PetscCall(MuonLMOMixedSetExponents(lmo, p, q));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOView_Mixed(MuonLMO lmo, PetscViewer viewer)
 {
-  PetscReal p, q;
+  const MuonLMOSlices *data = (MuonLMOSlices *)lmo->data;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOMixedGetExponents(lmo, &p, &q));
-  PetscCall(MuonLMOViewExponent(viewer, "p", p));
-  PetscCall(MuonLMOViewExponent(viewer, "q", q));
+  PetscCall(MuonLMOViewExponent(viewer, "p", data->p));
+  PetscCall(MuonLMOViewExponent(viewer, "q", data->q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define ROW(key, field, help) \
+  {key, MUON_PARAMETER_REAL, offsetof(MuonLMOSlices, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF | MUON_PARAMETER_HIDDEN, help}
+const MuonParameter MuonLMOParameters_Mixed[] = {
+  ROW("mixed_exponent_p", p, "Exponent in the norm of a column"),
+  ROW("mixed_exponent_q", q, "Exponent in the norm of these norms"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef ROW
 
 /*MC
   MUONLMOMIXED - "mixed" - $\ell_{p,q}$, the $q$-norm of the $p$-norms of the columns, $(\sum_j
@@ -55,78 +43,12 @@ static PetscErrorCode MuonLMOView_Mixed(MuonLMO lmo, PetscViewer viewer)
   any size. `MuonLMOApply()` takes up to 6 operations an entry, two of which are powers unless the exponent is
   1, 2 or inf. Of a parallel matrix the norms of the columns are added up over the ranks in their order.
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOMixedSetExponents()`, `MUONLMOSCHATTEN`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOSCHATTEN`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Mixed(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, 2.0, 2.0));
-  lmo->ops->setfromoptions = MuonLMOSetFromOptions_Mixed;
-  lmo->ops->view           = MuonLMOView_Mixed;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLMOMixedSetExponents - Sets the exponents of the mixed norm of `MUONLMOMIXED`
-
-  Logically Collective
-
-  Input Parameters:
-+ lmo - the object
-. p   - exponent in the norm of a column, in [1, `PETSC_INFINITY`]
-- q   - exponent in the norm of these norms, in [1, `PETSC_INFINITY`]
-
-  Options Database Keys:
-+ -lmo_mixed_exponent_p p - the first, a number or `inf`
-- -lmo_mixed_exponent_q q - the second, a number or `inf`
-
-  Level: intermediate
-
-  Note:
-  An object of another type ignores it.
-
-.seealso: `MuonLMO`, `MUONLMOMIXED`, `MuonLMOMixedGetExponents()`, `MuonLMOSetType()`
-@*/
-PetscErrorCode MuonLMOMixedSetExponents(MuonLMO lmo, PetscReal p, PetscReal q)
-{
-  MuonLMOSlices *data;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(lmo, p, 2);
-  PetscValidLogicalCollectiveReal(lmo, q, 3);
-  MuonIgnoreUnlessType(lmo, MUONLMOMIXED);
-  PetscCall(MuonLMOCheckExponent(lmo, "mixed_exponent_p", p));
-  PetscCall(MuonLMOCheckExponent(lmo, "mixed_exponent_q", q));
-  data    = (MuonLMOSlices *)lmo->data;
-  data->p = MuonLMOExponent(p);
-  data->q = MuonLMOExponent(q);
-  PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLMOMixedGetExponents - Gets the exponents of the mixed norm of `MUONLMOMIXED`
-
-  Not Collective
-
-  Input Parameter:
-. lmo - the object, of that type
-
-  Output Parameters:
-+ p - exponent in the norm of a column, `PETSC_INFINITY` for the largest entry; may be `NULL`
-- q - exponent in the norm of these norms; may be `NULL`
-
-  Level: intermediate
-
-.seealso: `MuonLMO`, `MUONLMOMIXED`, `MuonLMOMixedSetExponents()`
-@*/
-PetscErrorCode MuonLMOMixedGetExponents(MuonLMO lmo, PetscReal *p, PetscReal *q)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  MuonCheckType(lmo, MUONLMOMIXED);
-  if (p != NULL) *p = (PetscReal)PetscMin(((MuonLMOSlices *)lmo->data)->p, PETSC_INFINITY);
-  if (q != NULL) *q = (PetscReal)PetscMin(((MuonLMOSlices *)lmo->data)->q, PETSC_INFINITY);
+  lmo->ops->view = MuonLMOView_Mixed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

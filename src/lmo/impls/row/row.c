@@ -23,7 +23,7 @@ static PetscErrorCode MuonLMOShapeFactor_Row(MuonLMO lmo, MuonShapeFactor factor
   It is the row norm of T. Pethick, W. Xie, K. Antonakopoulos, Z. Zhu, A. Silveti-Falls, V. Cevher, Training
   Deep Learning Models with Norm-Constrained LMOs, https://arxiv.org/abs/2502.07529
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLUMN`, `MUONLMOROWSUM`, `MuonLayerSetShapeFactor()`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLUMN`, `MUONLMOROWSUM`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Row(MuonLMO lmo)
 {

@@ -38,24 +38,6 @@ static PetscErrorCode MuonLMOGetFlops_Schatten(MuonLMO lmo, PetscInt m, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOSetFromOptions_Schatten(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
-{
-  PetscReal p = ((MuonLMO_Schatten *)lmo->data)->p;
-  PetscBool set;
-  char      now[64], text[64];
-
-  PetscFunctionBegin;
-  PetscCall(MuonExponentWrite_Private(p, sizeof(now), now));
-  PetscOptionsHeadBegin(PetscOptionsObject, "Schatten norm options");
-  PetscCall(PetscOptionsString("-lmo_schatten_exponent", "Exponent in the norm of the singular values", "MuonLMOSchattenSetExponent", now, text, sizeof(text), &set));
-  if (set == PETSC_TRUE) {
-    PetscCall(MuonExponentRead_Private(text, &p));
-    PetscCall(MuonLMOSchattenSetExponent(lmo, p));
-  }
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -63,6 +45,11 @@ static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
   PetscCall(MuonSVDView(lmo->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const MuonParameter MuonLMOParameters_Schatten[] = {
+  {"schatten_exponent", MUON_PARAMETER_REAL, offsetof(MuonLMO_Schatten, p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF | MUON_PARAMETER_HIDDEN, "Exponent in the norm of the singular values"},
+  {NULL,                MUON_PARAMETER_REAL, 0,                             0, 0, 0,              NULL, 0,                                                                 NULL                                        }
+};
 
 /*MC
   MUONLMOSCHATTEN - "schatten" - the $p$-norm of the singular values; its dual is their $p^*$-norm with $1/p +
@@ -86,7 +73,7 @@ static PetscErrorCode MuonLMOView_Schatten(MuonLMO lmo, PetscViewer viewer)
   A parallel matrix is gathered on the first rank of its communicator, which computes the decomposition and
   sends each rank its rows of $U$, and $V$ whole. For 2 nothing is gathered.
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOSchattenSetExponent()`, `MUONLMOMIXED`, `MUONLMOSPECTRAL`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOMIXED`, `MUONLMOSPECTRAL`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
 {
@@ -96,67 +83,11 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Schatten(MuonLMO lmo)
   PetscCall(PetscNew(&data));
   PetscCall(MuonLMOSetSingular(lmo));
   lmo->gathers             = PETSC_TRUE;
-  data->p                  = 2.0;
   lmo->data                = data;
   lmo->ops->apply          = MuonLMOApply_Schatten;
   lmo->ops->norm           = MuonLMONorm_Schatten;
   lmo->ops->dualnorm       = MuonLMODualNorm_Schatten;
   lmo->ops->getflops       = MuonLMOGetFlops_Schatten;
-  lmo->ops->setfromoptions = MuonLMOSetFromOptions_Schatten;
   lmo->ops->view           = MuonLMOView_Schatten;
-  lmo->ops->destroy        = MuonLMODestroyData;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLMOSchattenSetExponent - Sets the exponent of the norm of `MUONLMOSCHATTEN`
-
-  Logically Collective
-
-  Input Parameters:
-+ lmo - the object
-- p   - exponent in the norm of the singular values, in [1, `PETSC_INFINITY`]
-
-  Options Database Key:
-. -lmo_schatten_exponent p - the exponent, a number or `inf`
-
-  Level: intermediate
-
-  Note:
-  An object of another type ignores it.
-
-.seealso: `MuonLMO`, `MUONLMOSCHATTEN`, `MuonLMOSchattenGetExponent()`, `MuonLMOSetType()`
-@*/
-PetscErrorCode MuonLMOSchattenSetExponent(MuonLMO lmo, PetscReal p)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(lmo, p, 2);
-  MuonIgnoreUnlessType(lmo, MUONLMOSCHATTEN);
-  PetscCall(MuonLMOCheckExponent(lmo, "schatten_exponent", p));
-  ((MuonLMO_Schatten *)lmo->data)->p = PetscMin(p, PETSC_INFINITY);
-  PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLMOSchattenGetExponent - Gets the exponent of the norm of `MUONLMOSCHATTEN`
-
-  Not Collective
-
-  Input Parameter:
-. lmo - the object, of that type
-
-  Output Parameter:
-. p - exponent in the norm of the singular values, `PETSC_INFINITY` for the largest
-
-  Level: intermediate
-
-.seealso: `MuonLMO`, `MUONLMOSCHATTEN`, `MuonLMOSchattenSetExponent()`
-@*/
-PetscErrorCode MuonLMOSchattenGetExponent(MuonLMO lmo, PetscReal *p)
-{
-  PetscFunctionBegin;
-  MuonGetOfType(lmo, MUONLMO_CLASSID, MUONLMOSCHATTEN, p, ((MuonLMO_Schatten *)lmo->data)->p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,18 +19,6 @@ static PetscErrorCode MuonLMOFinish_Spectral(MuonLMO lmo, const MuonMatrix *G, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
-{
-  MuonPolar polar;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarApplyMatrix(polar, G, D));
-  PetscCall(MuonPolarGetStatus(polar, &lmo->status));
-  if (lmo->status == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo, G, D, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
 {
   MuonPolar *polar;
@@ -43,6 +31,13 @@ static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[],
     if (status[k] == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo[k], &G[k], &D[k], &dual[k]));
   }
   PetscCall(PetscFree(polar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOApplyMany_Spectral(1, &lmo, G, D, dual, &lmo->status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,7 +75,7 @@ static PetscErrorCode MuonLMOShapeFactor_Spectral(MuonLMO lmo, MuonShapeFactor f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOSetFromOptions_Spectral(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
+static PetscErrorCode MuonLMOSetFromOptions_Spectral(MuonLMO lmo)
 {
   MuonPolar polar;
 
@@ -98,16 +93,6 @@ static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
   PetscCall(MuonLMOGetPolar(lmo, &polar));
   polar->memory = lmo->memory;
   PetscCall(MuonPolarSetUp(polar));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOChoices_Spectral(MuonLMO lmo, size_t length, char text[])
-{
-  MuonPolar polar;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarChoices(polar, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +129,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the oracle itself has its MuonPolar */
+  PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the minimizer comes from its MuonPolar */
   lmo->ondevice            = PETSC_TRUE;
   lmo->ops->apply          = MuonLMOApply_Spectral;
   lmo->ops->applymany      = MuonLMOApplyMany_Spectral;
@@ -153,7 +138,6 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
   lmo->ops->getflops       = MuonLMOGetFlops_Spectral;
   lmo->ops->shapefactor    = MuonLMOShapeFactor_Spectral;
   lmo->ops->setup          = MuonLMOSetUp_Spectral;
-  lmo->ops->choices        = MuonLMOChoices_Spectral;
   lmo->ops->setfromoptions = MuonLMOSetFromOptions_Spectral;
   lmo->ops->view           = MuonLMOView_Spectral;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -22,7 +22,7 @@
   References:
 . * - K. Jordan, Y. Jin, V. Boza, J. You, F. Cesista, L. Newhouse, J. Bernstein, Muon\: An optimizer for hidden layers in neural networks, 2024
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MuonSetMomentum()`, `MuonSetNesterov()`, `MuonSetShapeFactor()`, `MuonExchange`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MuonSetMomentum()`, `MuonExchange`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_Dense(Muon muon)
 {

@@ -1,4 +1,4 @@
-#include "ef21compression.h" /*I "petscmuon.h" I*/
+#include "ef21.h" /*I "petscmuon.h" I*/
 #include <math.h>
 
 PetscErrorCode EF21MeterCreate_Private(EF21Meter *meter, PetscInt n)
@@ -170,7 +170,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
   Input Parameters:
 + muon    - an optimizer that has the type `MUONEF21` already, else the call is ignored
-- measure - whether it does, in the steps of `MuonMonitorSetInterval()`; the same on every rank
+- measure - whether it does, in the steps of `-muon_monitor_interval`; the same on every rank
 
   Options Database Key:
 . -ef21_monitor_compression [viewer] - measures and prints, see `MuonEF21MonitorCompression()`
@@ -191,7 +191,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   A step in which some ranks would measure and others not, since this or the interval differs between them, is
   an error on all of them, which is raised before the step changes anything.
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`, `MuonMonitorSetInterval()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`
 @*/
 PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 {
@@ -240,7 +240,7 @@ PetscErrorCode MuonEF21GetMonitorCompression(Muon muon, PetscBool *measure)
   Level: intermediate
 
   Note:
-  A step is measured after `MuonEF21SetMonitorCompression()`, if `MuonMonitorSetInterval()` has it and if it
+  A step is measured after `MuonEF21SetMonitorCompression()`, if `-muon_monitor_interval` has it and if it
   did not diverge.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21Compression`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
@@ -295,7 +295,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
 
   Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21SetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonMonitorSet()`, `MuonMonitorSetInterval()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21SetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonMonitorSet()`
 @*/
 PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
 {

@@ -1,4 +1,4 @@
-#include "ef21compression.h" /*I "petscmuon.h" I*/
+#include "ef21.h" /*I "petscmuon.h" I*/
 
 /*
    G is the mean of the workers' estimates G_j by what each side adds, up to rounding. Whether it is one still

@@ -87,8 +87,8 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
   if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    shard->beta = 0;
-    shard->gradient_weight    = 1;
+    shard->beta            = 0;
+    shard->gradient_weight = 1;
   } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->gradient_weight = 1 - shard->beta;
   if (sign->measure) PetscCall(MuonMeasure_Sign(muon, shard));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,8 +122,7 @@ static PetscErrorCode MuonLength_Sign(Muon muon, MuonShard *shard, const MuonBlo
   if (sign->update == MUON_SIGN_UPDATE_FROBENIUS) *length = sqrt((double)block->m * (double)block->n);
   else if (sign->update == MUON_SIGN_UPDATE_SPECTRAL) {
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
-    PetscCall(MuonLMOComputeNormMatrix(lmo, S, &norm));
-    PetscCall(MuonLMOGetStatus(lmo, &computed));
+    PetscCall(MuonLMOComputeNormMatrix(lmo, PETSC_FALSE, S, &norm, &computed));
     MuonStatusMerge(computed, status);
     *length = (double)norm;
   }

@@ -160,16 +160,16 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 */
 static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscInt b, const MuonArray *W, MuonStatus *status)
 {
-  const MuonLayerStepInfo *info = &shard->info;
-  const MuonVotesRule     *rule = &MuonVotesOf(shard->group)->rule;
-  MuonVotesBlock *one       = MuonVotesBlockOf(shard, b);
-  const MuonArray part      = MuonVotesPart(one, W);
-  const PetscBool assembled = shard->group->assembly != NULL && rule->whole ? PETSC_TRUE : PETSC_FALSE;
-  PetscReal       factor;
-  MuonBlock       block;
-  MuonArray       S;
-  MuonMatrix      matrix;
-  MuonMark        mark;
+  const MuonLayerStepInfo *info      = &shard->info;
+  const MuonVotesRule     *rule      = &MuonVotesOf(shard->group)->rule;
+  MuonVotesBlock          *one       = MuonVotesBlockOf(shard, b);
+  const MuonArray          part      = MuonVotesPart(one, W);
+  const PetscBool          assembled = shard->group->assembly != NULL && rule->whole ? PETSC_TRUE : PETSC_FALSE;
+  PetscReal                factor;
+  MuonBlock                block;
+  MuonArray                S;
+  MuonMatrix               matrix;
+  MuonMark                 mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));

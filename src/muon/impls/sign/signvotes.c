@@ -67,8 +67,8 @@ PetscErrorCode MuonVotesLayOut_Private(Muon muon, MuonGroup group)
     }
   }
   votes->start[group->nshards] = (PetscInt64)votes->bits;
-  votes->bytes             = (votes->bits + 7) / 8;
-  votes->entries           = 0;
+  votes->bytes                 = (votes->bits + 7) / 8;
+  votes->entries               = 0;
   for (PetscInt l = 0; l < muon->nactive; l++) {
     const MuonGroupOps *ops = NULL;
 

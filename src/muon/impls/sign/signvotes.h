@@ -28,7 +28,7 @@ struct _n_MuonVotes {
   PetscInt              nitems;
   PetscInt64           *start; /* bit of each shard, and the end */
   PetscInt64           *cut;   /* where each item begins, and the end */
-  unsigned int         *hash; /* by which messages know it */
+  unsigned int         *hash;  /* by which messages know it */
   size_t                bits, bytes;
   PetscLogDouble        entries; /* of all layers that vote */
   PetscMPIInt           workers;

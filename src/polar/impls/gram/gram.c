@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 #include "../../muonpolarpolynomial.h"
+#include <string.h>
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@misc{zhang2026gram,\n"
@@ -8,8 +9,9 @@ static const char MuonCitation[] = "@misc{zhang2026gram,\n"
                                    "  year   = {2026}\n}\n";
 
 typedef struct {
-  PetscInt  nrestarts; /* PETSC_DETERMINE: by the rule below */
-  PetscInt *restarts;  /* steps after which the Gram matrix is formed anew, increasing */
+  MuonPolarPolynomials p;
+  char                *restart; /* steps after which the Gram matrix is formed anew; NULL: by the rule below */
+  PetscInt             nrestarts, restarts[MAXMUONPOLARROWS];
 } MuonPolar_Gram;
 
 /*
@@ -34,7 +36,7 @@ enum {
    The condition number of Q over the steps first ... last - 1, x the singular values before, and after if
    they are to be changed
 */
-static double MuonPolarCondition_Gram(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt first, PetscInt last, double x[SPECTRUM], PetscBool change)
+static double MuonPolarCondition_Gram(const MuonPolarPolynomials *p, PetscInt first, PetscInt last, double x[SPECTRUM], PetscBool change)
 {
   double least = PETSC_MAX_REAL, most = 0.0;
 
@@ -44,48 +46,40 @@ static double MuonPolarCondition_Gram(MuonPolar polar, const MuonKernelPolynomia
     for (PetscInt k = first; k < last; k++) {
       double c[3], h;
 
-      MuonPolarGetPolynomialRow_Private(polar, p, k, c);
+      MuonPolarPolynomialsRow(p, k, c);
       h = c[0] + (c[1] + c[2] * r) * r;
       q *= h;
       r *= h * h;
     }
-    if (change == PETSC_TRUE && i < SPECTRUM) x[i] = fabs(q) * x[i];
+    if (change && i < SPECTRUM) x[i] = fabs(q) * x[i];
     least = PetscMin(least, fabs(q));
     most  = PetscMax(most, fabs(q));
   }
   return least > 0.0 ? most / least : PETSC_MAX_REAL;
 }
 
-/*
-   The steps after which the method restarts, those of the user below the number of steps or those of the rule
-*/
-static PetscErrorCode MuonPolarRestarts_Gram(MuonPolar polar, PetscInt steps, PetscInt *count, PetscInt restarts[])
+/* The steps after which the method restarts, those of the user below the number of steps or those of the rule */
+static void MuonPolarRestarts_Gram(const MuonPolar_Gram *data, PetscInt steps, PetscInt *count, PetscInt restarts[])
 {
-  MuonPolar_Gram             *data = (MuonPolar_Gram *)polar->data;
-  const MuonKernelPolynomial *p;
+  const MuonPolarPolynomials *p = &data->p;
   double                      start[SPECTRUM], x[SPECTRUM];
 
-  PetscFunctionBegin;
   *count = 0;
-  if (data->nrestarts != PETSC_DETERMINE) {
+  if (data->restart != NULL) {
     for (PetscInt i = 0; i < data->nrestarts && data->restarts[i] < steps; i++) restarts[(*count)++] = data->restarts[i];
-    PetscFunctionReturn(PETSC_SUCCESS);
+    return;
   }
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  for (int i = 0; i < SPECTRUM; i++) start[i] = pow(10.0, -5.0 * i / (SPECTRUM - 1));
-  PetscCall(PetscArraycpy(x, start, SPECTRUM));
-  if (MuonPolarCondition_Gram(polar, p, 0, steps, x, PETSC_FALSE) <= CONDITION) PetscFunctionReturn(PETSC_SUCCESS);
-  if (steps > 2 && MuonPolarCondition_Gram(polar, p, 0, 2, x, PETSC_TRUE) <= CONDITION && MuonPolarCondition_Gram(polar, p, 2, steps, x, PETSC_FALSE) <= CONDITION) {
+  for (int i = 0; i < SPECTRUM; i++) start[i] = x[i] = pow(10.0, -5.0 * i / (SPECTRUM - 1));
+  if (MuonPolarCondition_Gram(p, 0, steps, x, PETSC_FALSE) <= CONDITION) return;
+  if (steps > 2 && MuonPolarCondition_Gram(p, 0, 2, x, PETSC_TRUE) <= CONDITION && MuonPolarCondition_Gram(p, 2, steps, x, PETSC_FALSE) <= CONDITION) {
     restarts[(*count)++] = 2;
-    PetscFunctionReturn(PETSC_SUCCESS);
+    return;
   }
-  PetscCall(PetscArraycpy(x, start, SPECTRUM));
   for (PetscInt first = 0, last; first < steps; first = last) {
-    for (last = first + 1; last < steps && MuonPolarCondition_Gram(polar, p, first, last + 1, x, PETSC_FALSE) <= CONDITION;) last++;
-    (void)MuonPolarCondition_Gram(polar, p, first, last, x, PETSC_TRUE);
+    for (last = first + 1; last < steps && MuonPolarCondition_Gram(p, first, last + 1, start, PETSC_FALSE) <= CONDITION;) last++;
+    (void)MuonPolarCondition_Gram(p, first, last, start, PETSC_TRUE);
     if (last < steps) restarts[(*count)++] = last;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -118,221 +112,203 @@ static PetscErrorCode MuonPolarSegments_Gram(MuonPolar polar, PetscInt steps, si
   PetscFunctionBegin;
   panel.local = least;
   panel.whole = PETSC_FALSE;
-  *anew       = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel)) == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
+  *anew       = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel)) ? PETSC_FALSE : PETSC_TRUE;
   PetscCall(PetscMalloc1(steps, &restarts));
-  PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
-  for (PetscInt k = 0; k < steps; k++) last[k] = *anew == PETSC_TRUE || k == steps - 1;
+  MuonPolarRestarts_Gram((MuonPolar_Gram *)polar->data, steps, &count, restarts);
+  for (PetscInt k = 0; k < steps; k++) last[k] = *anew || k == steps - 1;
   for (PetscInt i = 0; i < count; i++) last[restarts[i] - 1] = 1;
   PetscCall(PetscFree(restarts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+static void Swap(void **a, void **b)
 {
-  const MuonKernelPolynomial *p;
+  void *c = *a;
+
+  *a = *b;
+  *b = c;
+}
+
+/*
+   A step within a segment: with W = c1 I + c2 R + c3 R R, B becomes B W, and R becomes W R W, the Gram matrix of
+   the next step, unless this one is the last of its segment. All matrices are polynomials in the first R, so
+   that they commute and their products are symmetric. X holds R, W, B and scratch
+*/
+static PetscErrorCode MuonPolarStep_Gram(const MuonPolarPanel *panel, const double c[3], PetscBool first, PetscBool last, void *X[4])
+{
+  const MuonKernelReal *real  = panel->real;
+  const size_t          s     = panel->s;
+  void                **const R = &X[0], **const W = &X[1], **const B = &X[2], **const T = &X[3];
+
+  PetscFunctionBegin;
+  real->mirror(s, *R);
+  PetscCall(MuonPolarCopy_Private(real, *W, *R, s * s * real->size));
+  real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], *R, s, c[1], *W);
+  if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
+  real->shift(s, c[0], *W);
+  real->mirror(s, *W);
+  /* The first B is W, after R has taken it */
+  if (!first) {
+    PetscCall(MuonPolarProduct_Gram(panel, *B, *W, *T));
+    real->mirror(s, *T);
+    Swap(B, T);
+  }
+  if (!last) {
+    PetscCall(MuonPolarProduct_Gram(panel, *R, *W, *T));
+    real->mirror(s, *T);
+    PetscCall(MuonPolarProduct_Gram(panel, *W, *T, *R));
+  }
+  if (first) Swap(B, W);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, MuonPolarTask *task)
+{
+  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
+  const PetscInt              steps = MuonPolarPolynomialsSteps(p);
   const MuonKernelReal       *real;
   MuonPolarPanel              panel;
-  PetscInt                    steps;
   unsigned char              *last;
   size_t                      s, bytes, least;
-  double                      squares;
-  void                       *R, *W = NULL, *B = NULL, *T = NULL;
-  PetscBool                   fresh = PETSC_TRUE, anew;
+  void                       *X[4];
+  PetscBool                   first = PETSC_TRUE, anew;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
-  PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+  PetscCall(MuonPolarGetReal_Private(polar, task->G.here.memory, &real));
+  PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
   PetscCall(MuonPolarPanelLeast(&panel, &least));
   s     = panel.s;
   bytes = s * s * real->size;
   PetscCall(PetscMalloc1(steps, &last));
   PetscCall(MuonPolarSegments_Gram(polar, steps, s, least, last, &anew));
   /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
-  panel.whole = (anew == PETSC_TRUE ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &R));
-  if (anew == PETSC_TRUE) {
-    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, G->rows, G->columns, s, s));
+  panel.whole = (anew ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[0]));
+  if (anew) {
+    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, task->G.rows, task->G.columns, s, s));
   } else {
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &W));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &B));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &T));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[1]));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[2]));
+    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[3]));
   }
   for (PetscInt k = 0; k < steps; k++) {
-    double c[3];
-    void  *swap;
+    const PetscBool ends = last[k] ? PETSC_TRUE : PETSC_FALSE;
+    double          c[3];
 
-    MuonPolarGetPolynomialRow_Private(polar, p, k, c);
-    if (fresh == PETSC_TRUE) PetscCall(MuonPolarPanelGram(&panel, R));
-    if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, R, c));
+    MuonPolarPolynomialsRow(p, k, c);
+    if (first) PetscCall(MuonPolarPanelGram(&panel, X[0]));
+    if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, X[0], c));
     /* A segment of one step is one of Newton and Schulz */
-    if (fresh == PETSC_TRUE && last[k]) {
-      PetscCall(MuonPolarPanelPolynomial(&panel, R, c));
-      continue;
+    if (first && ends) PetscCall(MuonPolarPanelPolynomial(&panel, X[0], c));
+    else {
+      PetscCall(MuonPolarStep_Gram(&panel, c, first, ends, X));
+      if (ends) PetscCall(MuonPolarPanelMultiply(&panel, X[2]));
     }
-    /*
-       W = c1 I + c2 R + c3 R R; all matrices are polynomials in the first R, so that they commute and their
-       products are symmetric
-    */
-    real->mirror(s, R);
-    PetscCall(MuonPolarCopy_Private(real, W, R, bytes));
-    real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], R, s, c[1], W);
-    if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
-    real->shift(s, c[0], W);
-    real->mirror(s, W);
-    /* The B that multiplies the panel in the end becomes B W; the first one is W, after R has taken it */
-    if (fresh == PETSC_FALSE) {
-      PetscCall(MuonPolarProduct_Gram(&panel, B, W, T));
-      real->mirror(s, T);
-      swap = B;
-      B    = T;
-      T    = swap;
-    }
-    /* R becomes W R W, the Gram matrix of the next step, if there is one before a restart */
-    if (last[k] == 0) {
-      PetscCall(MuonPolarProduct_Gram(&panel, R, W, T));
-      real->mirror(s, T);
-      PetscCall(MuonPolarProduct_Gram(&panel, W, T, R));
-    }
-    if (fresh == PETSC_TRUE) {
-      swap = B;
-      B    = W;
-      W    = swap;
-    }
-    fresh = last[k] ? PETSC_TRUE : PETSC_FALSE;
-    if (last[k]) PetscCall(MuonPolarPanelMultiply(&panel, B));
+    first = ends;
   }
   PetscCall(PetscFree(last));
   /*
      A negative eigenvalue that outgrew its segment, an estimate of the norm or polynomials of the user may
      have let the iteration diverge
   */
-  PetscCall(MuonPolarPanelSumSquares(&panel, &squares));
-  if (!(squares <= 16.0 * (double)s)) {
-    PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
-    polar->status = MUON_STATUS_LMO;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
+  PetscCall(MuonPolarPanelEnd(&panel, PETSC_TRUE, steps, task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApplyMany_Gram(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+static PetscErrorCode MuonPolarApplyMany_Gram(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
 {
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarApplyBatches_Private(polar, PETSC_TRUE, MuonPolarSegments_Gram, n, G, Q, status));
+  PetscCall(MuonPolarApplyBatches_Private(polar, PETSC_TRUE, MuonPolarSegments_Gram, n, task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarGetFlops_Gram(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   const double                s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
-  const MuonKernelPolynomial *p;
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
   PetscInt                    steps;
   unsigned char              *last;
-  PetscBool                   anew, fresh = PETSC_TRUE;
+  PetscBool                   anew, first = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
+  PetscCall(MuonPolarReadPolynomials(polar));
+  steps = MuonPolarPolynomialsSteps(p);
   PetscCall(PetscMalloc1(steps, &last));
-  PetscCall(MuonPolarSegments_Gram(polar, steps, (size_t)PetscMin(m, n), (size_t)PetscMax(m, n), last, &anew));
-  *flops = MuonPolarPanelBeginFlops(polar, p, m, n) + 2.0 * s * l;
+  PetscCall(MuonPolarSegments_Gram(polar, steps, (size_t)s, (size_t)l, last, &anew));
+  *flops = MuonPolarPanelBeginFlops(p, m, n) + 2.0 * s * l;
   for (PetscInt k = 0; k < steps; k++) {
     double c[3];
 
-    MuonPolarGetPolynomialRow_Private(polar, p, k, c);
-    if (fresh == PETSC_TRUE) *flops += s * (s + 1) * l;
-    *flops += s * s * (s + 1) * ((c[2] == 0.0 ? 0.0 : 1.0) + (fresh == PETSC_TRUE ? 0.0 : 1.0) + (last[k] ? 0.0 : 2.0));
+    MuonPolarPolynomialsRow(p, k, c);
+    if (first) *flops += s * (s + 1) * l;
+    *flops += s * s * (s + 1) * ((c[2] == 0.0 ? 0.0 : 1.0) + (first ? 0.0 : 1.0) + (last[k] ? 0.0 : 2.0));
     if (last[k]) *flops += 2.0 * s * s * l;
-    fresh = last[k] ? PETSC_TRUE : PETSC_FALSE;
+    first = last[k] ? PETSC_TRUE : PETSC_FALSE;
   }
   PetscCall(PetscFree(last));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarSetFromOptions_Gram(MuonPolar polar, MuonOptionItems PetscOptionsObject)
+static PetscErrorCode MuonPolarRead_Gram(MuonPolar polar)
 {
-  const char *prefix = MuonPolarPrefix_Private(polar);
-  /* One more than there may be, which an error shows */
-  PetscInt  restarts[MAXMUONPOLARROWS + 1] = {0}, count = MAXMUONPOLARROWS + 1;
-  PetscBool set;
+  MuonPolar_Gram *data = (MuonPolar_Gram *)polar->data;
+  char          **number;
+  int             count;
 
   PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "MuonPolar Gram options");
-  PetscCall(PetscOptionsIntArray("-lmo_polar_gram_restart", "Steps after which the Gram matrix is formed anew, 0 for none", "MuonPolarGramSetRestart", restarts, &count, &set));
-  PetscCheck(set == PETSC_FALSE || count <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has more than %d numbers", prefix, MAXMUONPOLARROWS);
-  if (set == PETSC_TRUE) PetscCall(MuonPolarGramSetRestart(polar, count == 1 && restarts[0] == 0 ? 0 : count, restarts));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarChoices_Gram(MuonPolar polar, size_t length, char text[])
-{
-  PetscInt     steps, count, *restarts;
-  unsigned int hash;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(PetscMalloc1(steps, &restarts));
-  PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
-  PetscCall(MuonHash_Private((size_t)count * sizeof(*restarts), restarts, &hash));
-  PetscCall(PetscFree(restarts));
-  PetscCall(PetscSNPrintf(text, length, " restarts %x", hash));
+  PetscCall(MuonPolarReadPolynomials(polar));
+  if (data->restart == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrToArray(data->restart, ',', &count, &number));
+  PetscCheck(count <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has more than %d numbers", MuonPolarPrefix_Private(polar), MAXMUONPOLARROWS);
+  for (int i = 0; i < count; i++) {
+    PetscCall(PetscOptionsStringToInt(number[i], &data->restarts[i]));
+    PetscCheck(data->restarts[i] > (i > 0 ? data->restarts[i - 1] : 0) || (count == 1 && data->restarts[0] == 0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+               "Number %d of option -%slmo_polar_gram_restart is %" PetscInt_FMT ", expected increasing numbers of steps, the first at least 1, or 0 for none", i, MuonPolarPrefix_Private(polar), data->restarts[i]);
+  }
+  data->nrestarts = data->restarts[0] == 0 ? 0 : count;
+  PetscCall(PetscStrToArrayDestroy(count, number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarView_Gram(MuonPolar polar, PetscViewer viewer)
 {
-  MuonPolarCoefficients name;
-  PetscInt              steps, count, *restarts;
-  PetscBool             ascii;
+  const PetscInt steps = MuonPolarPolynomialsSteps((MuonPolarPolynomials *)polar->data);
+  PetscInt       count, *restarts;
+  PetscBool      ascii;
+  char           text[256] = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
+  PetscCall(MuonPolarView_Polynomials(polar, viewer));
   PetscCall(PetscMalloc1(steps, &restarts));
-  PetscCall(MuonPolarRestarts_Gram(polar, steps, &count, restarts));
-  if (ascii == PETSC_TRUE) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT ", restarts after:", name, steps));
-    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-    for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerASCIIPrintf(viewer, " %" PetscInt_FMT, restarts[i]));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", count == 0 ? " none" : ""));
-    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  } else {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT " steps", name, steps));
-    for (PetscInt i = 0; i < count; i++) PetscCall(PetscViewerStringSPrintf(viewer, "%s%" PetscInt_FMT, i == 0 ? " restarts " : ",", restarts[i]));
-  }
+  MuonPolarRestarts_Gram((MuonPolar_Gram *)polar->data, steps, &count, restarts);
+  for (PetscInt i = 0; i < count; i++) PetscCall(PetscSNPrintf(text + strlen(text), sizeof(text) - strlen(text), "%s%" PetscInt_FMT, i == 0 ? "" : ",", restarts[i]));
   PetscCall(PetscFree(restarts));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "restarts after: %s\n", count > 0 ? text : "none"));
+  else if (count > 0) PetscCall(PetscViewerStringSPrintf(viewer, " restarts %s", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
-{
-  MuonPolar_Gram *data = (MuonPolar_Gram *)polar->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscFree(data->restarts));
-  PetscCall(PetscFree(data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const MuonParameter MuonPolarParameters_Gram[] = {
+  MUON_POLAR_POLYNOMIALS_ROWS,
+  {"gram_restart", MUON_PARAMETER_TEXT, offsetof(MuonPolar_Gram, restart), 0, 0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_HIDDEN, "Steps after which the Gram matrix is formed anew, 0 for none"},
+  {NULL,           MUON_PARAMETER_INT,  0,                                 0, 0, 0, NULL, 0,                                           NULL                                                          }
+};
 
 /*MC
   MUONPOLARGRAM - "gram" - the polynomials of Newton and Schulz, applied to the Gram matrix of the shorter
   side
 
   Options Database Keys:
-+ -lmo_polar_coefficients name               - the polynomials, `pe105` by default, see `MuonPolarSetCoefficients()`
-. -lmo_polar_coefficient_values c1,c2,c3,... - polynomials of your own, see `MuonPolarSetCoefficientValues()`
-. -lmo_polar_steps n                         - the number of steps, see `MuonPolarSetSteps()`
-. -lmo_polar_gram_restart k1,k2,...          - steps after which the Gram matrix is formed anew, see `MuonPolarGramSetRestart()`
-. -lmo_polar_precision single|double|bf16    - of the arithmetic, `single` by default, see `MuonPolarSetPrecision()`
-. -lmo_polar_normalization name              - what the matrix is divided by first, see `MuonPolarSetNormalization()`
-- -lmo_polar_power_iterations n              - for the spectral normalization, see `MuonPolarSetPowerIterations()`
++ -lmo_polar_coefficients name                - the polynomials, `pe105` by default, see `MuonPolarCoefficients`
+. -lmo_polar_coefficient_values c1,c2,c3,...  - polynomials of your own, see `MuonPolarSetCoefficientValues()`
+. -lmo_polar_steps n                          - the number of steps, by default what the polynomials were made for
+. -lmo_polar_gram_restart k1,k2,...           - steps after which the Gram matrix is formed anew, 0 for none
+. -lmo_polar_precision single|double|bf16     - of the arithmetic, `single` by default, see `MuonPolarSetFromOptions()`
+. -lmo_polar_normalization frobenius|spectral - what the matrix is divided by first, `frobenius` by default, see `MUONPOLARNEWTONSCHULZ`
+- -lmo_polar_power_iterations n               - of the spectral normalization, 2 by default
 
   Level: intermediate
 
@@ -348,6 +324,12 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
   by GEMMT where the BLAS has it. Five steps with one restart take $6 a^2 b + 14 a^3$ operations, where
   `MUONPOLARNEWTONSCHULZ` takes $15 a^2 b + 5 a^3$.
 
+  Where no restarts are given there is one after step 2, if that keeps the condition number of what multiplies
+  the matrix below 128, and otherwise the least that do, as late as they can be\: after step 6 for the ten steps
+  of `quintic`, after step 10 for the fifteen of `cubic`. The rule follows a negative eigenvalue of
+  $-4 \cdot 10^{-4}$, which rounding may leave in the Gram matrix, through the polynomials. Numbers past the last
+  step but one change nothing.
+
   A step without a restart pays where $b > a$ and needs four matrices of the shorter side. Where $2 b < 3 a +
   \min(b, 512)$ that is more than $a^2 + 3 a b$ entries in all, and the method restarts after each step
   whatever the option says, as it tells through `PetscInfo()`: for square matrices it is
@@ -356,7 +338,7 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
   matrix.
 
   Rounding leaves $R$ slightly indefinite, and a negative eigenvalue grows with each step until the next
-  restart. Where it outgrows everything, with too few restarts, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
+  restart. Where it outgrows everything, with too few restarts, the status is `MUON_STATUS_LMO`.
   Singular values below the square root of the roundoff, $2 \cdot 10^{-4}$ of the largest in single, are not
   resolved by a Gram matrix and end anywhere between zero and the others. In bf16 that is 0.06 of the largest,
   which is why `MUONPOLARNEWTONSCHULZ`, whose steps each form it anew, is the better choice there.
@@ -368,7 +350,7 @@ static PetscErrorCode MuonPolarDestroy_Gram(MuonPolar polar)
   References:
 . * - J. Zhang, N. Amsel, B. Chen, T. Dao, Gram Newton-Schulz, 2026; the last line of its published algorithm multiplies by the factor before the last
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarApplyMany()`, `MuonPolarCoefficients`, `MuonPolarGramSetRestart()`, `MUONPOLARNEWTONSCHULZ`
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarApplyMany()`, `MuonPolarCoefficients`, `MUONPOLARNEWTONSCHULZ`
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 {
@@ -376,107 +358,12 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
-  data->nrestarts            = PETSC_DETERMINE;
-  polar->data                = data;
-  polar->ondevice            = PETSC_TRUE;
-  polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
-  polar->products            = PETSC_TRUE;
-  polar->owncoefficients     = MUONPOLARCOEFFICIENTSPE105;
-  polar->ops->setup          = MuonPolarSetUpPolynomial_Private;
-  polar->ops->choices        = MuonPolarChoices_Gram;
+  polar->data = data;
+  PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSPE105));
+  polar->ops->setfromoptions = MuonPolarRead_Gram;
   polar->ops->apply          = MuonPolarApply_Gram;
   polar->ops->applymany      = MuonPolarApplyMany_Gram;
   polar->ops->getflops       = MuonPolarGetFlops_Gram;
-  polar->ops->getsteps       = MuonPolarGetPolynomialSteps_Private;
-  polar->ops->setfromoptions = MuonPolarSetFromOptions_Gram;
   polar->ops->view           = MuonPolarView_Gram;
-  polar->ops->destroy        = MuonPolarDestroy_Gram;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonPolarGramSetRestart - Sets after which steps Newton-Schulz on the Gram matrix multiplies the matrix and
-  forms its Gram matrix anew
-
-  Logically Collective
-
-  Input Parameters:
-+ polar - the object, of type `MUONPOLARGRAM`
-. count - how many restarts, 0 for none, or `PETSC_DETERMINE` for those of the rule
-- steps - the steps after which they are, increasing, 1 for after the first; those past the last step but one change nothing
-
-  Options Database Key:
-. -lmo_polar_gram_restart k1,k2,... - the steps, 0 for none, 2 for most polynomials by default
-
-  Level: advanced
-
-  Notes:
-  The rule is one restart after step 2, where that keeps the condition number of what multiplies the matrix
-  below 128, and otherwise the least that do, as late as they can be: after step 6 for the ten steps of
-  `quintic`, after step 10 for the fifteen of `cubic`. It follows a negative eigenvalue of $-4 \cdot 10^{-4}$,
-  which rounding may leave in the Gram matrix, through the polynomials.
-
-  Other types ignore it.
-
-.seealso: `MuonPolar`, `MuonPolarGramGetRestart()`, `MuonPolarSetSteps()`, `MUONPOLARGRAM`
-@*/
-PetscErrorCode MuonPolarGramSetRestart(MuonPolar polar, PetscInt count, const PetscInt steps[])
-{
-  MuonPolar_Gram *data;
-  PetscInt       *copy = NULL;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(polar, count, 2);
-  MuonIgnoreUnlessType(polar, MUONPOLARGRAM);
-  PetscCheck(count == PETSC_DETERMINE || count >= 0, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has %" PetscInt_FMT " numbers, expected none or more", MuonPolarPrefix_Private(polar), count);
-  for (PetscInt i = 0; i < count; i++) {
-    PetscCheck(steps[i] > (i > 0 ? steps[i - 1] : 0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
-               "Number %" PetscInt_FMT " of option -%slmo_polar_gram_restart is %" PetscInt_FMT ", expected increasing numbers of steps, the first at least 1", i, MuonPolarPrefix_Private(polar), steps[i]);
-  }
-  if (count > 0) {
-    PetscCall(PetscMalloc1(count, &copy));
-    PetscCall(PetscArraycpy(copy, steps, count));
-  }
-  data = (MuonPolar_Gram *)polar->data;
-  PetscCall(PetscFree(data->restarts));
-  data->restarts  = copy;
-  data->nrestarts = count;
-  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonPolarGramGetRestart - Gets after which steps Newton-Schulz on the Gram matrix forms it anew
-
-  Not Collective
-
-  Input Parameter:
-. polar - the object, of type `MUONPOLARGRAM`
-
-  Input/Output Parameter:
-. count - the room in `steps`; becomes the number of restarts
-
-  Output Parameter:
-. steps - the steps after which they are, as many as there is room for
-
-  Level: advanced
-
-.seealso: `MuonPolar`, `MuonPolarGramSetRestart()`, `MUONPOLARGRAM`
-@*/
-PetscErrorCode MuonPolarGramGetRestart(MuonPolar polar, PetscInt *count, PetscInt steps[])
-{
-  PetscInt number, *restarts, most;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscAssertPointer(count, 2);
-  MuonCheckType(polar, MUONPOLARGRAM);
-  PetscCall(MuonPolarGetSteps(polar, &most));
-  PetscCall(PetscMalloc1(most, &restarts));
-  PetscCall(MuonPolarRestarts_Gram(polar, most, &number, restarts));
-  for (PetscInt i = 0; i < PetscMin(*count, number); i++) steps[i] = restarts[i];
-  PetscCall(PetscFree(restarts));
-  *count = number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,117 +12,90 @@ static const char MuonCitation[] = "@misc{jordan2024muon,\n"
    An estimate of the norm, polynomials of the user, or known ones beyond their steps may let the iteration
    diverge, and a product in bf16 that failed is NaN; the rest stays bounded
 */
-static PetscErrorCode MuonPolarWatch_NewtonSchulz(MuonPolar polar, const MuonKernelPolynomial *p, PetscInt steps, PetscBool *watch)
+static PetscErrorCode MuonPolarWatch_NewtonSchulz(MuonPolar polar, PetscBool *watch)
 {
-  MuonPolarPrecision precision;
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
+  MuonPolarPrecision          precision;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetPrecision(polar, &precision));
-  *watch = p == NULL || steps > p->steps || polar->normalization == MUON_POLAR_NORMALIZATION_SPECTRAL || precision == MUON_POLAR_PRECISION_BF16 ? PETSC_TRUE : PETSC_FALSE;
+  *watch = PETSC_TRUE;
+  if (p->known != NULL && MuonPolarPolynomialsSteps(p) <= p->known->steps && p->normalization != (int)MUON_POLAR_NORMALIZATION_SPECTRAL && precision != MUON_POLAR_PRECISION_BF16) *watch = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, MuonPolarTask *task)
 {
-  const MuonKernelPolynomial *p;
+  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
+  const PetscInt              steps = MuonPolarPolynomialsSteps(p);
   const MuonKernelReal       *real;
   MuonPolarPanel              panel;
-  PetscInt                    steps;
   PetscBool                   watch;
-  double                      c[3], squares;
+  double                      c[3];
   void                       *A;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
-  PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+  PetscCall(MuonPolarGetReal_Private(polar, task->G.here.memory, &real));
+  PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
   /* A second panel beside two squares stays within s^2 + 3 s local entries */
   panel.whole = panel.s <= panel.local ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, panel.s * panel.s * real->size, &A));
   for (PetscInt k = 0; k < steps; k++) {
-    MuonPolarGetPolynomialRow_Private(polar, p, k, c);
+    MuonPolarPolynomialsRow(p, k, c);
     PetscCall(MuonPolarPanelGram(&panel, A));
     if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, A, c));
     PetscCall(MuonPolarPanelPolynomial(&panel, A, c));
   }
-  PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
-  if (watch == PETSC_TRUE) {
-    PetscCall(MuonPolarPanelSumSquares(&panel, &squares));
-    if (!(squares <= 16.0 * (double)panel.s)) {
-      PetscCall(PetscInfo(polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
-      polar->status = MUON_STATUS_LMO;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
+  PetscCall(MuonPolarWatch_NewtonSchulz(polar, &watch));
+  PetscCall(MuonPolarPanelEnd(&panel, watch, steps, task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApplyMany_NewtonSchulz(MuonPolar polar, PetscInt n, const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+static PetscErrorCode MuonPolarApplyMany_NewtonSchulz(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
 {
-  const MuonKernelPolynomial *p;
-  PetscInt                    steps;
-  PetscBool                   watch;
+  PetscBool watch;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
-  PetscCall(MuonPolarApplyBatches_Private(polar, watch, NULL, n, G, Q, status));
+  PetscCall(MuonPolarWatch_NewtonSchulz(polar, &watch));
+  PetscCall(MuonPolarApplyBatches_Private(polar, watch, NULL, n, task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  const double                s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
-  const MuonKernelPolynomial *p;
-  PetscInt                    steps;
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
   PetscBool                   watch;
   double                      c[3];
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetPolynomial_Private(polar, &p));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  *flops = 0.0;
-  for (PetscInt k = 0; k < steps; k++) {
-    MuonPolarGetPolynomialRow_Private(polar, p, k, c);
+  PetscCall(MuonPolarReadPolynomials(polar));
+  *flops = MuonPolarPanelBeginFlops(p, m, n);
+  for (PetscInt k = 0; k < MuonPolarPolynomialsSteps(p); k++) {
+    MuonPolarPolynomialsRow(p, k, c);
     *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, c);
   }
-  *flops += MuonPolarPanelBeginFlops(polar, p, m, n);
-  PetscCall(MuonPolarWatch_NewtonSchulz(polar, p, steps, &watch));
-  if (watch == PETSC_TRUE) *flops += 2.0 * s * l;
+  PetscCall(MuonPolarWatch_NewtonSchulz(polar, &watch));
+  if (watch) *flops += 2.0 * (PetscLogDouble)m * (PetscLogDouble)n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer viewer)
-{
-  MuonPolarCoefficients name;
-  PetscInt              steps;
-  PetscBool             ascii;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(MuonPolarGetCoefficients(polar, &name));
-  PetscCall(MuonPolarGetSteps(polar, &steps));
-  if (ascii == PETSC_TRUE) PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s, steps: %" PetscInt_FMT "\n", name, steps));
-  else PetscCall(PetscViewerStringSPrintf(viewer, " %s %" PetscInt_FMT " steps", name, steps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const MuonParameter MuonPolarParameters_NewtonSchulz[] = {
+  MUON_POLAR_POLYNOMIALS_ROWS, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
 
 /*MC
   MUONPOLARNEWTONSCHULZ - "newtonschulz" - polynomials that drive the singular values towards one, by matrix
   products alone
 
   Options Database Keys:
-+ -lmo_polar_coefficients name               - the polynomials, see `MuonPolarSetCoefficients()`
-. -lmo_polar_coefficient_values c1,c2,c3,... - polynomials of your own, see `MuonPolarSetCoefficientValues()`
-. -lmo_polar_steps n                         - the number of steps, see `MuonPolarSetSteps()`
-. -lmo_polar_precision single|double|bf16    - of the arithmetic, `single` by default, see `MuonPolarSetPrecision()`
-. -lmo_polar_normalization name              - what the matrix is divided by first, see `MuonPolarSetNormalization()`
-- -lmo_polar_power_iterations n              - for the spectral normalization, see `MuonPolarSetPowerIterations()`
++ -lmo_polar_coefficients name                - the polynomials, `kj` by default, see `MuonPolarCoefficients`
+. -lmo_polar_coefficient_values c1,c2,c3,...  - polynomials of your own, see `MuonPolarSetCoefficientValues()`
+. -lmo_polar_steps n                          - the number of steps, by default what the polynomials were made for
+. -lmo_polar_precision single|double|bf16     - of the arithmetic, `single` by default, see `MuonPolarSetFromOptions()`
+. -lmo_polar_normalization frobenius|spectral - what the matrix is divided by first, `frobenius` by default
+- -lmo_polar_power_iterations n               - of the spectral normalization, 2 by default
 
   Level: intermediate
 
@@ -155,11 +128,14 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
   Gaussian matrices do not come; a matrix with orthogonal rows, or of rank one, comes there, and its factor is
   turned around, with singular values of -1.08. It is here to compare with.
 
-  `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate of the largest singular value instead, which
-  spares steps. It runs on the Gram matrix of the first step, adds no communication, and goes into the first
-  polynomial. Eight more power iterations than were asked for watch over the estimate. Where the iteration
+  The Frobenius norm is a safe bound of the largest singular value, up to $\sqrt{\min(m,n)}$ times too large.
+  `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate instead, which spares steps\: both are those of
+  SignMuon's PolarNS. A few power iterations on the Gram matrix of the first step give an estimate $s$ that is
+  too small (0.74 of the largest was seen after two on Gaussian matrices), and some polynomials diverge above
+  it\: the matrix is divided by $\min(\|G\|_F, 1.2 s)$, and eight more iterations stand in for $1.2 s$ where
+  their estimate is above it. It adds no communication and goes into the first polynomial. Where the iteration
   diverges in spite of that, with polynomials of your own, or after more steps than the polynomials are made
-  for, `MuonPolarGetStatus()` is `MUON_STATUS_LMO`.
+  for, the status is `MUON_STATUS_LMO`.
 
   Scratch memory is twice the matrix and twice its Gram matrix, in the precision of the kernel. The rows of a
   parallel matrix stay where they are if it is not wider than tall; each step then adds the Gram matrices of
@@ -175,16 +151,14 @@ static PetscErrorCode MuonPolarView_NewtonSchulz(MuonPolar polar, PetscViewer vi
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
 {
+  MuonPolarPolynomials *data;
+
   PetscFunctionBegin;
-  polar->ondevice        = PETSC_TRUE;
-  polar->ownprecision    = MUON_POLAR_PRECISION_SINGLE;
-  polar->products        = PETSC_TRUE;
-  polar->owncoefficients = MUONPOLARCOEFFICIENTSKJ;
-  polar->ops->setup      = MuonPolarSetUpPolynomial_Private;
-  polar->ops->apply      = MuonPolarApply_NewtonSchulz;
-  polar->ops->applymany  = MuonPolarApplyMany_NewtonSchulz;
-  polar->ops->getflops   = MuonPolarGetFlops_NewtonSchulz;
-  polar->ops->getsteps   = MuonPolarGetPolynomialSteps_Private;
-  polar->ops->view       = MuonPolarView_NewtonSchulz;
+  PetscCall(PetscNew(&data));
+  polar->data = data;
+  PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSKJ));
+  polar->ops->apply     = MuonPolarApply_NewtonSchulz;
+  polar->ops->applymany = MuonPolarApplyMany_NewtonSchulz;
+  polar->ops->getflops  = MuonPolarGetFlops_NewtonSchulz;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,4 @@
-#include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../../muonpolarpanel.h"
-#include "../../../kernels/dense/muonpolarkernels.h"
+#include "../../muonpolarrational.h" /*I "petscmuonpolar.h" I*/
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"
@@ -42,47 +40,20 @@ static size_t MuonPolarLD_QDWH(const MuonPolarPanel *p)
 }
 
 /*
-   The factor, and whether there is none on any rank: what a LAPACK makes of the same bits may differ between
-   them
+   Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 from the Gram matrix A, which is lost: Zolotarev's function with one
+   pole, scaled by b/c. *failed where a matrix is not positive definite
 */
-static PetscErrorCode MuonPolarFactor_QDWH(MuonPolarPanel *p, void *A, PetscBool *failed)
+static PetscErrorCode MuonPolarPoleStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
 {
-  double broken = p->real->cholesky(p->s, A) ? 1.0 : 0.0;
+  MuonKernelZolotarev z;
+  void               *B;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarPanelAgree(p, 1, &broken));
-  *failed = broken > 0.0 ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 in the Gram form, A = the Gram matrix, which is lost. *failed
-   where it is not positive definite
-*/
-static PetscErrorCode MuonPolarCholeskyStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
-{
-  const MuonKernelReal *real = p->real;
-  const size_t          s = p->s, ld = MuonPolarLD_QDWH(p), strip = MuonPolarPanelGetStrip(p);
-  char                 *Z;
-  MuonMark              mark;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  real->shift(s, 1.0 / w[2], A);
-  PetscCall(MuonPolarFactor_QDWH(p, A, failed));
-  if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * strip * real->size, &Z));
-  for (size_t first = 0; first < p->local; first += strip) {
-    const size_t length = PetscMin(strip, p->local - first), rows = p->left ? s : length, columns = p->left ? length : s;
-    char        *Y = (char *)p->Y + (p->left ? first * s : first) * real->size;
-
-    real->arrays->Axpby(rows, columns, 1.0, Y, ld, 0.0, Z, rows);
-    real->solve(p->left, 0, s, length, A, Z, rows);
-    real->solve(p->left, 1, s, length, A, Z, rows);
-    real->arrays->Axpby(rows, columns, (w[0] - w[1] / w[2]) / w[2], Z, rows, w[1] / w[2], Y, ld);
-  }
-  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
-  PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (2.0 * s + 3.0) * s * p->local));
+  z.poles = 1;
+  z.a[0]  = w[0] / w[1] - 1.0 / w[2];
+  z.c[0]  = 1.0 / w[2];
+  PetscCall(MuonPolarRational(p, &z, 1.0, A, &B, failed));
+  if (!*failed) PetscCall(MuonPolarPanelUpdate(p, 0.0, w[1] / w[2], 0.0, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,8 +72,8 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   MuonPolarPanel        q     = *p;
   double                noise = 2.0 * (double)(p->l + s + 2) * unit * real->trace(s, A), error = 1.0;
   PetscBool             broken;
-  void                 *Q2;
   MuonMark              mark;
+  void                 *Q2;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
@@ -120,8 +91,8 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
       PetscCall(MuonPolarPanelAgree(p, 1, &error));
       if (!(error <= 0.5)) real->shift(s, 2.0 * (double)(p->l + 2 * s + 2) * unit * real->trace(s, A), A);
     }
-    PetscCall(MuonPolarFactor_QDWH(p, A, &broken));
-    if (broken == PETSC_TRUE) break;
+    PetscCall(MuonPolarPanelFailed(p, real->cholesky(s, A), &broken));
+    if (broken) break;
     real->solve(p->left, 0, s, p->local, A, q.Y, ld);
     real->solve(1, 0, s, s, A, Q2, s);
     PetscCall(PetscLogFlops((PetscLogDouble)s * s * s * (pass > 0 ? 7.0 : 4.0) / 3.0 + (PetscLogDouble)s * s * p->local));
@@ -144,8 +115,8 @@ static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, doub
 {
   const MuonKernelReal *real  = p->real;
   const size_t          bytes = p->s * p->s * real->size;
-  void                 *work;
   MuonMark              mark;
+  void                 *work;
 
   PetscFunctionBegin;
   *norm = 0.0;
@@ -235,7 +206,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
     }
     if (data->steps > 0) PetscCall(MuonPolarPanelGram(p, A));
     if (step == PETSC_TRUE) PetscCall(MuonPolarQRStep_QDWH(p, w, A, &failed));
-    else PetscCall(MuonPolarCholeskyStep_QDWH(p, w, A, &failed));
+    else PetscCall(MuonPolarPoleStep_QDWH(p, w, A, &failed));
     data->steps++;
     if (step == PETSC_TRUE) data->qr++;
     l = next;
@@ -253,7 +224,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
     */
     else if (known == PETSC_FALSE || more == MORE || !(error < (double)p->s)) break;
     else {
-      PetscCall(MuonPolarCholeskyStep_QDWH(p, w, A, &failed));
+      PetscCall(MuonPolarPoleStep_QDWH(p, w, A, &failed));
       data->steps++;
     }
   }
@@ -262,30 +233,30 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, MuonPolarTask *task)
 {
   const MuonKernelReal *real;
   MuonPolarPanel        panel;
+  MuonMark              mark;
   size_t                least;
   PetscBool             converged;
-  MuonMark              mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, G->here.memory, &real));
-  PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
+  PetscCall(MuonPolarGetReal_Private(polar, task->G.here.memory, &real));
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
+  PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
   PetscCall(MuonPolarPanelLeast(&panel, &least));
   /*
      QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s
      <= local on every rank; Cholesky alone needs one and a strip
   */
   PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= least ? PETSC_TRUE : PETSC_FALSE, &converged));
-  if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, Q));
+  if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, &task->Q));
   else {
     ((MuonPolar_QDWH *)polar->data)->decompositions++;
     PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-    PetscCall(MuonPolarExact_Private(polar, G, Q));
+    PetscCall(MuonPolarExact_Private(polar, task));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -330,7 +301,7 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   without singular values
 
   Options Database Key:
-. -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetPrecision()`
+. -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
 
@@ -341,7 +312,8 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from the row sums of its Gram matrix. $l$ comes from an estimate of the condition number where the Gram matrix has one that rounding leaves
   alone, up to about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
 
-  While $c \leq 100$ the inverse is applied by a Cholesky factor. For larger $c$ a QR factorization of $X$
+  A step is Zolotarev's function with one pole: while $c \leq 100$ the inverse is formed from a Cholesky factor,
+  as in `MUONPOLARZOLOTAREV`. For larger $c$ a QR factorization of $X$
   above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a
   shift, so that a parallel matrix is never gathered: a rank needs twice its part and two matrices of the
   shorter side $s$. On ranks that have less than $s$ of the longer side, where that would be more than $s^2 +
@@ -351,7 +323,7 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with
   a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD`
   takes over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on
-  its first rank for that. `MuonPolarView()`, `MuonPolarQDWHGetCounts()` and `-info` tell.
+  its first rank for that. `MuonPolarView()` and `-info` tell.
 
   In the memory of a device the steps are the same, with the library of the vendor; $l$ comes from the norm of
   the inverse itself there, which takes $s^3$ flops more. Where the rank is not full and the rows are spread
@@ -364,7 +336,7 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
 + * - Y. Nakatsukasa, Z. Bai, F. Gygi, Optimizing Halley's iteration for computing the matrix polar decomposition, SIAM J. Matrix Anal. Appl. 31 (2010)
 - * - T. Fukaya, R. Kannan, Y. Nakatsukasa, Y. Yamamoto, Y. Yanagisawa, Shifted Cholesky QR for computing the QR factorization of ill-conditioned matrices, SIAM J. Sci. Comput. 42 (2020)
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarQDWHGetCounts()`, `MUONPOLARSVD`, `MUONPOLARNEWTONSCHULZ`
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MUONPOLARZOLOTAREV`, `MUONPOLARSVD`
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
 {
@@ -379,37 +351,5 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   polar->ops->getflops = MuonPolarGetFlops_QDWH;
   polar->ops->view     = MuonPolarView_QDWH;
   polar->ops->reset    = MuonPolarReset_QDWH;
-  polar->ops->destroy  = MuonPolarDestroyData;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonPolarQDWHGetCounts - Tells what Halley's iteration with dynamic weights did
-
-  Not Collective
-
-  Input Parameter:
-. polar - the object, of type `MUONPOLARQDWH`
-
-  Output Parameters:
-+ steps          - steps of the last matrix, or `NULL`
-. qr             - how many of them by a QR factorization, or `NULL`
-- decompositions - matrices that were left to a singular value decomposition since the object was made or reset, or `NULL`
-
-  Level: advanced
-
-.seealso: `MuonPolar`, `MUONPOLARQDWH`, `MuonPolarView()`
-@*/
-PetscErrorCode MuonPolarQDWHGetCounts(MuonPolar polar, PetscInt *steps, PetscInt *qr, PetscInt *decompositions)
-{
-  MuonPolar_QDWH *data;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  MuonCheckType(polar, MUONPOLARQDWH);
-  data = (MuonPolar_QDWH *)polar->data;
-  if (steps != NULL) *steps = data->steps;
-  if (qr != NULL) *qr = data->qr;
-  if (decompositions != NULL) *decompositions = data->decompositions;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,23 +1,9 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 
-static PetscErrorCode MuonPolarApply_SVD(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonPolarExact_Private(polar, G, Q));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarSetUp_SVD(MuonPolar polar)
 {
   PetscFunctionBegin;
   PetscCall(MuonSVDSetUp(polar->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarChoices_SVD(MuonPolar polar, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSVDChoices(polar->svd, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -29,7 +15,7 @@ static PetscErrorCode MuonPolarGetFlops_SVD(MuonPolar polar, PetscInt m, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarSetFromOptions_SVD(MuonPolar polar, MuonOptionItems PetscOptionsObject)
+static PetscErrorCode MuonPolarSetFromOptions_SVD(MuonPolar polar)
 {
   PetscFunctionBegin;
   PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
@@ -79,8 +65,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
   polar->gathers             = PETSC_TRUE;
   polar->ondevice            = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_SVD;
-  polar->ops->choices        = MuonPolarChoices_SVD;
-  polar->ops->apply          = MuonPolarApply_SVD;
+  polar->ops->apply          = MuonPolarExact_Private;
   polar->ops->getflops       = MuonPolarGetFlops_SVD;
   polar->ops->setfromoptions = MuonPolarSetFromOptions_SVD;
   polar->ops->view           = MuonPolarView_SVD;

@@ -1,6 +1,4 @@
-#include "../../muonpolarpanel.h" /*I "petscmuonpolar.h" I*/
-#include "../../../kernels/dense/muonpolarkernels.h"
-#include "../../../kernels/dense/muonpolarzolotarev.h"
+#include "../../muonpolarrational.h" /*I "petscmuonpolar.h" I*/
 
 static PetscBool  MuonCite       = PETSC_FALSE;
 static const char MuonCitation[] = "@article{nakatsukasa2016computing,\n"
@@ -27,305 +25,138 @@ static const double MuonLargestNorm = 1.1;
 */
 static const double MuonFineTolerance = 0.0188, MuonDoubleTolerance = 0.005;
 
+enum {
+  IN_DOUBLE,
+  WIDENED,
+  NOT_REPEATED
+};
+
 typedef struct {
-  PetscInt  poles;                    /* PETSC_DETERMINE: what the tolerance asks for */
-  PetscReal interval;                 /* PETSC_DETERMINE: the same */
-  PetscInt  indouble, widened, exact; /* how often a factorization that failed was repeated, and in which way */
+  PetscReal tolerance;
+  PetscInt  poles;    /* PETSC_DETERMINE: what the tolerance asks for */
+  PetscReal interval; /* PETSC_DETERMINE: the same */
+  PetscInt  failed[3]; /* how often a factorization failed, by what followed */
 } MuonPolar_Zolotarev;
+
+/* As they are set, or else follow from the tolerance */
+typedef struct {
+  PetscInt           poles;
+  double             interval;
+  MuonPolarPrecision precision;
+} MuonPolarFunction;
+
+/* The poles of the second one of two nested functions, 0 where there are none */
+static PetscInt MuonPolarNested_Zolotarev(PetscInt poles)
+{
+  MuonKernelZolotarev first, second;
+
+  return (PetscInt)MuonKernelZolotarevNest((int)poles, 0.5, &first, &second);
+}
 
 /* What an evaluation takes, in units of s^3 flops */
 static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
 {
-  MuonKernelZolotarev first, second;
-  const int           nested = MuonKernelZolotarevNest((int)poles, 0.5, &first, &second);
+  const PetscInt nested = MuonPolarNested_Zolotarev(poles);
 
   return nested > 0 ? nested + 3 : poles;
 }
 
-/*
-   Poles, interval and precision, as they are set or else follow from the tolerance; with check, an error
-   where that cannot be
-*/
-static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check, PetscInt *poles, double *interval, MuonPolarPrecision *precision)
+/* The function, and with check an error where the tolerance that was set cannot be reached */
+static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check, MuonPolarFunction *f)
 {
-  MuonPolar_Zolotarev *data      = (MuonPolar_Zolotarev *)polar->data;
-  const char          *prefix    = MuonPolarPrefix_Private(polar);
-  const PetscBool      chosen    = polar->tolerance != (PetscReal)PETSC_DETERMINE ? PETSC_TRUE : PETSC_FALSE;
-  const double         tolerance = chosen == PETSC_TRUE ? (double)polar->tolerance : 0.02;
-  MuonKernelZolotarev  z;
+  const MuonPolar_Zolotarev *data      = (MuonPolar_Zolotarev *)polar->data;
+  const char                *prefix    = MuonPolarPrefix_Private(polar);
+  const double               tolerance = (double)data->tolerance;
+  MuonKernelZolotarev        z;
 
   PetscFunctionBegin;
-  if (data->interval != (PetscReal)PETSC_DETERMINE) *interval = (double)data->interval;
-  else *interval = tolerance >= MuonFineTolerance || tolerance < MuonDoubleTolerance ? 1e-3 : 3e-3;
-  *poles = data->poles;
+  if (data->interval != (PetscReal)PETSC_DETERMINE) f->interval = (double)data->interval;
+  else f->interval = tolerance >= MuonFineTolerance || tolerance < MuonDoubleTolerance ? 1e-3 : 3e-3;
+  f->poles = data->poles;
   if (data->poles == PETSC_DETERMINE) {
     /* The cheapest that suffices, and among equals the best */
     for (PetscInt r = 1; r <= MAXMUONKERNELPOLES; r++) {
-      if (MuonKernelZolotarevError((int)r, *interval) <= tolerance && (*poles == PETSC_DETERMINE || MuonPolarCost_Zolotarev(r) <= MuonPolarCost_Zolotarev(*poles))) *poles = r;
+      if (MuonKernelZolotarevError((int)r, f->interval) <= tolerance && (f->poles == PETSC_DETERMINE || MuonPolarCost_Zolotarev(r) <= MuonPolarCost_Zolotarev(f->poles))) f->poles = r;
     }
-    PetscCheck(*poles != PETSC_DETERMINE || chosen == PETSC_FALSE || check == PETSC_FALSE, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCheck(f->poles != PETSC_DETERMINE || !check || !MuonParametersIsSet((PetscObject)polar, "tolerance"), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
                "Option -%slmo_polar_tolerance is %g, expected at least %g, what %d poles reach on the interval %g: take a larger -%slmo_polar_zolotarev_interval or another type", prefix, tolerance,
-               MuonKernelZolotarevError(MAXMUONKERNELPOLES, *interval), MAXMUONKERNELPOLES, *interval, prefix);
-    if (*poles == PETSC_DETERMINE) *poles = MAXMUONKERNELPOLES;
+               MuonKernelZolotarevError(MAXMUONKERNELPOLES, f->interval), MAXMUONKERNELPOLES, f->interval, prefix);
+    if (f->poles == PETSC_DETERMINE) f->poles = MAXMUONKERNELPOLES;
   }
-  MuonKernelZolotarevSet((int)*poles, *interval, &z);
-  if (polar->precision != PETSC_DETERMINE) *precision = (MuonPolarPrecision)polar->precision;
-  else *precision = tolerance < MuonDoubleTolerance || z.c[0] < MuonLowestShift ? MUON_POLAR_PRECISION_DOUBLE : MUON_POLAR_PRECISION_SINGLE;
+  MuonKernelZolotarevSet((int)f->poles, f->interval, &z);
+  if (polar->precision != PETSC_DETERMINE) f->precision = (MuonPolarPrecision)polar->precision;
+  else f->precision = tolerance < MuonDoubleTolerance || z.c[0] < MuonLowestShift ? MUON_POLAR_PRECISION_DOUBLE : MUON_POLAR_PRECISION_SINGLE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   S = shift I + the sum of a_j (R / nu^2 + c_j I)^{-1} for the matrix R stowed in P; *failed where one of
-   them is not positive definite
+   A bound of the largest eigenvalue of the Gram matrix, the smaller one of its largest row sum and its Frobenius
+   norm
 */
-static PetscErrorCode MuonPolarSum_Zolotarev(const MuonKernelReal *kernel, size_t s, const MuonKernelZolotarev *z, double nu2, double shift, void *P, void *S, PetscBool *failed)
+static PetscErrorCode MuonPolarBound_Zolotarev(MuonPolarPanel *panel, void *R, double *bound)
 {
-  char *W = (char *)P + kernel->size;
-
-  PetscFunctionBegin;
-  *failed = PETSC_FALSE;
-  for (int j = 0; j < z->poles; j++) {
-    kernel->fetch(s, P, z->c[j] * nu2);
-    if (kernel->inverse(s, W, s + 1)) {
-      *failed = PETSC_TRUE;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    kernel->combine(s, z->a[j] * nu2, W, s + 1, j > 0 ? 1.0 : 0.0, S, s, j == z->poles - 1 ? shift : 0.0);
-    PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   One rank, and a function that is one of another: with B = (R + nu^2 c I)^{-1} and Q1 = I + a nu^2 B the
-   Gram matrix of the first is s^2 R Q1^2 / nu^2, in which R B = I - nu^2 c B spares a product; the second is
-   evaluated at that. Two squares, and the slot of the strips where the second one has several poles
-*/
-static PetscErrorCode MuonPolarNested_Zolotarev(MuonPolar polar, const MuonKernelReal *kernel, size_t s, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **Q, PetscBool *failed)
-{
-  const double a = first->a[0], c = first->c[0], square = first->scale * first->scale;
-  const size_t size = kernel->size;
-  void        *B, *S, *strip;
+  const size_t s = panel->s;
+  double       single, *rows = &single;
   MuonMark     mark;
 
   PetscFunctionBegin;
-  *failed = PETSC_TRUE;
-  PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &B));
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  kernel->combine(s, 1.0, P, s, 0.0, B, s, c * nu2);
-  if (kernel->inverse(s, B, s)) PetscFunctionReturn(PETSC_SUCCESS);
-  kernel->combine(s, square * (a * a - 2.0 * a * c) * nu2, B, s, square / nu2, P, s, 2.0 * a * square + (second->poles == 1 ? second->c[0] : 0.0));
-  kernel->mirror(s, B);
-  kernel->gram(1, s, s, -square * a * a * c * nu2 * nu2, B, s, 1.0, P);
-  if (second->poles == 1) {
-    if (kernel->root(s, P)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
-    PetscCall(MuonWorkspaceGet(polar->work, s * size, &strip));
-    kernel->congruence(s, second->a[0], P, a * nu2, B, strip);
-    *failed = PETSC_FALSE;
-  } else {
-    PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &S));
-    kernel->stow(s, P);
-    PetscCall(MuonPolarSum_Zolotarev(kernel, s, second, 1.0, 0.0, P, S, failed));
-    if (*failed == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-    kernel->shifted(s, 1.0, S, a * nu2, B, P);
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
+  if (s > 1) PetscCall(MuonWorkspaceGet(panel->polar->work, s * sizeof(double), &rows));
+  if (panel->real->memory == MUON_HOST) *bound = panel->real->bound(s, R, s, rows);
+  else {
+    panel->real->mirror(s, R);
+    panel->real->rowsums(s, R, rows);
+    *bound = 0.0;
+    for (size_t i = 0; i < s; i++) *bound = PetscMax(*bound, rows[i]);
+    *bound = PetscMin(*bound, sqrt(panel->real->arrays->SumSquares(s, s, R, s)));
   }
-  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-  PetscCall(PetscLogFlops(3.0 * MuonKernelInverseFlops(s)));
-  *Q = B;
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Entries of the triangle before column j, and the first of the columns of which a rank keeps the sum, so
-   that all keep about as many entries
-*/
-static size_t MuonPolarBefore_Zolotarev(size_t s, size_t j)
-{
-  return j > 0 ? j * s - j * (j - 1) / 2 : 0;
-}
-
-static size_t MuonPolarFirst_Zolotarev(size_t s, PetscMPIInt size, PetscMPIInt rank)
-{
-  const double share = (double)MuonPolarBefore_Zolotarev(s, s) / size;
-  size_t       j     = 0;
-
-  while (j < s && (double)MuonPolarBefore_Zolotarev(s, j) < share * rank) j++;
-  return j;
-}
-
-static void MuonPolarMark_Zolotarev(const MuonKernelReal *kernel, void *message, size_t entries, PetscBool failed)
-{
-  if (kernel->size == sizeof(float)) ((float *)message)[entries] = failed == PETSC_TRUE ? 1.0F : 0.0F;
-  else ((double *)message)[entries] = failed == PETSC_TRUE ? 1.0 : 0.0;
-}
-
-static PetscBool MuonPolarMarked_Zolotarev(const MuonKernelReal *kernel, const void *message, size_t entries)
-{
-  const double mark = kernel->size == sizeof(float) ? (double)((const float *)message)[entries] : ((const double *)message)[entries];
-
-  return mark > 0.0 ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/*
-   Several ranks: rank k does the poles k, k + J, .... The sum lies spread over the ranks until it is whole: a
-   third triangle on every rank would not fit into s^2 + 3 d/J entries where J is large, a share of 1/J does,
-   for any number of poles and ranks. Every message ends with a mark that counts the ranks on which a
-   factorization failed, so that all decide alike. P becomes I plus the sum
-*/
-static PetscErrorCode MuonPolarSpread_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelReal *kernel, const MuonKernelZolotarev *z, double nu2, void *P, PetscBool *failed)
-{
-  const size_t       s = panel->s, size = kernel->size;
-  const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
-  char              *W    = (char *)P + size, *sum, *message;
-  size_t            *first, most = 0;
-  PetscBool          broken = PETSC_FALSE;
-  PetscMPIInt        rank, count;
-  MuonMark           mark;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  PetscCallMPI(MPI_Comm_rank(panel->comm, &rank));
-  PetscCall(PetscMalloc1(panel->size + 1, &first));
-  for (PetscMPIInt k = 0; k <= panel->size; k++) {
-    first[k] = MuonPolarFirst_Zolotarev(s, panel->size, k);
-    if (k > 0) most = PetscMax(most, MuonPolarBefore_Zolotarev(s, first[k]) - MuonPolarBefore_Zolotarev(s, first[k - 1]));
-  }
-  /* The same question on all ranks */
-  PetscCall(PetscMPIIntCast((PetscInt)(most + 1), &count));
-  PetscCall(MuonWorkspaceGet(polar->work, (most + 1) * size, &message));
-  PetscCall(MuonWorkspaceGet(polar->work, (most + 1) * size, &sum));
-  PetscCall(PetscMemzero(sum, (most + 1) * size));
-  kernel->stow(s, P);
-  for (int round = 0; round < z->poles; round += panel->size) {
-    const int j    = round + rank;
-    PetscBool mine = j < z->poles && broken == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-
-    if (mine == PETSC_TRUE) {
-      kernel->fetch(s, P, z->c[j] * nu2);
-      if (kernel->inverse(s, W, s + 1)) {
-        broken = PETSC_TRUE;
-        mine   = PETSC_FALSE;
-      }
-      PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
-    }
-    for (PetscMPIInt k = 0; k < panel->size; k++) {
-      const size_t entries = MuonPolarBefore_Zolotarev(s, first[k + 1]) - MuonPolarBefore_Zolotarev(s, first[k]);
-
-      if (mine == PETSC_TRUE) kernel->pack(s, first[k], first[k + 1], z->a[j] * nu2, W, s + 1, message);
-      else PetscCall(PetscMemzero(message, entries * size));
-      MuonPolarMark_Zolotarev(kernel, message, entries, broken);
-      PetscCallMPI(MPI_Reduce(rank == k ? MPI_IN_PLACE : message, message, (PetscMPIInt)(entries + 1), type, MPI_SUM, k, panel->comm));
-      if (rank == k) kernel->axpby(entries + 1, 1.0, message, 1.0, sum);
-    }
-  }
-  *failed = PETSC_FALSE;
-  for (PetscMPIInt k = 0; k < panel->size && *failed == PETSC_FALSE; k++) {
-    const size_t entries = MuonPolarBefore_Zolotarev(s, first[k + 1]) - MuonPolarBefore_Zolotarev(s, first[k]);
-
-    if (rank == k) PetscCall(PetscMemcpy(message, sum, (entries + 1) * size));
-    PetscCallMPI(MPI_Bcast(message, (PetscMPIInt)(entries + 1), type, k, panel->comm));
-    *failed = MuonPolarMarked_Zolotarev(kernel, message, entries);
-    if (*failed == PETSC_FALSE) kernel->unpack(s, first[k], first[k + 1], message, 1.0, P);
-  }
-  PetscCall(PetscFree(first));
-  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   *Q = what the panel is to be multiplied by and scale what is left to do afterwards, from the Gram matrix in P, which is lost.
+   *B = what the panel is to be multiplied by and scale what is left to do afterwards, from the Gram matrix in P,
+   which is lost.
 
    A sequential matrix takes the shorter way where there is one. On several ranks the poles are dealt, which
    takes less time than the shorter way on each, and less memory: that has two squares
 */
-static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, const MuonKernelReal *kernel, PetscInt poles, double interval, void *P, void **Q, double *scale, PetscBool *failed)
+static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, void *P, void **B, double *scale, PetscBool *failed)
 {
-  const size_t        s = panel->s, size = kernel->size;
   MuonKernelZolotarev z, first;
-  double              single, *rows = &single, nu2;
-  void               *S;
-  MuonMark            mark;
+  double              nu2 = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  if (s > 1) PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(double), &rows));
   PetscCall(MuonPolarPanelGram(panel, P));
-  nu2 = kernel->bound(s, P, s, rows);
-  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-  *Q  = P;
-  /* A single singular value is its own bound, and becomes 1 */
-  if (s == 1) {
-    *scale  = 1.0 / sqrt(nu2);
-    *failed = PETSC_FALSE;
-    kernel->combine(1, 0.0, P, 1, 0.0, P, 1, 1.0);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (panel->size == 1 && MuonKernelZolotarevNest((int)poles, interval, &first, &z) > 0) {
-    *scale = first.scale * z.scale / sqrt(nu2);
-    PetscCall(MuonPolarNested_Zolotarev(polar, kernel, s, &first, &z, nu2, P, Q, failed));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  MuonKernelZolotarevSet((int)poles, interval, &z);
-  *scale = z.scale / sqrt(nu2);
-  if (panel->size > 1) PetscCall(MuonPolarSpread_Zolotarev(polar, panel, kernel, &z, nu2, P, failed));
-  else {
-    PetscCall(MuonWorkspaceGet(polar->work, s * s * size, &S));
-    kernel->stow(s, P);
-    PetscCall(MuonPolarSum_Zolotarev(kernel, s, &z, nu2, 1.0, P, S, failed));
-    *Q = S;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same in the memory of a device, by the sum over all poles */
-static PetscErrorCode MuonPolarEvaluateDevice_Zolotarev(MuonPolar polar, MuonPolarPanel *panel, PetscInt poles, double interval, void **Q, double *scale, PetscBool *failed)
-{
-  const MuonKernelReal *real    = panel->real;
-  const MuonKernels    *kernels = real->arrays;
-  const size_t          s       = panel->s;
-  MuonKernelZolotarev   z;
-  double               *rows, bound = 0.0, worst;
-  void                 *R, *W;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(double), &rows));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, &W));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, &R));
-  PetscCall(MuonWorkspaceGetIn(polar->work, MUON_DEVICE, s * s * real->size, Q));
-  PetscCall(MuonPolarPanelGram(panel, R));
-  real->mirror(s, R);
-  real->rowsums(s, R, rows);
-  for (size_t i = 0; i < s; i++) bound = PetscMax(bound, rows[i]);
-  bound = PetscMin(bound, sqrt(kernels->SumSquares(s, s, R, s)));
-  MuonKernelZolotarevSet((int)poles, interval, &z);
-  *scale  = (s > 1 ? z.scale : 1.0) / sqrt(bound);
+  PetscCall(MuonPolarBound_Zolotarev(panel, P, &nu2));
+  *B      = P;
   *failed = PETSC_FALSE;
-  real->identity(s, 1.0, *Q);
-  for (int j = 0; j < z.poles && s > 1 && *failed == PETSC_FALSE; j++) {
-    PetscCall(MuonPolarCopy_Private(real, W, R, s * s * real->size));
-    real->shift(s, z.c[j] * bound, W);
-    if (real->cholesky(s, W) || real->invert(s, W) != 0) *failed = PETSC_TRUE;
-    else kernels->Axpby(s, s, z.a[j] * bound, W, s, 1.0, *Q, s);
-    PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
+  if (panel->s == 1) {
+    /* A single singular value is its own bound, and becomes 1 */
+    *scale = 1.0 / sqrt(nu2);
+    panel->real->identity(1, 1.0, P);
+  } else if (panel->size == 1 && panel->real->memory == MUON_HOST && MuonKernelZolotarevNest((int)f->poles, f->interval, &first, &z) > 0) {
+    *scale = first.scale * z.scale / sqrt(nu2);
+    PetscCall(MuonPolarRationalNested(panel, &first, &z, nu2, P, B, failed));
+  } else {
+    MuonKernelZolotarevSet((int)f->poles, f->interval, &z);
+    *scale = z.scale / sqrt(nu2);
+    PetscCall(MuonPolarRational(panel, &z, nu2, P, B, failed));
   }
-  worst = *failed == PETSC_TRUE ? 1.0 : 0.0;
-  PetscCall(MuonPolarPanelAgree(panel, 1, &worst));
-  *failed = worst > 0.0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* u = x^2 times the Gram matrix of the panel, by two products, times v, both vectors being on the host */
-static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, const MuonKernelReal *kernel, double x, const void *v, void *u)
+static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, double x, const void *v, void *u)
 {
-  const size_t       s = panel->s, l = panel->local, size = kernel->size, ld = panel->left ? s : PetscMax(l, 1);
+  const size_t       s = panel->s, l = panel->local, size = panel->real->size, ld = panel->left ? s : PetscMax(l, 1);
   const MuonKernels *kernels = panel->real->arrays;
   char              *w;
   MuonMark           mark;
 
   PetscFunctionBegin;
   if (panel->real->memory == MUON_HOST) {
-    kernel->normal(panel->left, s, l, x, panel->Y, ld, v, u);
+    panel->real->normal(panel->left, s, l, x, panel->Y, ld, v, u);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
@@ -378,27 +209,30 @@ static PetscLogDouble MuonPolarNormFlops_Zolotarev(size_t s, size_t l)
    The error of the tail is of order u / c_1: in double precision there is nothing to see as a rule, and
    nothing where there is one singular value
 */
-static PetscBool MuonPolarNormWanted_Zolotarev(const MuonKernelReal *kernel, size_t s, const MuonKernelZolotarev *z)
+static PetscBool MuonPolarNormWanted_Zolotarev(double unit, size_t s, const MuonPolarFunction *f)
 {
-  return s > 1 && kernel->unit > MuonLowestShift * z->c[0] ? PETSC_TRUE : PETSC_FALSE;
+  MuonKernelZolotarev z;
+
+  MuonKernelZolotarevSet((int)f->poles, f->interval, &z);
+  return s > 1 && unit > MuonLowestShift * z.c[0] ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
    A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix
    cannot tell what its own rounding did. Two of three vectors go into scratch
 */
-static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonKernelReal *kernel, double x, void *scratch, double *norm)
+static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, void *scratch, double *norm)
 {
+  /* The vectors are on the host */
+  const MuonKernelReal *kernel = panel->real->size == sizeof(float) ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   const size_t       s = panel->s, size = kernel->size;
   const MPI_Datatype type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   double             alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
   char              *v = (char *)scratch, *old = v + s * size, *u;
   PetscInt           steps = 0;
   PetscMPIInt        count;
-  MuonMark           mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
   PetscCall(PetscMPIIntCast((PetscInt)s, &count));
   PetscCall(MuonWorkspaceGet(panel->polar->work, s * size, &u));
   PetscCall(PetscMemzero(old, s * size));
@@ -408,7 +242,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   while (steps < LANCZOS_STEPS) {
     char *swap = old;
 
-    PetscCall(MuonPolarNormal_Zolotarev(panel, kernel, x, v, u));
+    PetscCall(MuonPolarNormal_Zolotarev(panel, x, v, u));
     if (panel->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, u, count, type, MPI_SUM, panel->comm));
     alpha[steps] = kernel->dot(s, v, u);
     kernel->axpby(s, -alpha[steps], v, 1.0, u);
@@ -428,315 +262,169 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, const MuonK
   PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, panel->local)));
   *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
   PetscCall(MuonPolarPanelAgree(panel, 1, norm));
-  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q)
+/* The factor in the precision of the panel, or *done is false and the panel lost or, *loaded, still there */
+static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, const MuonMatrix *Q, PetscBool *loaded, PetscBool *done)
 {
-  MuonPolar_Zolotarev     *data = (MuonPolar_Zolotarev *)polar->data;
-  const MuonKernelReal *kernel;
-  const MuonKernelReal    *real;
-  MuonKernelZolotarev      z, first;
-  MuonPolarPanel           panel;
-  MuonPolarPrecision       precision;
-  size_t                   triangles;
-  PetscInt                 poles;
-  PetscBool                failed, loaded  = PETSC_FALSE;
-  double                   interval, scale = 1.0, norm;
-  void                    *P, *B           = NULL;
-  MuonMark                 mark, panelled;
+  const size_t s     = panel->s;
+  double       scale = 1.0, norm = 1.0;
+  /* One square, or two triangles */
+  const size_t columns = panel->size > 1 || MuonPolarNested_Zolotarev(f->poles) != 1 ? s + 1 : s;
+  void        *P, *B = NULL, *vectors;
+  PetscBool    failed;
+  MuonMark     mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(polar->work, &mark));
+  *done = PETSC_FALSE;
+  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * columns * panel->real->size, &P));
+  PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &scale, &failed));
+  *loaded = failed;
+  if (!failed) PetscCall(MuonPolarPanelMultiply(panel, B));
+  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
+  if (failed) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonPolarNormWanted_Zolotarev(panel->real->unit, s, f)) {
+    PetscCall(MuonWorkspaceGet(panel->polar->work, 2 * s * panel->real->size, &vectors));
+    PetscCall(MuonPolarNorm_Zolotarev(panel, scale, vectors, &norm));
+    PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
+  }
+  if (!(norm <= MuonLargestNorm)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPolarPanelStore(panel, norm > 1.0 ? scale / norm : scale, Q));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, MuonPolarTask *task)
+{
+  MuonPolar_Zolotarev  *data = (MuonPolar_Zolotarev *)polar->data;
+  const MuonKernelReal *real;
+  MuonPolarFunction     f;
+  MuonPolarPanel        panel;
+  MuonMark              mark;
+  PetscBool             loaded = PETSC_FALSE, done;
+
+  PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &poles, &interval, &precision));
-  kernel = precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-  MuonKernelZolotarevSet((int)poles, interval, &z);
-  if (precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscInfo(polar, "Single precision as asked, though the smallest shift is %g, below %g\n", z.c[0], MuonLowestShift));
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
   for (;;) {
-    real = G->here.memory == MUON_DEVICE ? MuonKernelRealOfDevice(kernel->name) : kernel;
-    if (loaded) PetscCall(MuonWorkspaceRelease(polar->work, &panelled));
-    else {
+    real = f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+    if (task->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
+    if (!loaded) {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      PetscCall(MuonPolarPanelLoad(polar, real, G, &panel));
-      PetscCall(MuonWorkspaceMark(polar->work, &panelled));
+      PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
     }
-    loaded = PETSC_TRUE;
-    /* A triangle, or two, and afterwards two vectors */
-    triangles = panel.s > 1 && (panel.size > 1 || MuonKernelZolotarevNest((int)poles, interval, &first, &z) != 1) ? 2 : 1;
-    PetscCall(MuonWorkspaceGet(polar->work, (real->memory == MUON_DEVICE ? 2 * panel.s : panel.s * (panel.s + triangles - 1)) * real->size, &P));
-    if (real->memory == MUON_DEVICE) PetscCall(MuonPolarEvaluateDevice_Zolotarev(polar, &panel, poles, interval, &B, &scale, &failed));
-    else PetscCall(MuonPolarEvaluate_Zolotarev(polar, &panel, kernel, poles, interval, P, &B, &scale, &failed));
-    if (failed == PETSC_FALSE) {
-      norm = 1.0;
-      PetscCall(MuonPolarPanelMultiply(&panel, B));
-      MuonKernelZolotarevSet((int)poles, interval, &z);
-      if (MuonPolarNormWanted_Zolotarev(kernel, panel.s, &z) == PETSC_TRUE) PetscCall(MuonPolarNorm_Zolotarev(&panel, kernel, scale, P, &norm));
-      if (norm <= MuonLargestNorm) {
-        PetscCall(MuonPolarPanelStore(&panel, norm > 1.0 ? scale / norm : scale, Q));
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
-      loaded = PETSC_FALSE;
-    }
-    if (kernel == &MuonKernelRealSingle) {
-      kernel = &MuonKernelRealDouble;
-      loaded = PETSC_FALSE;
-      data->indouble++;
-      PetscCall(PetscInfo(polar, "A factorization failed in single precision with %" PetscInt_FMT " poles on the interval %g: again in double\n", poles, interval));
-    } else if (interval < MuonLargestInterval) {
-      interval = PetscMin(4.0 * interval, MuonLargestInterval);
-      data->widened++;
-      PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles: again on the interval %g\n", poles, interval));
+    PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task->Q, &loaded, &done));
+    if (done) break;
+    if (f.precision == MUON_POLAR_PRECISION_SINGLE) {
+      PetscCall(PetscInfo(polar, "A factorization failed in single precision with %" PetscInt_FMT " poles on the interval %g: again in double\n", f.poles, f.interval));
+      f.precision = MUON_POLAR_PRECISION_DOUBLE;
+      loaded      = PETSC_FALSE;
+      data->failed[IN_DOUBLE]++;
+    } else if (f.interval < MuonLargestInterval) {
+      f.interval = PetscMin(4.0 * f.interval, MuonLargestInterval);
+      data->failed[WIDENED]++;
+      PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles: again on the interval %g\n", f.poles, f.interval));
     } else {
-      data->exact++;
-      PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", poles, interval, panel.size == 1 ? "singular value decomposition" : "no result"));
+      const char *next = panel.size == 1 ? "singular value decomposition" : "no result";
+
+      data->failed[NOT_REPEATED]++;
+      PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", f.poles, f.interval, next));
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, G, Q));
-      else polar->status = MUON_STATUS_LMO;
-      PetscFunctionReturn(PETSC_SUCCESS);
+      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, task));
+      else task->status = MUON_STATUS_LMO;
+      break;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarSetUp_Zolotarev(MuonPolar polar)
 {
-  MuonPolarPrecision precision;
-  PetscInt           poles;
-  double             interval;
+  MuonPolarFunction f;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &poles, &interval, &precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarChoices_Zolotarev(MuonPolar polar, size_t length, char text[])
-{
-  MuonPolarPrecision precision;
-  PetscInt           poles;
-  double             interval;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
-  PetscCall(PetscSNPrintf(text, length, " poles %" PetscInt_FMT " interval %.17g", poles, interval));
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   const PetscLogDouble s = PetscMin(m, n), l = PetscMax(m, n);
-  MuonKernelZolotarev  z;
-  MuonPolarPrecision   precision;
-  PetscInt             poles;
-  double               interval;
+  MuonPolarFunction    f;
+  double               unit;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
-  MuonKernelZolotarevSet((int)poles, interval, &z);
-  *flops = s * (s + 1.0) * l + (s > 1.0 ? MuonPolarCost_Zolotarev(poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
-  if (MuonPolarNormWanted_Zolotarev(precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble, (size_t)s, &z) == PETSC_TRUE) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
+  unit   = (f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble)->unit;
+  *flops = s * (s + 1.0) * l + (s > 1.0 ? MuonPolarCost_Zolotarev(f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
+  if (MuonPolarNormWanted_Zolotarev(unit, (size_t)s, &f)) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarGetPrecision_Zolotarev(MuonPolar polar, MuonPolarPrecision *precision)
 {
-  PetscInt poles;
-  double   interval;
+  MuonPolarFunction f;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarSetFromOptions_Zolotarev(MuonPolar polar, MuonOptionItems PetscOptionsObject)
-{
-  PetscInt  poles;
-  PetscReal interval;
-  PetscBool set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "MuonPolar Zolotarev options");
-  PetscCall(MuonPolarZolotarevGetInterval(polar, &interval));
-  PetscCall(PetscOptionsReal("-lmo_polar_zolotarev_interval", "Lower end of the interval of the approximation", "MuonPolarZolotarevSetInterval", interval, &interval, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonPolarZolotarevSetInterval(polar, interval));
-  PetscCall(MuonPolarZolotarevGetPoles(polar, &poles));
-  PetscCall(PetscOptionsInt("-lmo_polar_zolotarev_poles", "Number of poles", "MuonPolarZolotarevSetPoles", poles, &poles, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonPolarZolotarevSetPoles(polar, poles));
-  PetscOptionsHeadEnd();
-  PetscCall(MuonPolarSetUp_Zolotarev(polar));
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
+  *precision = f.precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewer)
 {
-  MuonPolar_Zolotarev *data = (MuonPolar_Zolotarev *)polar->data;
-  MuonKernelZolotarev  z;
-  MuonPolarPrecision   precision;
-  PetscInt             poles, retries[3];
-  double               interval;
-  PetscBool            ascii;
+  PetscInt            failed[3];
+  MuonKernelZolotarev z;
+  MuonPolarFunction   f;
+  PetscBool           ascii;
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &interval, &precision));
+  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii == PETSC_FALSE) {
-    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " poles from %g", poles, interval));
+  if (!ascii) {
+    PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " poles from %g", f.poles, f.interval));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  MuonKernelZolotarevSet((int)poles, interval, &z);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "poles: %" PetscInt_FMT ", interval: %g, error: %.3g\n", poles, interval, MuonKernelZolotarevError((int)poles, interval)));
-  if (precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscViewerASCIIPrintf(viewer, "the smallest shift is %.3g, too small for single precision\n", z.c[0]));
-  retries[0] = data->indouble;
-  retries[1] = data->widened;
-  retries[2] = data->exact;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, retries, 3, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)viewer)));
-  if (retries[0] + retries[1] + retries[2] > 0)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "failed factorizations, at most on a rank: %" PetscInt_FMT " repeated in double, %" PetscInt_FMT " on a larger interval, %" PetscInt_FMT " not to be repeated\n", retries[0], retries[1], retries[2]));
+  MuonKernelZolotarevSet((int)f.poles, f.interval, &z);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "poles: %" PetscInt_FMT ", interval: %g, error: %.3g\n", f.poles, f.interval, MuonKernelZolotarevError((int)f.poles, f.interval)));
+  if (f.precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscViewerASCIIPrintf(viewer, "the smallest shift is %.3g, too small for single precision\n", z.c[0]));
+  PetscCall(PetscArraycpy(failed, ((MuonPolar_Zolotarev *)polar->data)->failed, 3));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, failed, 3, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)viewer)));
+  if (failed[IN_DOUBLE] + failed[WIDENED] + failed[NOT_REPEATED] > 0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "failed factorizations, at most on a rank: %" PetscInt_FMT " repeated in double, %" PetscInt_FMT " on a larger interval, %" PetscInt_FMT " not to be repeated\n", failed[IN_DOUBLE], failed[WIDENED],
+                                     failed[NOT_REPEATED]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
 {
-  MuonPolar_Zolotarev *data = (MuonPolar_Zolotarev *)polar->data;
-
   PetscFunctionBegin;
-  data->indouble = data->widened = data->exact = 0;
+  PetscCall(PetscArrayzero(((MuonPolar_Zolotarev *)polar->data)->failed, 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonPolarZolotarevSetPoles - Sets the number of poles of the rational approximation
-
-  Logically Collective
-
-  Input Parameters:
-+ polar - the object
-- poles - 1 to 12, or `PETSC_DETERMINE` for as many as `MuonPolarSetTolerance()` asks for
-
-  Options Database Key:
-. -lmo_polar_zolotarev_poles poles - number of poles, chosen by the tolerance by default
-
-  Level: intermediate
-
-  Note:
-  Each pole is the inverse of a matrix of the shorter side of the input. 4, 7 and 10 poles are nested on one
-  rank and take the time of 4, 5 and 6. Nothing happens if the type is not `MUONPOLARZOLOTAREV`.
-
-.seealso: `MuonPolar`, `MUONPOLARZOLOTAREV`, `MuonPolarZolotarevGetPoles()`, `MuonPolarZolotarevSetInterval()`, `MuonPolarSetTolerance()`
-@*/
-PetscErrorCode MuonPolarZolotarevSetPoles(MuonPolar polar, PetscInt poles)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(polar, poles, 2);
-  MuonIgnoreUnlessType(polar, MUONPOLARZOLOTAREV);
-  PetscCheck(poles == PETSC_DETERMINE || (poles >= 1 && poles <= MAXMUONKERNELPOLES), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_zolotarev_poles is %" PetscInt_FMT ", expected 1 to %d",
-             MuonPolarPrefix_Private(polar), poles, MAXMUONKERNELPOLES);
-  ((MuonPolar_Zolotarev *)polar->data)->poles = poles;
-  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonPolarZolotarevGetPoles - Gets the number of poles of the rational approximation
-
-  Not Collective
-
-  Input Parameter:
-. polar - the object, of type `MUONPOLARZOLOTAREV`
-
-  Output Parameter:
-. poles - the number, as it was set or as the tolerance asks for
-
-  Level: intermediate
-
-.seealso: `MuonPolar`, `MUONPOLARZOLOTAREV`, `MuonPolarZolotarevSetPoles()`
-@*/
-PetscErrorCode MuonPolarZolotarevGetPoles(MuonPolar polar, PetscInt *poles)
-{
-  MuonPolarPrecision precision;
-  double             interval;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscAssertPointer(poles, 2);
-  MuonCheckType(polar, MUONPOLARZOLOTAREV);
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, poles, &interval, &precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonPolarZolotarevSetInterval - Sets the interval on which the rational approximation is the best one
-
-  Logically Collective
-
-  Input Parameters:
-+ polar    - the object
-- interval - its lower end $l$ in $[10^{-12}, 1)$, or `PETSC_DETERMINE` for what `MuonPolarSetTolerance()` asks for; the upper end is 1
-
-  Options Database Key:
-. -lmo_polar_zolotarev_interval l - lower end of the interval, chosen by the tolerance by default
-
-  Level: intermediate
-
-  Note:
-  Singular values below $l$ times a bound $\nu$ of the largest one end below the range of the others, the
-  nearer to zero the smaller they are. Nothing happens if the type is not `MUONPOLARZOLOTAREV`.
-
-.seealso: `MuonPolar`, `MUONPOLARZOLOTAREV`, `MuonPolarZolotarevGetInterval()`, `MuonPolarZolotarevSetPoles()`, `MuonPolarSetTolerance()`
-@*/
-PetscErrorCode MuonPolarZolotarevSetInterval(MuonPolar polar, PetscReal interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(polar, interval, 2);
-  MuonIgnoreUnlessType(polar, MUONPOLARZOLOTAREV);
-  PetscCheck(interval == (PetscReal)PETSC_DETERMINE || (interval >= (PetscReal)1e-12 && interval < 1.0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
-             "Option -%slmo_polar_zolotarev_interval is %g, expected at least 1e-12 and below 1", MuonPolarPrefix_Private(polar), (double)interval);
-  ((MuonPolar_Zolotarev *)polar->data)->interval = interval;
-  PetscCall(PetscObjectStateIncrease((PetscObject)polar));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonPolarZolotarevGetInterval - Gets the interval on which the rational approximation is the best one
-
-  Not Collective
-
-  Input Parameter:
-. polar - the object, of type `MUONPOLARZOLOTAREV`
-
-  Output Parameter:
-. interval - its lower end, as it was set or as the tolerance asks for
-
-  Level: intermediate
-
-.seealso: `MuonPolar`, `MUONPOLARZOLOTAREV`, `MuonPolarZolotarevSetInterval()`
-@*/
-PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interval)
-{
-  MuonPolarPrecision precision;
-  PetscInt           poles;
-  double             l;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscAssertPointer(interval, 2);
-  MuonCheckType(polar, MUONPOLARZOLOTAREV);
-  PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &poles, &l, &precision));
-  *interval = (PetscReal)l;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define ROW(key, kind, field, value, least, most, flags, help) \
+  {key, kind, offsetof(MuonPolar_Zolotarev, field), value, least, most, NULL, MUON_PARAMETER_DATA | (flags), help}
+const MuonParameter MuonPolarParameters_Zolotarev[] = {
+  ROW("tolerance", MUON_PARAMETER_REAL, tolerance, 0.02, 0, 1, MUON_PARAMETER_ABOVE | MUON_PARAMETER_BELOW, "How far singular values may end from one"),
+  ROW("zolotarev_interval", MUON_PARAMETER_REAL, interval, PETSC_DETERMINE, 1e-12, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Lower end of the interval of the approximation, chosen by the tolerance by default"),
+  ROW("zolotarev_poles", MUON_PARAMETER_INT, poles, PETSC_DETERMINE, 1, MAXMUONKERNELPOLES, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of poles, chosen by the tolerance by default"),
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}
+};
+#undef ROW
 
 /*MC
   MUONPOLARZOLOTAREV - "zolotarev" - Zolotarev's best rational approximation of the sign, on the Gram matrix
   of the shorter side
 
   Options Database Keys:
-+ -lmo_polar_tolerance e             - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two, see `MuonPolarSetTolerance()`
-. -lmo_polar_zolotarev_poles r       - number of poles, 1 to 12, see `MuonPolarZolotarevSetPoles()`
-. -lmo_polar_zolotarev_interval l    - lower end of the interval, see `MuonPolarZolotarevSetInterval()`
-- -lmo_polar_precision single|double - precision of the arithmetic, see `MuonPolarSetPrecision()`
++ -lmo_polar_tolerance e             - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two
+. -lmo_polar_zolotarev_poles r       - number of poles, 1 to 12
+. -lmo_polar_zolotarev_interval l    - lower end of the interval, at least 1e-12 and below 1
+- -lmo_polar_precision single|double - precision of the arithmetic, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
 
@@ -781,7 +469,7 @@ PetscErrorCode MuonPolarZolotarevGetInterval(MuonPolar polar, PetscReal *interva
 . * - Y. Nakatsukasa and R. W. Freund, Computing fundamental matrix decompositions accurately via the matrix sign function in two iterations: The power of Zolotarev's functions, SIAM Review 58, 2016, of which this is
       the one-step form on the Gram matrix
 
-.seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarZolotarevSetPoles()`, `MuonPolarZolotarevSetInterval()`, `MuonPolarSetTolerance()`, `MUONPOLARNEWTONSCHULZ`, `MUONPOLARSVD`
+.seealso: `MuonPolar`, `MuonPolarSetType()`, `MUONPOLARQDWH`, `MUONPOLARNEWTONSCHULZ`, `MUONPOLARSVD`
 M*/
 PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
 {
@@ -789,20 +477,15 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
-  data->poles                = PETSC_DETERMINE;
-  data->interval             = (PetscReal)PETSC_DETERMINE;
   polar->data                = data;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
-  polar->owntolerance        = (PetscReal)0.02;
   polar->ondevice            = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_Zolotarev;
-  polar->ops->choices        = MuonPolarChoices_Zolotarev;
   polar->ops->apply          = MuonPolarApply_Zolotarev;
   polar->ops->getflops       = MuonPolarGetFlops_Zolotarev;
   polar->ops->getprecision   = MuonPolarGetPrecision_Zolotarev;
-  polar->ops->setfromoptions = MuonPolarSetFromOptions_Zolotarev;
+  polar->ops->setfromoptions = MuonPolarSetUp_Zolotarev;
   polar->ops->view           = MuonPolarView_Zolotarev;
   polar->ops->reset          = MuonPolarReset_Zolotarev;
-  polar->ops->destroy        = MuonPolarDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /*
-   What compression does to the layers of EF21-Muon, measured around the commit of a step.
+   What the files of EF21-Muon share: its state, and what is measured of compression around the commit of a step.
 */
 #pragma once
 
@@ -63,3 +63,6 @@ PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
 PETSC_INTERN PetscErrorCode EF21MeterSetFromOptions_Private(Muon);
 /* ||G - mean of G_j||, after the commit of the steps in which it is wanted */
 PETSC_INTERN PetscErrorCode EF21MeasureDrift_Private(Muon);
+/* Options */
+PETSC_INTERN PetscErrorCode MuonSetFromOptions_EF21(Muon, MuonOptionItems);
+PETSC_INTERN PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon);
