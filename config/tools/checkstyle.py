@@ -47,6 +47,11 @@ BARE = re.compile(r"(PetscFunction|PetscCall|PetscCheck|PetscAssert|PetscValid|P
                   r"PetscConcat|PetscStringize|PetscHash|PetscDefined|PetscExpand|PetscSwap|PetscPragma|PetscObjectParameter(Set|Declare)|PetscInfoEnabled|PetscArrayIsNull|PetscDisableStatic|"
                   r"PetscPrefetchBlock|PetscExternal|PetscUnlikely|PetscLikely|MuonKernel|MuonWire|MuonFile|MuonTransport)")
 CHECKED = re.compile(r"^\s*((?:Petsc|Muon|Slepc|Mat|Vec|SVD|EPS|KSP|IS|Tao|PC|BV|DS)[A-Z]\w*|MPI_[A-Z]\w*)\(")
+WRONG = (
+  (r"\bPetscCall\(\s*MPI_(?!U)", "an MPI call through PetscCall(): write PetscCallMPI()"), (r"^\s*if \(.*\) PetscCheck\w*\(", "PetscCheck() behind an if: its condition is the check"),
+  (r"\bif \((\w[\w.>\[\]-]*)(?: != NULL)?\) PetscCall\(\w+Destroy\(&\1\)\)", "useless test before a Destroy(), which accepts NULL"),
+  (r"\bSETERRQ\w*\(\s*\w+\s*,\s*\"", "SETERRQ() without an error code")
+)
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")
 
 Finding = collections.namedtuple("Finding", "path line message")
@@ -75,6 +80,14 @@ class Source:
 
   def line_of(self, offset):
     return self.text.count("\n", 0, offset) + 1
+
+
+def includes(s):
+  """(line, name, whether in quotes) of what a file includes."""
+  for number, line in enumerate(s.lines, 1):
+    match = re.match(r"\s*#\s*include\s+([<\"])([^>\"]+)[>\"]", line)
+    if match and s.code_lines[number - 1].strip():
+      yield number, match.group(2), match.group(1) == '"'
 
 
 def room_of_header(path):
@@ -148,15 +161,10 @@ def check_c(s):
 
 def statements(body, first):
   """(line, text) of the statements of a body that start on a line of their own, joined up to the semicolon."""
-  i = 0
-  while i < len(body):
-    if body[i].strip():
-      text, j = body[i], i
-      while not body[j].rstrip().endswith((";", "{", "}", ":", "\\")) and j + 1 < len(body) and j - i < 12:
-        j += 1
-        text += " " + body[j].strip()
-      yield first + i, text
-    i += 1
+  for i, line in enumerate(body):
+    end = next((j for j in range(i, min(i + 12, len(body))) if body[j].rstrip().endswith((";", "{", "}", ":", "\\"))), i)
+    if line.strip():
+      yield first + i, " ".join([line] + [more.strip() for more in body[i + 1:end + 1]])
 
 
 def check_petsc(s, known_macros):
@@ -177,14 +185,9 @@ def check_petsc(s, known_macros):
       match = CHECKED.match(re.sub(r"^\s*(?:(?:else )?if \(.*?\)|else|for \(.*?\)|while \(.*?\))\s+(?=\w)", "", text))
       if begins and match and not BARE.match(match.group(1)) and match.group(1) not in known_macros and re.search(r"\)\s*;\s*$", text) and "=" not in text.split("(")[0]:
         yield where, "%s() without %s" % (match.group(1), "PetscCallMPI()" if match.group(1).startswith("MPI_") else "PetscCall()")
-      if re.search(r"\bPetscCall\(\s*MPI_(?!U)", text):
-        yield where, "an MPI call through PetscCall(): write PetscCallMPI()"
-      if re.search(r"^\s*if \(.*\) PetscCheck\w*\(", text):
-        yield where, "PetscCheck() behind an if: its condition is the check"
-      if re.search(r"\bif \((\w[\w.>\[\]-]*)(?: != NULL)?\) PetscCall\(\w+Destroy\(&\1\)\)", text):
-        yield where, "useless test before a Destroy(), which accepts NULL"
-      if re.search(r"\bSETERRQ\w*\(\s*\w+\s*,\s*\"", text):
-        yield where, "SETERRQ() without an error code"
+      for pattern, message in WRONG:
+        if re.search(pattern, text):
+          yield where, message
   for match in re.finditer(r"\b(PetscCheck|PetscAssert|SETERRQ)\w*\(", s.code):
     end = s.code.find(";", match.start())
     if re.search(r"\\n\"\s*[,)]", s.text[match.start():end]) and not s.code[s.code.rfind("\n", 0, match.start()) + 1:match.start()].lstrip().startswith("#"):
@@ -194,15 +197,9 @@ def check_petsc(s, known_macros):
 def check_rooms(s, root):
   if not s.is_c:
     return
-  for number, line in enumerate(s.lines, 1):
-    match = re.match(r"\s*#\s*include\s+([<\"])([^>\"]+)[>\"]", line)
-    if not match or (not s.code_lines[number - 1].strip()):
-      continue
-    name = match.group(2)
+  for number, name, _ in includes(s):
     if s.path.startswith("include/") and "/private/" not in s.path and "/private/" in name:
       yield number, "a public header includes the private %s" % name
-    if s.path.startswith("include/") and "src/" in name:
-      yield number, "a header of include/ includes a file of src/"
     if re.match(r"(petsc|slepc)/private/", name) and not s.path.startswith(("src/tao/", "include/petscmuon/private/")):
       yield number, "private header of PETSc outside src/tao and our private headers"
     if not s.is_library or s.room not in FLOORS:
@@ -218,27 +215,19 @@ def check_rooms(s, root):
     room, path = target
     if room != s.room and (room not in FLOORS or FLOORS[room] >= FLOORS[s.room]) and (s.room, room) not in SIDEWAYS:
       yield number, "the room %s (floor %d) includes %s of the room %s (floor %s)" % (s.room, FLOORS[s.room], name, room, FLOORS.get(room, "?"))
-    if path and "/impls/" in path:
-      here = s.path.split("/impls/")
-      there = path.split("/impls/")
-      if len(here) == 1 or here[0] != there[0] or here[1].split("/")[0] != there[1].split("/")[0]:
-        yield number, "%s belongs to one type and is included by that type alone" % name
+    type_of = lambda path: re.match(r"(.*/impls/\w+)/|", path).group(1)
+    if path and type_of(path) and type_of(path) != type_of(s.path):
+      yield number, "%s belongs to one type and is included by that type alone" % name
 
 
 def target_room(s, name, root):
   """(room, path in src or None) of what an include line names; None for a file that is not ours."""
-  base = os.path.dirname(s.path)
-  for candidate in (os.path.join(base, name), os.path.join("include", name), os.path.join("src", name)):
-    path = os.path.normpath(candidate).replace(os.sep, "/")
-    if os.path.exists(os.path.join(root, path)):
-      if path.startswith("src/"):
-        return path.split("/")[1], path
-      if path.startswith("include/"):
-        return room_of_header(path), None
+  for folder in (os.path.dirname(s.path), "include", "src"):
+    path = os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")
+    if path.startswith(("src/", "include/")) and os.path.exists(os.path.join(root, path)):
+      return (path.split("/")[1], path) if path.startswith("src/") else (room_of_header(path), None)
   match = re.match(r"(?:\.\./)*src/(\w+)/", name)
-  if match:
-    return match.group(1), None
-  return None
+  return match and (match.group(1), None)
 
 
 def folder_of(path):
@@ -263,7 +252,7 @@ def check_levels(sources):
     if here is None:
       continue
     levels = LEVELS_INSIDE[s.path.split("/")[1]]
-    found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, line in enumerate(s.lines, 1) for name in re.findall(r'^\s*#\s*include "([^"]+)"', line)]
+    found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, name, quoted in includes(s) if quoted]
     found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line) if name in owner]
     for number, path, what in found:
       there = folder_of(path)
