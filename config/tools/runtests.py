@@ -6,6 +6,7 @@ tests/README.md describes the grammar. The last line is "N passed, N failed, N s
 
 import argparse
 import concurrent.futures
+import contextlib
 import fnmatch
 import functools
 import glob
@@ -95,26 +96,18 @@ def parse_tree(lines):
 
 
 def inherit(outer, inner):
-  keys = dict(outer)
-  for key, value in inner.items():
-    keys[key] = (keys[key] + " " + value) if key in ADDING_KEYS and key in keys else value
-  return keys
+  return dict(outer, **{key: outer[key] + " " + value if key in ADDING_KEYS and key in outer else value for key, value in inner.items()})
 
 
 def flatten(node, outer):
   """The keys of each test, those of its testsets included."""
   tests = []
-  for kind, keys, children in node[2]:
-    if kind == "build":
-      continue
-    merged = inherit(outer, keys)
-    if kind == "test":
-      tests.append(merged)
-    else:
-      inside = flatten([kind, keys, children], merged)
-      if not inside:
-        raise TestError("a testset without a test")
-      tests += inside
+  for child in node[2]:
+    merged = inherit(outer, child[1])
+    inside = [merged] if child[0] == "test" else flatten(child, merged) if child[0] == "testset" else []
+    if child[0] == "testset" and not inside:
+      raise TestError("a testset without a test")
+    tests += inside
   return tests
 
 
@@ -255,10 +248,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\
 
 
 def normal_lines(text):
-  lines = [" ".join(line.split()) for line in text.splitlines()]
-  while lines and not lines[-1]:
-    lines.pop()
-  return lines
+  return [" ".join(line.split()) for line in text.rstrip().splitlines()]
 
 
 def same_line(expected, found, tolerance):
@@ -356,31 +346,20 @@ def descendants(pid):
       children.setdefault(int(fields[1]), []).append(int(stat.split("/")[2]))
     except (OSError, IndexError, ValueError):
       pass
-  found, todo = [], [pid]
-  while todo:
-    for child in children.get(todo.pop(), []):
-      found.append(child)
-      todo.append(child)
-  return found
+  found = [pid]
+  for parent in found:
+    found += children.get(parent, [])
+  return found[1:]
 
 
 def end_processes(process):
   below = descendants(process.pid)
   for end in (signal.SIGTERM, signal.SIGKILL):
-    try:
-      os.killpg(process.pid, end)
-    except OSError:
-      pass
-    if end == signal.SIGKILL:
-      for pid in below:
-        try:
-          os.kill(pid, end)
-        except OSError:
-          pass
-    try:
+    for kill, pid in [(os.killpg, process.pid)] + [(os.kill, pid) for pid in below if end == signal.SIGKILL]:
+      with contextlib.suppress(OSError):
+        kill(pid, end)
+    with contextlib.suppress(subprocess.TimeoutExpired):
       process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-      pass
 
 
 def session_folder(cwd):
@@ -479,11 +458,15 @@ class Runner:
   def command(self, test):
     if not test.source.endswith(".py"):
       return [self.program(test)]
+    return [self.python(test) or sys.executable, self.program(test)]
+
+  @staticmethod
+  def python(test):
+    """One that has the modules that the test requires; None where it requires none."""
     modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
-    python = python_with(*modules) if modules else sys.executable
-    if python is None:
+    if modules and python_with(*modules) is None:
       raise TestError("no Python was found that has " + ", ".join(modules))
-    return [python, self.program(test)]
+    return python_with(*modules) if modules else None
 
   def skip_reason(self, test):
     """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
@@ -527,8 +510,7 @@ class Runner:
   def run_script(self, test, folder):
     command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
     if command[0].endswith(".py"):
-      modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
-      command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
+      command.insert(0, self.python(test) or numpy_python() or sys.executable)
     return self.outcome(self.time_limit(test), *run_command(command, folder, self.environment(test), self.time_limit(test)))
 
   @staticmethod
