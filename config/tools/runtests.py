@@ -46,21 +46,15 @@ class TestError(Exception):
 # the grammar
 def block_lines(text):
   """The lines between /*TEST and TEST*/, with their numbers; None where there is no block."""
-  lines, inside, seen = [], False, False
-  for number, line in enumerate(text.splitlines(), 1):
-    if line.startswith("/*TEST"):
-      if seen:
-        raise TestError("line %d: a second /*TEST block" % number)
-      inside = seen = True
-    elif inside and line.startswith("TEST*/"):
-      inside = False
-    elif inside and "*/" in line:
-      raise TestError("line %d: '*/' ends the C comment that the block is" % number)
-    elif inside and line.split("#")[0].strip() and not line.lstrip().startswith("#"):
-      lines.append((number, line))
-  if inside:
-    raise TestError("the /*TEST block does not end with TEST*/ at the start of a line")
-  return lines if seen else None
+  block = re.search(r"^/\*TEST[^\n]*\n(.*?)^TEST\*/", text, re.M | re.S)
+  if len(re.findall(r"^/\*TEST", text, re.M)) != (block is not None):
+    raise TestError("the /*TEST block is not the only one, or does not end with TEST*/ at the start of a line")
+  if block is None:
+    return None
+  if "*/" in block.group(1):
+    raise TestError("'*/' ends the C comment that the block is")
+  first = text.count("\n", 0, block.start(1)) + 1
+  return [(number, line) for number, line in enumerate(block.group(1).splitlines(), first) if line.strip() and not line.lstrip().startswith("#")]
 
 
 def parse_tree(lines):
@@ -77,10 +71,8 @@ def parse_tree(lines):
       stack.pop()
     parent = stack[-1][1]
     if key in ("test", "testset", "build"):
-      if value:
-        raise TestError("line %d: nothing may follow '%s:'" % (number, key))
-      if parent[0] in ("test", "build"):
-        raise TestError("line %d: '%s:' inside '%s:'" % (number, key, parent[0]))
+      if value or parent[0] in ("test", "build"):
+        raise TestError("line %d: '%s:' stands in a test or in build, or has a value" % (number, key))
       node = [key, {}, []]
       parent[2].append(node)
       stack.append((indent, node))
@@ -154,10 +146,8 @@ def read_tests(source, text):
     return []
   tree = parse_tree(lines)
   base = os.path.splitext(os.path.basename(source))[0]
-  outer = {}
-  for kind, keys, _ in tree[2]:
-    if kind == "build":
-      outer = inherit(outer, {k: v for k, v in keys.items() if k == "requires"})
+  requires = [keys["requires"] for kind, keys, _ in tree[2] if kind == "build" and "requires" in keys]
+  outer = {"requires": " ".join(requires)} if requires else {}
   tests, seen = [], set()
   for keys in flatten(tree, outer):
     name = base + "_" + keys.get("suffix", "1")
@@ -177,16 +167,13 @@ def read_tests(source, text):
 
 def read_script(source, text):
   """The test that a script is: its '#TEST key: value' lines."""
-  keys, found = {}, False
-  for line in text.splitlines():
-    if line.startswith("#TEST"):
-      found = True
-      key, _, value = line[len("#TEST"):].strip().partition(":")
-      if key not in ("requires", "timeoutfactor", "env", "args"):
-        raise TestError("unknown key '%s' in a #TEST line" % key)
-      keys[key] = (keys.get(key, "") + " " + value.strip()).strip()
-  if not found:
+  keys, lines = {}, re.findall(r"^#TEST\s*(\w+)\s*:\s*(.*?)\s*$|^#TEST", text, re.M)
+  if not lines:
     raise TestError("a script called run-* without a #TEST line")
+  for key, value in lines:
+    if key not in ("requires", "timeoutfactor", "env", "args", ""):
+      raise TestError("unknown key '%s' in a #TEST line" % key)
+    keys[key] = (keys.get(key, "") + " " + value).strip()
   folder = os.path.basename(os.path.dirname(source))
   name = os.path.splitext(os.path.basename(source))[0][len("run-"):]
   return [Test(name if folder == "tests" else folder + "_" + name, "", source, keys)]
@@ -312,26 +299,17 @@ MEMORY_LEFT = re.compile(r"^\[ ?\d+\] ?\d+ bytes\b")
 
 def split_output(text):
   """(the program's own output, names of unused options, lines of unfreed memory)."""
-  own, unused, memory, table, leak = [], [], [], False, False
+  text = re.sub(r"^#PETSc Option Table entries:.*?^#End of PETSc Option Table entries[^\n]*\n?", "", text, flags=re.M | re.S)
+  own, unused, memory, leak = [], [], [], False
   for line in text.splitlines():
-    if line.startswith("#PETSc Option Table entries:"):
-      table = True
-    elif line.startswith("#End of PETSc Option Table entries"):
-      table = False
-    elif table:
-      continue
-    elif MEMORY_LEFT.match(line):
+    left = OPTION_LEFT.match(line)
+    leak = MEMORY_LEFT.match(line) or leak and re.match(r"^\s+\[\d+\]", line)
+    if leak:
       memory.append(line)
-      leak = True
-    elif leak and re.match(r"^\s+\[\d+\]", line):
-      memory.append(line)
-    else:
-      leak = False
-      match = OPTION_LEFT.match(line)
-      if match:
-        unused.append(match.group(1))
-      elif not CHATTER.match(line):
-        own.append(line)
+    elif left:
+      unused.append(left.group(1))
+    elif not CHATTER.match(line):
+      own.append(line)
   return "\n".join(own) + ("\n" if own else ""), unused, memory
 
 
