@@ -1,8 +1,8 @@
 #include "muonpolarpolynomial.h" /*I "petscmuonpolar.h" I*/
 #include <string.h>
 
-/* Numbers with commas between them */
-static PetscErrorCode MuonPolarReadValues_Private(MuonPolar polar, MuonPolarPolynomials *p)
+/* Three numbers for each step with commas between them, as many rows as there are */
+static PetscErrorCode MuonPolarReadValues_Private(MuonPolar polar, const char text[], PetscInt *rows, double c[])
 {
   char     **value;
   int        count;
@@ -11,34 +11,45 @@ static PetscErrorCode MuonPolarReadValues_Private(MuonPolar polar, MuonPolarPoly
   const char *prefix = MuonPolarPrefix_Private(polar);
 
   PetscFunctionBegin;
-  PetscCall(PetscStrToArray(p->values, ',', &count, &value));
+  PetscCall(PetscStrToArray(text, ',', &count, &value));
   PetscCheck(count >= 3 && count % 3 == 0 && count <= 3 * MAXMUONPOLARROWS, comm, PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_coefficient_values has %d values, expected three for each step and at most %d", prefix, count, 3 * MAXMUONPOLARROWS);
   for (int i = 0; i < count; i++) {
-    PetscCall(MuonNumberRead(value[i], &p->c[i], &ok));
-    PetscCheck(ok && p->c[i] < (double)PETSC_INFINITY && p->c[i] > (double)PETSC_NINFINITY, comm, PETSC_ERR_ARG_OUTOFRANGE, "Value %d of option -%slmo_polar_coefficient_values is %s, expected a number", i, prefix, value[i]);
+    PetscCall(MuonNumberRead(value[i], &c[i], &ok));
+    PetscCheck(ok && c[i] < (double)PETSC_INFINITY && c[i] > (double)PETSC_NINFINITY, comm, PETSC_ERR_ARG_OUTOFRANGE, "Value %d of option -%slmo_polar_coefficient_values is %s, expected a number", i, prefix, value[i]);
   }
   PetscCall(PetscStrToArrayDestroy(count, value));
-  p->nrows = count / 3;
+  *rows = count / 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarCheckText_Polynomials(MuonPolar polar, const char key[], const char value[])
+{
+  const MuonKernelPolynomial *known;
+  double                      c[3 * MAXMUONPOLARROWS];
+  PetscInt                    rows;
+  char                        names[512] = "";
+
+  PetscFunctionBegin;
+  if (strcmp(key, "coefficient_values") == 0) PetscCall(MuonPolarReadValues_Private(polar, value, &rows, c));
+  if (strcmp(key, "coefficients") != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; (known = MuonKernelPolynomialGet(i)) != NULL; i++) {
+    PetscCall(PetscStrlcat(names, " ", sizeof(names)));
+    PetscCall(PetscStrlcat(names, known->name, sizeof(names)));
+  }
+  PetscCheck(MuonKernelPolynomialFind(value) != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", value, MuonPolarPrefix_Private(polar), names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonPolarReadPolynomials(MuonPolar polar)
 {
-  MuonPolarPolynomials       *p = (MuonPolarPolynomials *)polar->data;
-  const MuonKernelPolynomial *known;
-  char                        names[512] = "";
+  MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
 
   PetscFunctionBegin;
-  for (int i = 0; (known = MuonKernelPolynomialGet(i)) != NULL; i++) {
-    PetscCall(PetscStrlcat(names, " ", sizeof(names)));
-    PetscCall(PetscStrlcat(names, known->name, sizeof(names)));
-  }
   p->nrows = 0;
-  p->known = p->coefficients != NULL ? MuonKernelPolynomialFind(p->coefficients) : NULL;
-  PetscCheck(p->known != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown set %s of option -%slmo_polar_coefficients, expected one of:%s", p->coefficients, MuonPolarPrefix_Private(polar), names);
+  p->known = MuonKernelPolynomialFind(p->coefficients != NULL ? p->coefficients : MUONPOLARCOEFFICIENTSKJ);
   if (p->values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   p->known = NULL;
-  PetscCall(MuonPolarReadValues_Private(polar, p));
+  PetscCall(MuonPolarReadValues_Private(polar, p->values, &p->nrows, p->c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,6 +97,7 @@ PetscErrorCode MuonPolarSetPolynomials(MuonPolar polar, MuonPolarCoefficients na
   polar->ondevice            = PETSC_TRUE;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
   polar->products            = PETSC_TRUE;
+  polar->ops->checktext      = MuonPolarCheckText_Polynomials;
   polar->ops->setfromoptions = MuonPolarReadPolynomials;
   polar->ops->setup          = MuonPolarSetUp_Polynomials;
   polar->ops->view           = MuonPolarView_Polynomials;

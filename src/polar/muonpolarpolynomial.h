@@ -35,6 +35,7 @@ typedef struct {
 
 /* For a type's create(), with its data in place: the operations that all of them have, and the name of a set */
 PETSC_INTERN PetscErrorCode MuonPolarSetPolynomials(MuonPolar, MuonPolarCoefficients);
+PETSC_INTERN PetscErrorCode MuonPolarCheckText_Polynomials(MuonPolar, const char key[], const char value[]);
 /* Reads name and values, once they may have changed */
 PETSC_INTERN PetscErrorCode MuonPolarReadPolynomials(MuonPolar);
 PETSC_INTERN PetscInt       MuonPolarPolynomialsSteps(const MuonPolarPolynomials *);

@@ -30,6 +30,7 @@ struct _MuonPolarOps {
   /* Of matrices in the memory of a device, of any shapes; NULL where they are computed one by one */
   PetscErrorCode (*applymany)(MuonPolar, PetscInt n, MuonPolarTask *const[]);
   PetscErrorCode (*setup)(MuonPolar);          /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
+  PetscErrorCode (*checktext)(MuonPolar, const char key[], const char value[]); /* before a text of the rows changes */
   PetscErrorCode (*setfromoptions)(MuonPolar); /* what the rows of the type cannot say, once they have been read */
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other parameters; else NULL */

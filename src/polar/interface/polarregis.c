@@ -19,6 +19,15 @@ static PetscErrorCode MuonPolarReadOptions_Private(PetscObject polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonPolarChangingText_Private(PetscObject object, const MuonParameter *row, const char value[])
+{
+  MuonPolar polar = (MuonPolar)object;
+
+  PetscFunctionBegin;
+  if (value[0] != '\0') PetscTryTypeMethod(polar, checktext, row->key, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Coefficients that are given by name take the place of values */
 static PetscErrorCode MuonPolarChanged_Private(PetscObject polar, const MuonParameter *row)
 {
@@ -90,6 +99,7 @@ PetscErrorCode MuonPolarInitializePackage(void)
   parameters.data           = offsetof(struct _p_MuonPolar, data);
   parameters.setfromoptions = MuonPolarReadOptions_Private;
   parameters.changed        = MuonPolarChanged_Private;
+  parameters.changingtext   = MuonPolarChangingText_Private;
   PetscCall(MuonParametersRegisterClass(MUONPOLAR_CLASSID, &parameters));
   PetscCall(MuonPolarRegister(MUONPOLARSVD, MuonPolarCreate_SVD, NULL));
   PetscCall(MuonPolarRegister(MUONPOLARNEWTONSCHULZ, MuonPolarCreate_NewtonSchulz, MuonPolarParameters_NewtonSchulz));

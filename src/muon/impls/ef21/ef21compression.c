@@ -287,7 +287,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and shape
   factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
 
-  What the compressor identity and the downlink step send is exact\: contraction, lag and gap are 0. With
+  What the compressor identity and the downlink step send is exact\: there is no line of it. With
   `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
   left of them, unless values are double. A single step of a random compressor may be above 1 - alpha, which
   bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `-compressor_topsvd_schatten`
@@ -310,19 +310,26 @@ PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal lo
   for (PetscInt i = 0; i < muon->nactive; i++) {
     const char         *name = ((PetscObject)muon->active[i])->name;
     MuonEF21Compression c;
+    MuonShard          *shard;
+    PetscBool           exact[2]; /* nothing is left out: there is nothing to say */
     char                bound[2][32];
 
     PetscCall(MuonEF21GetLayerCompression(muon, muon->active[i], &c));
     if (c.step != step) continue;
+    PetscCall(MuonShardFind(muon, muon->active[i], &shard));
+    exact[0] = shard->sent->assignment;
+    exact[1] = shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE;
     for (int k = 0; k < 2; k++) {
       const PetscReal known = k == 0 ? c.up_bound : c.down_bound;
 
       if (known < 0) PetscCall(PetscStrncpy(bound[k], "unknown", sizeof(bound[k])));
       else PetscCall(PetscSNPrintf(bound[k], sizeof(bound[k]), "%.6f", (double)known));
     }
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s up   1-alpha %s Frobenius %.4e worst %.4e lag %.4e worst %.4e dual norm %.4e worst %.4e lag %.4e worst %.4e\n", step, name, bound[0], (double)c.up_mean[0],
-                                     (double)c.up_worst[0], (double)c.lag_mean[0], (double)c.lag_worst[0], (double)c.up_mean[1], (double)c.up_worst[1], (double)c.lag_mean[1], (double)c.lag_worst[1]));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s down 1-alpha %s Frobenius %.4e gap %.4e norm %.4e gap %.4e\n", step, name, bound[1], (double)c.down[0], (double)c.gap[0], (double)c.down[1], (double)c.gap[1]));
+    if (exact[0] == PETSC_FALSE)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s up   1-alpha %s Frobenius %.4e worst %.4e lag %.4e worst %.4e dual norm %.4e worst %.4e lag %.4e worst %.4e\n", step, name, bound[0], (double)c.up_mean[0],
+                                       (double)c.up_worst[0], (double)c.lag_mean[0], (double)c.lag_worst[0], (double)c.up_mean[1], (double)c.up_worst[1], (double)c.lag_mean[1], (double)c.lag_worst[1]));
+    if (exact[1] == PETSC_FALSE)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s down 1-alpha %s Frobenius %.4e gap %.4e norm %.4e gap %.4e\n", step, name, bound[1], (double)c.down[0], (double)c.gap[0], (double)c.down[1], (double)c.gap[1]));
   }
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));

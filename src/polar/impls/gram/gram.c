@@ -251,24 +251,42 @@ static PetscErrorCode MuonPolarGetFlops_Gram(MuonPolar polar, PetscInt m, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Increasing numbers with commas between them, or 0 for none */
+static PetscErrorCode MuonPolarReadRestarts_Gram(MuonPolar polar, const char text[], PetscInt *count, PetscInt restarts[])
+{
+  char **number;
+  int    numbers;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrToArray(text, ',', &numbers, &number));
+  PetscCheck(numbers <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has more than %d numbers", MuonPolarPrefix_Private(polar), MAXMUONPOLARROWS);
+  for (int i = 0; i < numbers; i++) {
+    PetscCall(PetscOptionsStringToInt(number[i], &restarts[i]));
+    PetscCheck(restarts[i] > (i > 0 ? restarts[i - 1] : 0) || (numbers == 1 && restarts[0] == 0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
+               "Number %d of option -%slmo_polar_gram_restart is %" PetscInt_FMT ", expected increasing numbers of steps, the first at least 1, or 0 for none", i, MuonPolarPrefix_Private(polar), restarts[i]);
+  }
+  *count = numbers == 0 || restarts[0] == 0 ? 0 : numbers;
+  PetscCall(PetscStrToArrayDestroy(numbers, number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarCheckText_Gram(MuonPolar polar, const char key[], const char value[])
+{
+  PetscInt count, restarts[MAXMUONPOLARROWS];
+
+  PetscFunctionBegin;
+  if (strcmp(key, "gram_restart") == 0) PetscCall(MuonPolarReadRestarts_Gram(polar, value, &count, restarts));
+  else PetscCall(MuonPolarCheckText_Polynomials(polar, key, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonPolarRead_Gram(MuonPolar polar)
 {
   MuonPolar_Gram *data = (MuonPolar_Gram *)polar->data;
-  char          **number;
-  int             count;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarReadPolynomials(polar));
-  if (data->restart == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrToArray(data->restart, ',', &count, &number));
-  PetscCheck(count <= MAXMUONPOLARROWS, PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE, "Option -%slmo_polar_gram_restart has more than %d numbers", MuonPolarPrefix_Private(polar), MAXMUONPOLARROWS);
-  for (int i = 0; i < count; i++) {
-    PetscCall(PetscOptionsStringToInt(number[i], &data->restarts[i]));
-    PetscCheck(data->restarts[i] > (i > 0 ? data->restarts[i - 1] : 0) || (count == 1 && data->restarts[0] == 0), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
-               "Number %d of option -%slmo_polar_gram_restart is %" PetscInt_FMT ", expected increasing numbers of steps, the first at least 1, or 0 for none", i, MuonPolarPrefix_Private(polar), data->restarts[i]);
-  }
-  data->nrestarts = data->restarts[0] == 0 ? 0 : count;
-  PetscCall(PetscStrToArrayDestroy(count, number));
+  if (data->restart != NULL) PetscCall(MuonPolarReadRestarts_Gram(polar, data->restart, &data->nrestarts, data->restarts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -360,6 +378,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   PetscCall(PetscNew(&data));
   polar->data = data;
   PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSPE105));
+  polar->ops->checktext      = MuonPolarCheckText_Gram;
   polar->ops->setfromoptions = MuonPolarRead_Gram;
   polar->ops->apply          = MuonPolarApply_Gram;
   polar->ops->applymany      = MuonPolarApplyMany_Gram;
