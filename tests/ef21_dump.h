@@ -112,16 +112,16 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
           MuonScheduleTypes[schedule], (double)constant, (int)warmup, (int)max, MuonMomentumStyles[style], (double)dampening, MuonNesterovTypes[nesterov], MuonMomentumAts[at], (long long)seed, (int)p->noise, (double)p->scale, (double)loss,
           (double)dual);
   if (ef21 == PETSC_TRUE) {
-    MuonEF21Init     init;
+    char             init[32];
     MuonTraffic      traffic;
     MuonExchange     exchange;
     MuonExchangeType where;
 
-    PetscCall(MuonEF21GetInit(p->muon, &init));
+    PetscCall(MuonGetParameter(p->muon, "ef21_init", init, sizeof(init)));
     PetscCall(MuonGetTraffic(p->muon, &traffic));
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeGetType(exchange, &where));
-    fprintf(dump->file, " init=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", MuonEF21Inits[init], where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
+    fprintf(dump->file, " init=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", init, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {
