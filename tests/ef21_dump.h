@@ -39,15 +39,17 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   MuonCompressorValues values;
   PetscReal            ratio, norm;
   PetscInt             rank;
-  PetscBool            lines;
+  PetscBool            lines, identity;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetType(c, &type));
   PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
   PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
   PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORIDENTITY, &identity));
+  if ((int)values < 0) values = identity == PETSC_TRUE ? MUON_COMPRESSOR_VALUES_NATIVE : MUON_COMPRESSOR_VALUES_SINGLE;
   if (step == PETSC_TRUE) type = TEST_STEP;
-  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, (int)values >= 0 ? MuonCompressorValuesTypes[values] : "single", name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
+  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
   if (lines == PETSC_TRUE) {
     PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &norm));
