@@ -98,7 +98,7 @@ def room_of_header(path):
   if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
     return "kernels"
   match = re.fullmatch(r"(?:petsc)?muon([a-z]*?)(?:impl)?\.h", name)
-  # muonexport.h is of all rooms; muonlmoslices.h belongs to the norms
+  # muonexport.h is of all rooms; muonlmoimpl.h belongs to the norms
   if not match or match.group(1) == "export":
     return None
   if match.group(1) == "votes":
