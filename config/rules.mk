@@ -144,7 +144,7 @@ $(BUILD)/config/tools/parameters: $(OBJ)/config/tools/parameters.o | $(LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(call link_program,$@,$<,$(MUON_LIBS))
 $(BUILD)/parameters.tsv: $(BUILD)/config/tools/parameters $(LIBRARY)
-	$(call refresh,$@,config/mpiexec -n 0 $<)
+	$(call refresh,$@,PETSC_OPTIONS= config/mpiexec -n 0 $<)
 
 # Fortran: the module is compiled for the programs of the tests, and installed as source
 FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)

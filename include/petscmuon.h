@@ -290,7 +290,7 @@ PETSC_EXTERN const char *const MuonEF21Inits[];
 
    Level: intermediate
 
-.seealso: `MUONEF21`, `MuonEF21SetCompressorMinEntries()`, `MUONEF21`
+.seealso: `MUONEF21`, `MUONEF21`
 E*/
 typedef enum {
   MUON_EF21_COMPRESSOR_RULES_LMO,

@@ -28,7 +28,7 @@
    Note:
    Numerical trouble is a status that a caller can act on; wrong usage is a PETSc error.
 
-.seealso: `MuonConvergedReason`, `MuonLMOGetStatus()`, `MuonPolarGetStatus()`, `MuonCompressorGetStatus()`
+.seealso: `MuonConvergedReason`, `MuonLMOApply()`, `MuonPolarApply()`, `MuonCompressorGetStatus()`
 E*/
 typedef enum {
   MUON_STATUS_OK       = 0,

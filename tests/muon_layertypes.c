@@ -9,7 +9,7 @@ int main(int argc, char **argv)
   MuonCompressor up;
   MuonLMO        lmo;
   PetscReal      exponent;
-  char text[16];
+  char           text[16];
   PetscBool      late = PETSC_FALSE;
 
   PetscFunctionBeginUser;

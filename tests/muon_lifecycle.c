@@ -132,7 +132,7 @@ static PetscErrorCode CheckTypes(void)
   const MuonType types[] = {MUONEF21, MUONDENSE, MUONDENSE, MUONEF21, MUONDENSE, MUONEF21};
   Problem        p, q;
   MuonType       type;
-  MuonMomentumAt at = MUON_MOMENTUM_AT_WORKER;
+  MuonMomentumAt at   = MUON_MOMENTUM_AT_WORKER;
   Muon           none = NULL;
   PetscInt       step;
   Mat            X;

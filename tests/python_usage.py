@@ -86,13 +86,13 @@ for key, nearest in (("muon_lr", "muon_learning_rate"), ("moun_type", "muon_type
   refused(petscmuon.Error, ["nothing reads '%s'" % key, "'%s'" % nearest], wrong.step)
   wrong.destroy()
 refused(TypeError, ["muon_max_steps", "the value None"], petscmuon.Muon, comm, {"muon_max_steps": [None]})
-checked, counted = ctypes.c_int(1), ctypes.c_int(0)
 flags = petscmuon.Muon(comm, {"muon_check_weights": False, "muon_count_entropy": True, "muon_measure_update_rms": None, "muon_max_steps": np.int64(7), "muon_monitor": False, "muon_view": False}, prefix="flags_")
 flags.add_layer("w", make(single))
 flags.setup()
-petscmuon._library.library().call("MuonGetCheckWeights", flags._handle, ctypes.byref(checked))
-petscmuon._library.library().call("MuonGetCountEntropy", flags._handle, ctypes.byref(counted))
-assert not checked.value & 255 and counted.value & 255
+for key, expected in (("muon_check_weights", b"false"), ("muon_count_entropy", b"true"), ("muon_max_steps", b"7")):
+  value = ctypes.create_string_buffer(16)
+  petscmuon._library.library().call("MuonGetParameter", flags._handle, key.encode(), value, ctypes.c_size_t(16))
+  assert value.value == expected, (key, value.value)
 flags.destroy()
 
 # Tensors

@@ -162,7 +162,7 @@ contains
     call MuonCompressorSetRatio(compressor, 0.1_muon_real, ierr); call check(ierr)
     call MuonSetLearningRate(opt, 0.05_muon_real, ierr); call check(ierr)
     call MuonSetParameter(opt, 'muon_adamw_learning_rate', '0.01', ierr); call check(ierr)
-    call MuonSetSchedule(opt, MUON_SCHEDULE_LINEAR, ierr); call check(ierr)
+    call MuonSetSchedule(opt, MUON_SCHEDULE_LINEAR, MUON_CURRENT, MUON_CURRENT_REAL, MUON_CURRENT_REAL, ierr); call check(ierr)
     call MuonSetMaxSteps(opt, int(steps, muon_int), ierr); call check(ierr)
     call MuonSetFromOptions(opt, ierr); call check(ierr)
     do step = 1, steps

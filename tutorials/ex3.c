@@ -16,7 +16,7 @@ typedef struct {
   MuonCompressorValues values;
 } Choice;
 
-static const Choice choices[] = {{"identity", MUONCOMPRESSORIDENTITY, 1, MUON_COMPRESSOR_VALUES_SINGLE},
+static const Choice choices[] = {{"identity", MUONCOMPRESSORIDENTITY, 1, MUON_COMPRESSOR_VALUES_NATIVE},
                                  {"natural", MUONCOMPRESSORNATURAL, 1, MUON_COMPRESSOR_VALUES_SINGLE},
                                  {"qsgd 4 bits", MUONCOMPRESSORQSGD, 1, MUON_COMPRESSOR_VALUES_SINGLE},
                                  {"sign", MUONCOMPRESSORSIGN, 1, MUON_COMPRESSOR_VALUES_SINGLE},

@@ -6,13 +6,12 @@ config/tools/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all fil
 
 import argparse
 import collections
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
-
-import fortran
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -33,73 +32,38 @@ GENERATED_HEADERS = ("petscmuonconf.h",)
 COMPAT = "petscmuoncompat.h"
 MAX_BYTES = 1 << 20
 MAX_TUTORIAL_LINES = 200
-MAX_COLUMNS = 250
 
-SECTIONS = [
-  "Input Parameter", "Input Parameters", "Input/Output Parameter", "Input/Output Parameters", "Output Parameter", "Output Parameters", "Values", "Synopsis", "Calling Sequence", "Options Database Key",
-  "Options Database Keys", "Level", "Note", "Notes", "Example Usage", "Fortran Note", "Fortran Notes", "Developer Note", "Developer Notes", "References"
-]
 # Sections of the same rank may stand in either order
-RANK = {
-  "Synopsis": 0, "Input Parameter": 1, "Input Parameters": 1, "Input/Output Parameter": 2, "Input/Output Parameters": 2, "Output Parameter": 3, "Output Parameters": 3, "Values": 3, "Calling Sequence": 4,
-  "Options Database Key": 5, "Options Database Keys": 5, "Level": 6, "Note": 7, "Notes": 7, "Example Usage": 8, "Fortran Note": 9, "Fortran Notes": 9, "Developer Note": 10, "Developer Notes": 10,
-  "References": 11
-}
+RANK = {}
+for place, group in enumerate(("Synopsis", "Input Parameter", "Input/Output Parameter", "Output Parameter,Values", "Calling Sequence", "Options Database Key", "Level", "Note", "Example Usage",
+                               "Fortran Note", "Developer Note", "References")):
+  RANK.update({title + plural: place for title in group.split(",") for plural in ("", "s")})
 LEVELS = ("beginner", "intermediate", "advanced", "developer")
 # Options of PETSc that our packages read as its own do
 PETSC_KEYS = ("-log_exclude", "-use_gpu_aware_mpi")
-
-# Keys that several types read themselves, because the others have no such choice
-SHARED_KEYS = ()
 
 # Macros that look like calls and check or return by themselves
 BARE = re.compile(r"(PetscFunction|PetscCall|PetscCheck|PetscAssert|PetscValid|PetscTry|PetscUse|PetscOptions(Head)?(Begin|End)|PetscObjectOptions(Begin|End)|PetscStack|PetscUnreachable|PetscMacro|"
                   r"PetscConcat|PetscStringize|PetscHash|PetscDefined|PetscExpand|PetscSwap|PetscPragma|PetscObjectParameter(Set|Declare)|PetscInfoEnabled|PetscArrayIsNull|PetscDisableStatic|"
                   r"PetscPrefetchBlock|PetscExternal|PetscUnlikely|PetscLikely|MuonKernel|MuonWire|MuonFile|MuonTransport)")
 CHECKED = re.compile(r"^\s*((?:Petsc|Muon|Slepc|Mat|Vec|SVD|EPS|KSP|IS|Tao|PC|BV|DS)[A-Z]\w*|MPI_[A-Z]\w*)\(")
+WRONG = (
+  (r"\bPetscCall\(\s*MPI_(?!U)", "an MPI call through PetscCall(): write PetscCallMPI()"), (r"^\s*if \(.*\) PetscCheck\w*\(", "PetscCheck() behind an if: its condition is the check"),
+  (r"\bif \((\w[\w.>\[\]-]*)(?: != NULL)?\) PetscCall\(\w+Destroy\(&\1\)\)", "useless test before a Destroy(), which accepts NULL"),
+  (r"\bSETERRQ\w*\(\s*\w+\s*,\s*\"", "SETERRQ() without an error code")
+)
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")
 
 Finding = collections.namedtuple("Finding", "path line message")
 
 
+TOKEN = re.compile(r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""", re.S)
+
+
 def blank_code(text):
   """The C text with comments and the insides of strings as blanks: same lines, same columns."""
-  out, i, state = [], 0, None
-  while i < len(text):
-    two = text[i:i + 2]
-    c = text[i]
-    if state is None:
-      if two in ("/*", "//"):
-        state = two
-        out.append("  ")
-        i += 2
-        continue
-      if c in "\"'":
-        state = c
-      out.append(c)
-    elif state == "/*":
-      if two == "*/":
-        state = None
-        out.append("  ")
-        i += 2
-        continue
-      out.append("\n" if c == "\n" else " ")
-    elif state == "//":
-      if c == "\n":
-        state = None
-      out.append("\n" if c == "\n" else " ")
-    else:
-      if c == "\\" and i + 1 < len(text):
-        out.append(" \n" if text[i + 1] == "\n" else "  ")
-        i += 2
-        continue
-      if c == state:
-        state = None
-        out.append(c)
-      else:
-        out.append("\n" if c == "\n" else " ")
-    i += 1
-  return "".join(out)
+  blank = lambda part: re.sub(r"[^\n]", " ", part)
+  return TOKEN.sub(lambda m: blank(m.group()) if m.group()[0] == "/" else m.group()[0] + blank(m.group()[1:-1]) + m.group()[0], text)
 
 
 class Source:
@@ -118,18 +82,23 @@ class Source:
     return self.text.count("\n", 0, offset) + 1
 
 
+def includes(s):
+  """(line, name, whether in quotes) of what a file includes."""
+  for number, line in enumerate(s.lines, 1):
+    match = re.match(r"\s*#\s*include\s+([<\"])([^>\"]+)[>\"]", line)
+    if match and s.code_lines[number - 1].strip():
+      yield number, match.group(2), match.group(1) == '"'
+
+
 def room_of_header(path):
   """The room whose interface a header of include/ is; None for a header that is not ours."""
   name = os.path.basename(path)
-  match = re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h", name)
-  if match:
-    return "sys"
-  if name == "muonparameter.h":
+  if re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", name):
     return "sys"
   if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
     return "kernels"
   match = re.fullmatch(r"(?:petsc)?muon([a-z]*?)(?:impl)?\.h", name)
-  # muonexport.h is of all rooms; muonlmoslices.h belongs to the norms
+  # muonexport.h is of all rooms; muonlmoimpl.h belongs to the norms
   if not match or match.group(1) == "export":
     return None
   if match.group(1) == "votes":
@@ -141,12 +110,10 @@ def room_of_header(path):
 def check_text(s):
   if len(s.text.encode()) > MAX_BYTES:
     yield 1, "a file of more than 1 MB"
-  if "\r" in s.text:
-    yield s.line_of(s.text.index("\r")), "DOS newline"
   if s.text and not s.text.endswith("\n"):
     yield len(s.lines), "no newline at the end of the file"
   for number, line in enumerate(s.lines, 1):
-    if line.rstrip("\r") != line.rstrip():
+    if line != line.rstrip():
       yield number, "trailing blank"
     if not line.isascii():
       yield number, "character that is not ASCII"
@@ -179,43 +146,25 @@ def functions(s):
 def check_c(s):
   if not s.is_c:
     return
-  if re.search(r"\.(cpp|cc|C)$", s.path):
-    yield 1, "C++ sources end in .cxx"
-  previous_blank = False
   for number, (line, code) in enumerate(zip(s.lines, s.code_lines), 1):
-    if not line.strip() and previous_blank and number < len(s.lines):
-      yield number, "double blank line"
-    previous_blank = not line.strip()
-    if re.search(r";\s*;", code) and not re.search(r"for \(", code):
-      yield number, "two semicolons"
     if re.match(r"\s*#\s*(ifdef|ifndef)\b", code):
       yield number, "#ifdef or #ifndef: write #if defined(...)"
     if re.search(r"^\s*(/\*|//|\*)?\s*[-=*~_]{8,}", line) or re.search(r"/\*\s*[-=*~_]{4,}", line):
       yield number, "ruler"
-    if len(line) > MAX_COLUMNS:
-      yield number, "more than %d columns" % MAX_COLUMNS
     if re.search(r"\bPETSC_VERSION_(?!H\b)", code) and os.path.basename(s.path) != COMPAT:
       yield number, "test of PETSc's version outside %s" % COMPAT
   if s.path.endswith(".h"):
     body = [line.strip() for line in s.code_lines if line.strip()]
     if not body or body[0] != "#pragma once":
       yield 1, "a header starts with #pragma once"
-    guard = re.search(r"^\s*#\s*if !defined\((\w+_H_*)\)\s*\n\s*#\s*define \1\b", s.code, re.M)
-    if guard:
-      yield s.line_of(guard.start()), "header guard besides #pragma once"
 
 
 def statements(body, first):
   """(line, text) of the statements of a body that start on a line of their own, joined up to the semicolon."""
-  i = 0
-  while i < len(body):
-    if body[i].strip():
-      text, j = body[i], i
-      while not body[j].rstrip().endswith((";", "{", "}", ":", "\\")) and j + 1 < len(body) and j - i < 12:
-        j += 1
-        text += " " + body[j].strip()
-      yield first + i, text
-    i += 1
+  for i, line in enumerate(body):
+    end = next((j for j in range(i, min(i + 12, len(body))) if body[j].rstrip().endswith((";", "{", "}", ":", "\\"))), i)
+    if line.strip():
+      yield first + i, " ".join([line] + [more.strip() for more in body[i + 1:end + 1]])
 
 
 def check_petsc(s, known_macros):
@@ -226,16 +175,8 @@ def check_petsc(s, known_macros):
     begins = [i for i, line in enumerate(body) if re.search(r"\bPetscFunctionBegin(User|Hot)?;", line)]
     if re.search(r"\bPetscErrorCode\s+\w+\s*\(", definition) and not begins:
       yield number, "function that returns a PetscErrorCode without PetscFunctionBegin"
-    for i in begins:
-      if i > 0 and body[i - 1].strip():
-        yield first + i, "no blank line before PetscFunctionBegin"
-      if i > 1 and not body[i - 1].strip() and not body[i - 2].strip():
-        yield first + i, "two blank lines before PetscFunctionBegin"
-      if i + 1 < len(body) and not s.lines[first + i].strip():
-        yield first + i + 1, "blank line after PetscFunctionBegin"
-    last = len(body) - 1
-    if begins and last > 0 and re.match(r"  (PetscFunctionReturn|return)\b", body[last]) and not s.lines[first + last - 2].strip():
-      yield first + last - 1, "blank line before the final return"
+    if begins and begins[0] > 0 and body[begins[0] - 1].strip():
+      yield first + begins[0], "no blank line before PetscFunctionBegin"
     if begins:
       for i, line in enumerate(body):
         if re.search(r"\breturn\b", line) and not re.search(r"\bmain\s*\(", definition):
@@ -244,36 +185,21 @@ def check_petsc(s, known_macros):
       match = CHECKED.match(re.sub(r"^\s*(?:(?:else )?if \(.*?\)|else|for \(.*?\)|while \(.*?\))\s+(?=\w)", "", text))
       if begins and match and not BARE.match(match.group(1)) and match.group(1) not in known_macros and re.search(r"\)\s*;\s*$", text) and "=" not in text.split("(")[0]:
         yield where, "%s() without %s" % (match.group(1), "PetscCallMPI()" if match.group(1).startswith("MPI_") else "PetscCall()")
-      if re.search(r"\bPetscCall\(\s*MPI_(?!U)", text):
-        yield where, "an MPI call through PetscCall(): write PetscCallMPI()"
-      if re.search(r"^\s*if \(.*\) PetscCheck\w*\(", text):
-        yield where, "PetscCheck() behind an if: its condition is the check"
-      if re.search(r"\bif \((\w[\w.>\[\]-]*)(?: != NULL)?\) PetscCall\(\w+Destroy\(&\1\)\)", text):
-        yield where, "useless test before a Destroy(), which accepts NULL"
-      if re.search(r"\bSETERRQ\w*\(\s*\w+\s*,\s*\"", text):
-        yield where, "SETERRQ() without an error code"
+      for pattern, message in WRONG:
+        if re.search(pattern, text):
+          yield where, message
   for match in re.finditer(r"\b(PetscCheck|PetscAssert|SETERRQ)\w*\(", s.code):
     end = s.code.find(";", match.start())
     if re.search(r"\\n\"\s*[,)]", s.text[match.start():end]) and not s.code[s.code.rfind("\n", 0, match.start()) + 1:match.start()].lstrip().startswith("#"):
       yield s.line_of(match.start()), "message of %s() ends with a newline" % match.group(1)
-  for match in re.finditer(r"^( *)(?:if|for|while) \(.*\) \{\n\1  (?!if |for |while |do |switch |else)[^\n{}]*;\n\1\}(?! else)", s.code, re.M):
-    start = s.line_of(match.start())
-    if not any(re.search(r"/\*|//|^\s*#", line) for line in s.lines[start:start + 1]):
-      yield start, "braces around one statement"
 
 
 def check_rooms(s, root):
   if not s.is_c:
     return
-  for number, line in enumerate(s.lines, 1):
-    match = re.match(r"\s*#\s*include\s+([<\"])([^>\"]+)[>\"]", line)
-    if not match or (not s.code_lines[number - 1].strip()):
-      continue
-    name = match.group(2)
+  for number, name, _ in includes(s):
     if s.path.startswith("include/") and "/private/" not in s.path and "/private/" in name:
       yield number, "a public header includes the private %s" % name
-    if s.path.startswith("include/") and "src/" in name:
-      yield number, "a header of include/ includes a file of src/"
     if re.match(r"(petsc|slepc)/private/", name) and not s.path.startswith(("src/tao/", "include/petscmuon/private/")):
       yield number, "private header of PETSc outside src/tao and our private headers"
     if not s.is_library or s.room not in FLOORS:
@@ -289,27 +215,19 @@ def check_rooms(s, root):
     room, path = target
     if room != s.room and (room not in FLOORS or FLOORS[room] >= FLOORS[s.room]) and (s.room, room) not in SIDEWAYS:
       yield number, "the room %s (floor %d) includes %s of the room %s (floor %s)" % (s.room, FLOORS[s.room], name, room, FLOORS.get(room, "?"))
-    if path and "/impls/" in path:
-      here = s.path.split("/impls/")
-      there = path.split("/impls/")
-      if len(here) == 1 or here[0] != there[0] or here[1].split("/")[0] != there[1].split("/")[0]:
-        yield number, "%s belongs to one type and is included by that type alone" % name
+    type_of = lambda path: re.match(r"(.*/impls/\w+)/|", path).group(1)
+    if path and type_of(path) and type_of(path) != type_of(s.path):
+      yield number, "%s belongs to one type and is included by that type alone" % name
 
 
 def target_room(s, name, root):
   """(room, path in src or None) of what an include line names; None for a file that is not ours."""
-  base = os.path.dirname(s.path)
-  for candidate in (os.path.join(base, name), os.path.join("include", name), os.path.join("src", name)):
-    path = os.path.normpath(candidate).replace(os.sep, "/")
-    if os.path.exists(os.path.join(root, path)):
-      if path.startswith("src/"):
-        return path.split("/")[1], path
-      if path.startswith("include/"):
-        return room_of_header(path), None
+  for folder in (os.path.dirname(s.path), "include", "src"):
+    path = os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")
+    if path.startswith(("src/", "include/")) and os.path.exists(os.path.join(root, path)):
+      return (path.split("/")[1], path) if path.startswith("src/") else (room_of_header(path), None)
   match = re.match(r"(?:\.\./)*src/(\w+)/", name)
-  if match:
-    return match.group(1), None
-  return None
+  return match and (match.group(1), None)
 
 
 def folder_of(path):
@@ -334,7 +252,7 @@ def check_levels(sources):
     if here is None:
       continue
     levels = LEVELS_INSIDE[s.path.split("/")[1]]
-    found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, line in enumerate(s.lines, 1) for name in re.findall(r'^\s*#\s*include "([^"]+)"', line)]
+    found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, name, quoted in includes(s) if quoted]
     found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line) if name in owner]
     for number, path, what in found:
       there = folder_of(path)
@@ -373,35 +291,26 @@ def man_pages(s):
   return pages
 
 
+def split_arguments(text):
+  """The parameters in the parentheses of a prototype."""
+  parts = re.split(r",\s*(?![^()]*\))", " ".join(text.split()))
+  return [] if parts == ["void"] else parts
+
+
 def parameters(after, name):
   """Names of the parameters of the function defined after a page; None where none is."""
   match = re.match(r"\s*(?:PETSC_\w+ )?(?:static )?[\w ]+[ *]+%s\s*\((.*?)\)\s*\{" % re.escape(name), after, re.S)
   if not match:
     return None
-  text, names, depth, part, parts = match.group(1), [], 0, "", []
-  for c in text:
-    depth += c in "([" and 1 or c in ")]" and -1 or 0
-    if c == "," and depth == 0:
-      parts.append(part)
-      part = ""
-    else:
-      part += c
-  parts.append(part)
-  for part in parts:
-    part = part.strip()
-    if part in ("void", "", "..."):
-      continue
-    pointer = re.search(r"\(\s*\*+\s*(\w+)", part)
-    word = pointer.group(1) if pointer else (re.findall(r"\w+", re.sub(r"\[.*?\]", "", part)) or [""])[-1]
-    names.append(word)
-  return names
+  pointer = re.compile(r"\(\s*\*+\s*(\w+)")
+  return [(pointer.search(part) or re.search(r"(\w+)\W*$", re.sub(r"\[.*?\]", "", part))).group(1) for part in split_arguments(match.group(1)) if part not in ("...", "")]
 
 
 def sections_of(page):
   """[(title, rest of the line, lines, line number)] of a page, the text before the first section under ''."""
   found = [("", "", [], page.line + 1)]
   for offset, line in enumerate(page.text.split("\n")):
-    match = re.match(r"\s{0,5}(%s):(.*)$" % "|".join(re.escape(t) for t in sorted(SECTIONS, key=len, reverse=True)), line)
+    match = re.match(r"\s{0,5}(%s):(.*)$" % "|".join(re.escape(t) for t in sorted(RANK, key=len, reverse=True)), line)
     calling = re.match(r"\s{0,5}Calling [Ss]equence of `\w+`:\s*$", line)
     see = re.match(r"(\s*)\.seealso:(.*)$", line)
     if see:
@@ -456,36 +365,32 @@ def check_page(page):
   for title, rest, lines, number in sections:
     if not re.search(r"(Parameters?|Keys?)$", title) and title not in ("Values", "Calling Sequence"):
       continue
-    bullets = [(n, re.match(r"([+.-])( +)(\S+)", line)) for n, line in enumerate(lines, number + 1)]
-    bullets = [(n, m) for n, m in bullets if m]
+    bullets = [match for match in (re.match(r"([+.-])( +)(\S+)", line) for line in lines) if match]
     if not bullets:
       yield number, "man page of %s: %s without an item" % (page.name, title)
       continue
-    marks = "".join(m.group(1) for _, m in bullets)
+    marks = "".join(match.group(1) for match in bullets)
     wanted = "." if len(marks) == 1 else "+" + "." * (len(marks) - 2) + "-"
     if marks != wanted:
       yield number, "man page of %s: the items of %s are marked %s, expected %s" % (page.name, title, marks, wanted)
     if re.search(r"(Parameters?|Keys?)$", title) and title.endswith("s") != (len(bullets) > 1):
       yield number, "man page of %s: %s with %d item%s" % (page.name, title, len(bullets), "s" if len(bullets) > 1 else "")
-    dashes = [(n, line.find(" - ")) for n, line in enumerate(lines, number + 1) if re.match(r"[+.-] ", line)]
-    names = [line[:at_].rstrip() for (n, at_), line in zip(dashes, [line for line in lines if re.match(r"[+.-] ", line)]) if at_ >= 0]
-    if any(at_ < 0 for _, at_ in dashes):
+    items = [line for line in lines if re.match(r"[+.-] ", line)]
+    if any(" - " not in line for line in items):
       yield number, "man page of %s: an item of %s without ' - '" % (page.name, title)
-    elif len({at_ for _, at_ in dashes}) > 1 or dashes[0][1] != max(len(n) for n in names):
+    elif {line.find(" - ") for line in items} != {max(len(line.partition(" - ")[0].rstrip()) for line in items)}:
       yield number, "man page of %s: the dashes of %s stand one space past the longest name" % (page.name, title)
     if "Parameter" in title:
-      documented += [m.group(3).rstrip(",") for _, m in bullets]
+      documented += [match.group(3).rstrip(",") for match in bullets]
     if "Key" in title and any("<" in line for line in lines):
       yield number, "man page of %s: choices are (a|b|c), without angle brackets" % page.name
   if page.kind in ("@", "@C"):
     names = parameters(page.after, page.name)
     if names is not None:
-      for name in names:
-        if name not in documented:
-          yield at, "man page of %s: the parameter %s is not described" % (page.name, name)
-      for name in documented:
-        if name not in names:
-          yield at, "man page of %s: %s is no parameter" % (page.name, name)
+      for name in set(names) - set(documented):
+        yield at, "man page of %s: the parameter %s is not described" % (page.name, name)
+      for name in set(documented) - set(names):
+        yield at, "man page of %s: %s is no parameter" % (page.name, name)
 
 
 # Things that several files say together
@@ -496,13 +401,6 @@ ROW = re.compile(r"\{\"(\w+)\",\s*MUON_PARAMETER_\w+,[^;]*?\"((?:[^\"\\]|\\.)*)\
 def documented_as(key):
   """A pattern of a key in a man page, where one behind a prefix stands with it."""
   return r"-(?:[\w.]*_|[\w.()|]*_)?%s" % re.escape(key[1:])
-
-
-def check_key(s, key):
-  """A key of one type alone carries its name."""
-  kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
-  if kind and key not in SHARED_KEYS and not re.match(r"-(\w+_)?%s_" % re.escape(kind.group(1)), key):
-    yield "option %s is read by the type %s alone and does not carry its name" % (key, kind.group(1))
 
 
 def check_project(sources):
@@ -529,6 +427,7 @@ def check_project(sources):
     for match in re.finditer(r"^#define\s+(MUON\w+)\s+\"", s.text, re.M):
       if match.group(1) not in names and match.group(1) not in values.split():
         yield Finding(s.path, s.line_of(match.start()), "%s has no man page of its own and no line among the values of its type" % match.group(1))
+  import fortran  # which reads man pages by this module
   for name, message in fortran.findings(sources):
     yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
   documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
@@ -541,8 +440,9 @@ def check_project(sources):
         yield Finding(s.path, s.line_of(match.start()), "the parameter %s has no help that can stand in a table" % match.group(1))
     for match in OPTION.finditer(s.text):
       key, line = match.group(1), s.line_of(match.start())
-      for message in check_key(s, key):
-        yield Finding(s.path, line, message)
+      kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
+      if kind and not re.match(r"-(\w+_)?%s_" % re.escape(kind.group(1)), key):
+        yield Finding(s.path, line, "option %s is read by the type %s alone and does not carry its name" % (key, kind.group(1)))
       if key not in PETSC_KEYS and not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)
 
@@ -583,18 +483,10 @@ TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|c
 
 
 def all_files(root):
-  try:
-    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True, check=True).stdout
-    names = [name for name in out.splitlines() if os.path.isfile(os.path.join(root, name))]
-    if names:
-      return sorted(names)
-  except (OSError, subprocess.CalledProcessError):
-    pass
-  names = []
-  for folder, folders, files in os.walk(root):
-    folders[:] = [f for f in folders if not f.startswith("build") and f not in (".git", "__pycache__")]
-    names += [os.path.relpath(os.path.join(folder, f), root) for f in files]
-  return sorted(names)
+  done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+  # An unpacked archive has no git
+  names = done.stdout.splitlines() or [os.path.relpath(name, root) for name in glob.glob(os.path.join(root, "**"), recursive=True)]
+  return sorted(name for name in names if os.path.isfile(os.path.join(root, name)) and not name.startswith("build"))
 
 
 def read_sources(root, names):
@@ -604,8 +496,6 @@ def read_sources(root, names):
     if not TEXT.search(name):
       if os.path.getsize(path) > MAX_BYTES:
         findings.append(Finding(name, 1, "a file of more than 1 MB"))
-      if re.search(r"\.(cpp|cc)$", name):
-        findings.append(Finding(name, 1, "C++ sources end in .cxx"))
       continue
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as f:
       sources.append(Source(name.replace(os.sep, "/"), f.read()))

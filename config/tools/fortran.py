@@ -13,7 +13,8 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import checkstyle
+from checkstyle import ROOT, split_arguments
 
 PETSC_CLASSES = ("Mat", "Vec", "PetscViewer", "PetscObject", "Tao")
 SCALARS = {
@@ -203,19 +204,6 @@ class Headers:
       self.functions.append(Function(name, result, split_arguments(arguments)))
 
 
-def split_arguments(text):
-  parts, depth, part = [], 0, ""
-  for c in " ".join(text.split()):
-    depth += {"(": 1, ")": -1}.get(c, 0)
-    if c == "," and depth == 0:
-      parts.append(part.strip())
-      part = ""
-    else:
-      part += c
-  parts.append(part.strip())
-  return [] if parts == ["void"] else parts
-
-
 def scalar(headers, kind):
   return SCALARS.get(kind) or ("integer(c_int)" if kind in headers.enums else None)
 
@@ -288,12 +276,12 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
 
 def unlike(names):
   """Names that differ in more than case, as Fortran needs them."""
-  found = []
+  found = ["ierr"]
   for name in names:
-    while name.lower() in [other.lower() for other in found] + ["ierr"]:
+    while name.lower() in found:
       name += "_"
-    found.append(name)
-  return found
+    found.append(name.lower())
+    yield name
 
 
 def arguments_of(headers, function, names, optional, bool_type):
@@ -302,7 +290,7 @@ def arguments_of(headers, function, names, optional, bool_type):
   # Fortran's contexts are never freed for it
   if callback and kinds[-1] == "PetscErrorCode (*)(void **)":
     kinds.pop()
-  names = unlike(names[:len(kinds)] if len(names) >= len(kinds) else ["a%d" % k for k in range(1, len(kinds) + 1)])
+  names = list(unlike(names[:len(kinds)] if len(names) >= len(kinds) else ["a%d" % k for k in range(1, len(kinds) + 1)]))
   found = [argument(headers, kind, name, k, name in optional, function.name.endswith("Destroy"), bool_type) for k, (kind, name) in enumerate(zip(kinds, names), 1)]
   converted = callback or any(re.search(r"\b%s\b" % word, kind) for word in CONVERTED for kind in kinds)
   return names, found, converted
@@ -356,14 +344,8 @@ def callback(headers, name, kinds):
   out = "    subroutine %s(%s, ierr) bind(c)\n      import\n" % (name, ", ".join(names))
   for kind, word in zip(kinds, names):
     base = kind.split(" ")[0]
-    if base in headers.classes:
-      declared = "type(t%s), intent(in)" % base
-    elif base in PETSC_CLASSES:
-      declared = "integer(muon_address), intent(in)"
-    elif base == "void":
-      declared = "type(c_ptr), intent(in)"
-    else:
-      declared = "%s, intent(%s)" % (scalar(headers, base), "inout" if "*" in kind else "in")
+    declared = "type(t%s)" % base if base in headers.classes else "integer(muon_address)" if base in PETSC_CLASSES else "type(c_ptr)" if base == "void" else scalar(headers, base)
+    declared += ", intent(%s)" % ("inout" if "*" in kind and declared == scalar(headers, base) else "in")
     out += "      %s :: %s\n" % (declared, word)
   return out + "      integer(c_int), intent(inout) :: ierr\n    end subroutine\n"
 
@@ -374,19 +356,16 @@ def bound(headers, pages, bool_type):
   for function in headers.functions:
     names, optional, left_out = pages.get(function.name, ([], (), False))
     if function.name in BY_HAND:
-      reason = None
-    else:
-      try:
-        binding = arguments_of(headers, function, names, optional, bool_type)
-        reason = None
-        if not left_out:
-          found.append((function,) + binding)
-      except Unbindable as error:
-        reason = str(error)
-    if reason is not None and not left_out:
-      wrong.append((function.name, "cannot be bound in Fortran, %s: its man page says 'No Fortran Support', or src/fortran takes it in another form" % reason))
-    elif reason is None and left_out:
-      wrong.append((function.name, "is left out of the Fortran module without need: its man page says no 'No Fortran Support'"))
+      continue
+    try:
+      binding = arguments_of(headers, function, names, optional, bool_type)
+      if left_out:
+        wrong.append((function.name, "is left out of the Fortran module without need: its man page says no 'No Fortran Support'"))
+      else:
+        found.append((function,) + binding)
+    except Unbindable as error:
+      if not left_out:
+        wrong.append((function.name, "cannot be bound in Fortran, %s: its man page says 'No Fortran Support', or src/fortran takes it in another form" % error))
   return found, wrong
 
 
@@ -425,7 +404,6 @@ def module(headers, found, indices, precision, bool_type):
 
 def pages_of(sources):
   """{function: (names of its arguments, those that may be NULL, whether it is left out)} by the man pages."""
-  import checkstyle
   pages = {}
   for s in sources:
     if not s.path.startswith("src/"):
@@ -450,7 +428,6 @@ def findings(sources):
 
 
 def main():
-  import checkstyle
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--indices", default="32", choices=("32", "64"), help="bits of PetscInt")
   parser.add_argument("--precision", default="double", choices=("single", "double"), help="of PetscReal")

@@ -24,6 +24,8 @@ CLASSES = [
   ("Muon", "the optimizer"), ("MuonLayer", "a parameter and the rule that moves it"), ("MuonLMO", "norms and steps in their balls"), ("MuonPolar", "polar factors"),
   ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
 ]
+# The keys by which types are chosen
+FAMILIES = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}
 MOST_LINKS = 12
 
 
@@ -138,15 +140,9 @@ Option = collections.namedtuple("Option", "key argument default meaning choices 
 
 def default_of(reference, item):
   """What a page says of the value that holds where nothing is set, or what the line of the option says."""
-  match = re.search(r"(?:^|, |; )([^,;(]+?) by default", item)
-  if match:
-    return match.group(1)
-  texts = [block.text for section in reference.sections for block in section.blocks if block.kind == "text"] if reference else []
-  for text in texts:
-    match = re.search(r"\bThe defaults? (?:is|are) ((?:[^.;,:]|\.(?=\w))+)", text)
-    if match:
-      return match.group(1)
-  return ""
+  texts = [block.text for section in reference.sections for block in section.blocks if block.kind == "text"]
+  matches = [re.search(r"(?:^|, |; )([^,;(]+?) by default", item)] + [re.search(r"\bThe defaults? (?:is|are) ((?:[^.;,:]|\.(?=\w))+)", text) for text in texts]
+  return next((match.group(1) for match in matches if match), "")
 
 
 def read_rows(name):
@@ -162,16 +158,16 @@ def read_options(rows, references):
   pages = [(page, name, text) for page in references.values() for section in page.sections if "Options Database" in section.title for block in section.blocks for name, text in block.items]
   types = {name: [references[v].value for v in re.findall(r"\bMUON\w+", " ".join(n for section in page.sections for block in section.blocks for n, _ in block.items)) if v in references and references[v].value]
            for name, page in references.items() if page.kind == "J"}
-  families = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_NAME_": "MuonLayer", "muon_": "Muon", "": "Muon"}
+  classes = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_NAME_": "MuonLayer", "muon_": "Muon", "": "Muon"}
   found = {}
   for family, kind, name, default, choices, when, meaning in rows:
     key = "-" + family + name
     if key in found:
       kind = found[key].kind and found[key].kind + ", " + kind
     named = [page.name for page, item, _ in pages if re.match(r"%s(?!\w)" % checkstyle.documented_as(key), item)]
-    function = min(named, key=len) if named else families[family] + "SetFromOptions"
+    function = min(named, key=len) if named else classes[family] + "SetFromOptions"
     choices = choices.split("|") if "|" in choices else [choices] if choices else []
-    found[key] = Option(key, "", default, meaning + (" (before set-up)" if when == "before set-up" else ""), choices, function, families[family], kind)
+    found[key] = Option(key, "", default, meaning + (" (before set-up)" if when == "before set-up" else ""), choices, function, classes[family], kind)
   for page, name, body in pages:
     key = re.match(r"-[\w.]+", name).group(0)
     if key in found or any(key.endswith(other[1:]) for other in found):
@@ -221,15 +217,19 @@ def uses_of(sources, references):
         places[word].setdefault(s.path, number)
     # Types are chosen by their names
     for name, page in references.items():
-      if page.kind == "MC" and page.value and s.path not in places[name]:
-        match = re.search(r"(?:type|compressor|rule|assembly|preset) %s\b" % re.escape(page.value), s.text)
-        if match and group_of(name).lower()[4:] in match.group(0) + " lmo layer polar exchange muon compressor assembly":
-          family = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}[page.group]
-          match = re.search(r"%s %s\b" % (family, re.escape(page.value)), s.text)
-          if match:
-            places[name][s.path] = s.line_of(match.start())
+      match = page.kind == "MC" and page.value and re.search(r"%s %s\b" % (FAMILIES.get(page.group, "no such"), re.escape(page.value)), s.text)
+      if match:
+        places[name].setdefault(s.path, s.line_of(match.start()))
   order = lambda place: (not place[0].startswith("tutorials/"), place[0])
   return {name: sorted(where.items(), key=order) for name, where in places.items()}
+
+
+def used_in(page, uses):
+  """(title, [(path, line)], how many more there are) of the tutorials and of the tests that use what a page describes."""
+  for title in ("Tutorials", "Tests"):
+    chosen = [place for place in uses.get(page.name, []) if place[0].startswith(title.lower() + "/")]
+    if chosen:
+      yield title, chosen[:MOST_LINKS], " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
 
 
 # HTML
@@ -242,48 +242,20 @@ WORDS = {"&#8214;": "||", "&#10216;": "<", "&#10217;": ">", "&#8467;": "l", "&#8
 
 
 def tex_html(text):
-  """The few things of TeX that formulas of the pages use, as HTML."""
-  out, i = [], 0
+  """The few things of TeX that formulas of the pages use, as HTML; from the inside out."""
+  def symbol(match):
+    if match.group(1) not in TEX:
+      raise Bad("'%s' in a formula is not known" % match.group(0))
+    return TEX[match.group(1)]
 
-  def group(at):
-    if text[at] == "{":
-      depth, end = 1, at + 1
-      while depth:
-        depth += {"{": 1, "}": -1}.get(text[end], 0)
-        end += 1
-      return tex_html(text[at + 1:end - 1]), end
-    match = re.match(r"\\[A-Za-z]+|\\.|.", text[at:])
-    return tex_html(match.group(0)), at + len(match.group(0))
-
-  while i < len(text):
-    c = text[i]
-    if c in "^_":
-      inner, i = group(i + 1)
-      out.append("<%s>%s</%s>" % (("sup", inner, "sup") if c == "^" else ("sub", inner, "sub")))
-    elif c == "\\":
-      word = re.match(r"\\([A-Za-z]+|.)", text[i:]).group(1)
-      i += 1 + len(word)
-      if word in ("mathrm", "operatorname", "mathbf", "text"):
-        inner, i = group(i)
-        out.append(inner)
-      elif word in ("sqrt", "frac"):
-        inner, i = group(i)
-        if word == "frac":
-          below, i = group(i)
-          out.append("(%s)/(%s)" % (inner, below))
-        else:
-          out.append("&#8730;(%s)" % inner)
-      elif word in TEX:
-        out.append(TEX[word])
-      else:
-        raise Bad("'\\%s' in a formula is not known" % word)
-    elif c == "{":
-      inner, i = group(i)
-      out.append(inner)
-    else:
-      out.append(html.escape(c))
-      i += 1
-  return "".join(out)
+  text, before = html.escape(text).replace("\\{", "&#123;").replace("\\}", "&#125;"), None
+  text = re.sub(r"\\((?!(?:mathrm|operatorname|mathbf|text|sqrt|frac)\b)[A-Za-z]+|[^A-Za-z])", symbol, text)
+  while text != before:
+    before, argument = text, r"(?:\{([^{}]*)\}|(&[#\w]+;|[^{}\\]))"
+    for pattern, made in ((r"\\(?:mathrm|operatorname|mathbf|text)\{([^{}]*)\}", r"\1"), (r"\\sqrt\{([^{}]*)\}", r"&#8730;(\1)"), (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)"),
+                          (r"\^" + argument, r"<sup>\1\2</sup>"), (r"_" + argument, r"<sub>\1\2</sub>")):
+      text = re.sub(pattern, made, text)
+  return re.sub(r"[{}]", "", text)
 
 
 def tex_text(text):
@@ -296,16 +268,15 @@ def tex_text(text):
   return html.unescape(re.sub(r"<[^>]*>", "", marked))
 
 
-def rich(text, references, plain=False):
+def rich(text, references):
   """Inline text as HTML with links to the pages of what it names."""
   out = []
   for part in re.split(r"(\$[^$]+\$|`[^`]+`)", text):
-    if part.startswith("$") and part.endswith("$") and len(part) > 1:
+    if re.fullmatch(r"\$[^$]+\$", part):
       out.append("<i>%s</i>" % tex_html(part[1:-1]))
-    elif part.startswith("`") and part.endswith("`") and len(part) > 1:
-      name = re.match(r"(\w+)(\(\))?$", part[1:-1])
-      inner = "<code>%s</code>" % html.escape(part[1:-1])
-      out.append('<a href="%s.html">%s</a>' % (name.group(1), inner) if name and name.group(1) in references else inner)
+    elif re.fullmatch(r"`[^`]+`", part):
+      name, inner = re.sub(r"\(\)$", "", part[1:-1]), "<code>%s</code>" % html.escape(part[1:-1])
+      out.append('<a href="%s.html">%s</a>' % (name, inner) if name in references else inner)
     else:
       out.append(html.escape(part, quote=False))
   return "".join(out)
@@ -349,12 +320,9 @@ def page_html(page, references, uses, linked):
   see = ['<a href="%s.html"><code>%s</code></a>' % (name, name) if name in references else "<code>%s</code>" % name for name in page.seealso]
   if see:
     out.append("<h2>See also</h2><p>%s</p>" % ", ".join(see))
-  places = uses.get(page.name, [])
-  for title, chosen in (("Tutorials", [p for p in places if p[0].startswith("tutorials/")]), ("Tests", [p for p in places if p[0].startswith("tests/")])):
-    if chosen:
-      linked.update(path for path, _ in chosen[:MOST_LINKS])
-      more = " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
-      out.append("<h2>%s</h2><p>%s%s</p>" % (title, ", ".join(source_link(path, line) for path, line in chosen[:MOST_LINKS]), more))
+  for title, chosen, more in used_in(page, uses):
+    linked.update(path for path, _ in chosen)
+    out.append("<h2>%s</h2><p>%s%s</p>" % (title, ", ".join(source_link(path, line) for path, line in chosen), more))
   linked.add(page.path)
   out.append("<h2>Source</h2><p>%s</p>" % source_link(page.path, page.line))
   return document(page.name, "\n".join(out), "../")
@@ -399,11 +367,9 @@ def page_roff(page, uses, version):
   if page.seealso:
     out += [".SH SEE ALSO", ", ".join("\\fB%s\\fP(3)" % name for name in page.seealso)]
   # The tutorials are installed, the tests are not
-  for title, folder, where in (("Examples", "tutorials/", "in share/petscmuon of the installation"), ("Tests", "tests/", "in the source of PetscMuon")):
-    paths = [path for path, _ in uses.get(page.name, []) if path.startswith(folder)]
-    if paths:
-      more = " and %d more" % (len(paths) - MOST_LINKS) if len(paths) > MOST_LINKS else ""
-      out += [".SH " + title.upper(), roff("%s%s, %s" % (", ".join(paths[:MOST_LINKS]), more, where))]
+  where = {"Tutorials": ("EXAMPLES", "in share/petscmuon of the installation"), "Tests": ("TESTS", "in the source of PetscMuon")}
+  for title, chosen, more in used_in(page, uses):
+    out += [".SH " + where[title][0], roff("%s%s, %s" % (", ".join(path for path, _ in chosen), more, where[title][1]))]
   return "\n".join(out + [""])
 
 
@@ -438,17 +404,13 @@ def write_man(root, folder):
 def functions_markdown(references):
   """The page that lists all pages of the reference, by class."""
   out = ["# Functions", "", "Every function has a page, which says who must call it, what its options are and which tutorials and tests use it.", ""]
-  kinds = [("functions", ("@", "@C")), ("types of it", ("MC",)), ("names", ("S", "E", "J"))]
   for short, what in CLASSES:
     mine = sorted((page for page in references.values() if page.group == short), key=lambda page: page.name)
-    if not mine:
-      continue
-    out += ["## `%s`: %s" % (short, what) if short in references else "## %s" % what.capitalize(), ""]
-    for title, wanted in kinds:
-      chosen = [page for page in mine if page.kind in wanted]
-      if chosen:
-        out += ["### %s" % ("Functions" if title == "functions" else "Types that can be chosen" if title.startswith("types") else "Data types"), ""]
-        out += ["- `%s%s`: %s" % (page.name, "()" if page.kind in ("@", "@C") else "", re.sub(r"\$([^$]+)\$", lambda m: "`%s`" % tex_text(m.group(1)), page.summary).replace("|", "\\|")) for page in chosen] + [""]
+    if mine:
+      out += ["## `%s`: %s" % (short, what) if short in references else "## %s" % what.capitalize(), ""]
+    for title, wanted in (("Functions", ("@", "@C")), ("Types that can be chosen", ("MC",)), ("Data types", ("S", "E", "J"))):
+      lines = ["- `%s%s`: %s" % (page.name, "()" if page.kind in ("@", "@C") else "", re.sub(r"\$([^$]+)\$", lambda m: "`%s`" % tex_text(m.group(1)), page.summary).replace("|", "\\|")) for page in mine if page.kind in wanted]
+      out += ["### " + title, ""] * bool(lines) + lines + [""] * bool(lines)
   return "\n".join(out)
 
 

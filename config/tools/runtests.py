@@ -6,7 +6,9 @@ tests/README.md describes the grammar. The last line is "N passed, N failed, N s
 
 import argparse
 import concurrent.futures
+import contextlib
 import fnmatch
+import functools
 import glob
 import itertools
 import math
@@ -27,16 +29,11 @@ LIMIT = 120.0  # seconds a test
 TOGETHER = 8  # cases of a program in one start of MPI
 GRACE = 5.0  # seconds between asking a process to end and making it end
 
-KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "temporaries", "TODO", "SKIP"}
-OUR_KEYS = {"oracle", "error", "tolerance", "link", "sources", "unused"}
+KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "oracle", "error", "tolerance", "link", "sources", "unused"}
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
 ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
-PETSC_PACKAGES = {
-  "arpack", "adios", "elemental", "fftw", "hdf5", "hip", "hwloc", "hypre", "metis", "mkl_sparse", "ml", "mumps", "netcdf", "opencl", "parmetis", "petsc4py", "primme", "ptscotch", "saws",
-  "scalapack", "strumpack", "suitesparse", "superlu", "superlu_dist", "x", "yaml", "zlib"
-}
 
 # A program in Python runs in one that has all of these that it requires
 PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
@@ -49,21 +46,15 @@ class TestError(Exception):
 # the grammar
 def block_lines(text):
   """The lines between /*TEST and TEST*/, with their numbers; None where there is no block."""
-  lines, inside, seen = [], False, False
-  for number, line in enumerate(text.splitlines(), 1):
-    if line.startswith("/*TEST"):
-      if seen:
-        raise TestError("line %d: a second /*TEST block" % number)
-      inside = seen = True
-    elif inside and line.startswith("TEST*/"):
-      inside = False
-    elif inside and "*/" in line:
-      raise TestError("line %d: '*/' ends the C comment that the block is" % number)
-    elif inside and line.split("#")[0].strip() and not line.lstrip().startswith("#"):
-      lines.append((number, line))
-  if inside:
-    raise TestError("the /*TEST block does not end with TEST*/ at the start of a line")
-  return lines if seen else None
+  block = re.search(r"^/\*TEST[^\n]*\n(.*?)^TEST\*/", text, re.M | re.S)
+  if len(re.findall(r"^/\*TEST", text, re.M)) != (block is not None):
+    raise TestError("the /*TEST block is not the only one, or does not end with TEST*/ at the start of a line")
+  if block is None:
+    return None
+  if "*/" in block.group(1):
+    raise TestError("'*/' ends the C comment that the block is")
+  first = text.count("\n", 0, block.start(1)) + 1
+  return [(number, line) for number, line in enumerate(block.group(1).splitlines(), first) if line.strip() and not line.lstrip().startswith("#")]
 
 
 def parse_tree(lines):
@@ -80,14 +71,12 @@ def parse_tree(lines):
       stack.pop()
     parent = stack[-1][1]
     if key in ("test", "testset", "build"):
-      if value:
-        raise TestError("line %d: nothing may follow '%s:'" % (number, key))
-      if parent[0] in ("test", "build"):
-        raise TestError("line %d: '%s:' inside '%s:'" % (number, key, parent[0]))
+      if value or parent[0] in ("test", "build"):
+        raise TestError("line %d: '%s:' stands in a test or in build, or has a value" % (number, key))
       node = [key, {}, []]
       parent[2].append(node)
       stack.append((indent, node))
-    elif key in KEYS or key in OUR_KEYS:
+    elif key in KEYS:
       if parent[0] == "root" and key not in ("link", "sources"):
         raise TestError("line %d: '%s:' belongs into a test, a testset or build" % (number, key))
       if key in parent[1] and key not in ADDING_KEYS:
@@ -99,26 +88,18 @@ def parse_tree(lines):
 
 
 def inherit(outer, inner):
-  keys = dict(outer)
-  for key, value in inner.items():
-    keys[key] = (keys[key] + " " + value) if key in ADDING_KEYS and key in keys else value
-  return keys
+  return dict(outer, **{key: outer[key] + " " + value if key in ADDING_KEYS and key in outer else value for key, value in inner.items()})
 
 
 def flatten(node, outer):
   """The keys of each test, those of its testsets included."""
   tests = []
-  for kind, keys, children in node[2]:
-    if kind == "build":
-      continue
-    merged = inherit(outer, keys)
-    if kind == "test":
-      tests.append(merged)
-    else:
-      inside = flatten([kind, keys, children], merged)
-      if not inside:
-        raise TestError("a testset without a test")
-      tests += inside
+  for child in node[2]:
+    merged = inherit(outer, child[1])
+    inside = [merged] if child[0] == "test" else flatten(child, merged) if child[0] == "testset" else []
+    if child[0] == "testset" and not inside:
+      raise TestError("a testset without a test")
+    tests += inside
   return tests
 
 
@@ -127,24 +108,20 @@ LOOP = re.compile(r"(?:(\S+)\s+)?\{\{([^{}]*)\}([^{}]*)\}")
 
 def expand_loops(keys):
   """Yields (keys, label, separate) with every {{a b}} loop of nsize and args replaced; separate is the part of the label that names output files."""
-  loops = []
   for key in ("nsize", "args"):
-    for match in LOOP.finditer(keys.get(key, "")):
-      words, kind = match.group(2).split(), match.group(3).strip()
-      if kind not in ("", "shared output", "separate output"):
-        raise TestError("a loop says '%s', expected 'shared output' or 'separate output'" % kind)
-      if not words:
-        raise TestError("a loop without values in '%s'" % keys[key])
-      name = "nsize" if key == "nsize" else (match.group(1) or "arg").lstrip("-")
-      loops.append((key, "{{%s}%s}" % (match.group(2), match.group(3)), name, words, kind == "separate output"))
-  for values in itertools.product(*[loop[3] for loop in loops]):
-    new, label, separate = dict(keys), [], []
-    for (key, text, name, words, apart), value in zip(loops, values):
-      new[key] = new[key].replace(text, value, 1)
-      label.append("%s-%s" % (name, value))
-      if apart:
-        separate.append("%s-%s" % (name, value))
-    yield new, "_".join(label), "_".join(separate)
+    match = LOOP.search(keys.get(key, ""))
+    if match is None:
+      continue
+    values, kind = match.group(2).split(), match.group(3).strip()
+    if kind not in ("", "shared output", "separate output") or not values:
+      raise TestError("a loop in '%s' has no values, or is not called 'shared output' or 'separate output'" % keys[key])
+    for value in values:
+      name = "%s-%s" % (key if key == "nsize" else (match.group(1) or "arg").lstrip("-"), value)
+      replaced = keys[key][:match.end(1) if match.group(1) else match.start()] + " " * bool(match.group(1)) + value + keys[key][match.end():]
+      for new, label, separate in expand_loops(dict(keys, **{key: replaced})):
+        yield new, "_".join([name] + [label] * bool(label)), "_".join([name] * (kind == "separate output") + [separate] * bool(separate))
+    return
+  yield keys, "", ""
 
 
 class Test:
@@ -169,10 +146,8 @@ def read_tests(source, text):
     return []
   tree = parse_tree(lines)
   base = os.path.splitext(os.path.basename(source))[0]
-  outer = {}
-  for kind, keys, _ in tree[2]:
-    if kind == "build":
-      outer = inherit(outer, {k: v for k, v in keys.items() if k == "requires"})
+  requires = [keys["requires"] for kind, keys, _ in tree[2] if kind == "build" and "requires" in keys]
+  outer = {"requires": " ".join(requires)} if requires else {}
   tests, seen = [], set()
   for keys in flatten(tree, outer):
     name = base + "_" + keys.get("suffix", "1")
@@ -192,16 +167,13 @@ def read_tests(source, text):
 
 def read_script(source, text):
   """The test that a script is: its '#TEST key: value' lines."""
-  keys, found = {}, False
-  for line in text.splitlines():
-    if line.startswith("#TEST"):
-      found = True
-      key, _, value = line[len("#TEST"):].strip().partition(":")
-      if key not in ("requires", "timeoutfactor", "SKIP", "env", "args"):
-        raise TestError("unknown key '%s' in a #TEST line" % key)
-      keys[key] = (keys.get(key, "") + " " + value.strip()).strip()
-  if not found:
+  keys, lines = {}, re.findall(r"^#TEST\s*(\w+)\s*:\s*(.*?)\s*$|^#TEST", text, re.M)
+  if not lines:
     raise TestError("a script called run-* without a #TEST line")
+  for key, value in lines:
+    if key not in ("requires", "timeoutfactor", "env", "args", ""):
+      raise TestError("unknown key '%s' in a #TEST line" % key)
+    keys[key] = (keys.get(key, "") + " " + value).strip()
   folder = os.path.basename(os.path.dirname(source))
   name = os.path.splitext(os.path.basename(source))[0][len("run-"):]
   return [Test(name if folder == "tests" else folder + "_" + name, "", source, keys)]
@@ -211,41 +183,28 @@ def read_script(source, text):
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
-  def __init__(self, petscconf="", muonconf="", precision="double", scalar="real", fortran="mpif90", sanitized=False):
+  def __init__(self, petscconf="", muonconf="", fortran="mpif90", sanitized=False):
+    self.macros = set(re.findall(r"^\s*#\s*define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
+    single, macro = "PETSC_USE_REAL_SINGLE" in self.macros, self.macros.__contains__
+    self.build = {"single": single, "double": not single, "real": not macro("PETSC_USE_COMPLEX"), "debug": macro("PETSC_USE_DEBUG"), "sanitized": sanitized}
+    self.packages = {"complex": macro("PETSC_USE_COMPLEX"), "cuda": macro("PETSC_HAVE_CUDA"), "kokkos_kernels": macro("PETSC_HAVE_KOKKOS_KERNELS"), "onednn": macro("PETSCMUON_HAVE_ONEDNN")}
     self.fortran = fortran
-    self.sanitized = sanitized
-    self.macros = set(re.findall(r"^\s*#define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
-    self.precision, self.scalar = precision, scalar
 
   def has(self, word):
     """(there, kind): kind is 'build' for what a build of PETSc decides, 'package' for optional packages, 'program' for what must be installed."""
     match = re.fullmatch(r"defined\((\w+)\)", word)
     if match:
       return match.group(1) in self.macros, "build"
-    if word in ("double", "single", "__float128"):
-      return word == self.precision, "build"
-    if word == "real":
-      return self.scalar == "real", "build"
-    if word == "complex":
-      return self.scalar == "complex", "package"
-    if word == "debug":
-      return "PETSC_USE_DEBUG" in self.macros, "build"
-    if word == "sanitized":
-      return self.sanitized, "build"
-    if word == "64bitptr":
-      return "PETSC_USING_64BIT_PTR" in self.macros, "build"
+    if word in self.build:
+      return self.build[word], "build"
+    if word in self.packages:
+      return self.packages[word], "package"
+    kind = "package" if word in ALLOWED_SKIPS else "program"
     if word in PYTHON_MODULES:
-      return python_with(word) is not None, "package" if word in ALLOWED_SKIPS or word in PETSC_PACKAGES else "program"
-    if word == "fortran":
-      return shutil.which(self.fortran) is not None, "program"
-    if word == "nvcc":
-      return shutil.which("nvcc") is not None, "package"
-    if word in ALLOWED_SKIPS or word in PETSC_PACKAGES:
-      return "PETSC_HAVE_" + word.upper() in self.macros or "PETSCMUON_HAVE_" + word.upper() in self.macros, "package"
-    # PETSc's own or another
+      return python_with(word) is not None, kind
     if word == "kokkos":
-      return "PETSCMUON_HAVE_KOKKOS" in self.macros, "program"
-    return shutil.which(word) is not None, "program"
+      return "PETSCMUON_HAVE_KOKKOS" in self.macros, kind
+    return shutil.which(self.fortran if word == "fortran" else word) is not None, kind
 
   def missing(self, requires):
     """(kind, reason) of the first requirement that is not met, else None."""
@@ -257,19 +216,13 @@ class Config:
     return None
 
 
-_pythons = {}
-
-
+@functools.lru_cache(None)
 def python_with(*modules):
   """A Python that has these modules: this one, else the system's."""
-  if modules not in _pythons:
-    found = None
-    for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
-      if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
-        found = candidate
-        break
-    _pythons[modules] = found
-  return _pythons[modules]
+  for candidate in (sys.executable, "/usr/bin/python3", shutil.which("python3")):
+    if candidate and subprocess.call([candidate, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+      return candidate
+  return None
 
 
 def numpy_python():
@@ -277,34 +230,22 @@ def numpy_python():
   return python_with("numpy", "matplotlib") or python_with("numpy")
 
 
-
 # comparing
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 
 
 def normal_lines(text):
-  lines = [" ".join(line.split()) for line in text.splitlines()]
-  while lines and not lines[-1]:
-    lines.pop()
-  return lines
+  return [" ".join(line.split()) for line in text.rstrip().splitlines()]
 
 
 def same_line(expected, found, tolerance):
   if expected == found:
     return True
-  if tolerance <= 0:
+  if tolerance <= 0 or NUMBER.sub("#", expected) != NUMBER.sub("#", found):
     return False
-  if NUMBER.sub("#", expected) != NUMBER.sub("#", found):
-    return False
-  for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)):
-    if a == b:
-      continue
-    if re.fullmatch(r"[-+]?\d+", a) and re.fullmatch(r"[-+]?\d+", b):
-      return False
-    x, y = float(a), float(b)
-    if not (math.isfinite(x) and math.isfinite(y) and abs(x - y) <= tolerance * max(abs(x), abs(y))):
-      return False
-  return True
+  integer = re.compile(r"[-+]?\d+")
+  close = lambda a, b: math.isfinite(float(a)) and math.isfinite(float(b)) and abs(float(a) - float(b)) <= tolerance * max(abs(float(a)), abs(float(b)))
+  return all(a == b or not (integer.fullmatch(a) and integer.fullmatch(b)) and close(a, b) for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)))
 
 
 def compare(expected, found, tolerance=0.0):
@@ -358,26 +299,17 @@ MEMORY_LEFT = re.compile(r"^\[ ?\d+\] ?\d+ bytes\b")
 
 def split_output(text):
   """(the program's own output, names of unused options, lines of unfreed memory)."""
-  own, unused, memory, table, leak = [], [], [], False, False
+  text = re.sub(r"^#PETSc Option Table entries:.*?^#End of PETSc Option Table entries[^\n]*\n?", "", text, flags=re.M | re.S)
+  own, unused, memory, leak = [], [], [], False
   for line in text.splitlines():
-    if line.startswith("#PETSc Option Table entries:"):
-      table = True
-    elif line.startswith("#End of PETSc Option Table entries"):
-      table = False
-    elif table:
-      continue
-    elif MEMORY_LEFT.match(line):
+    left = OPTION_LEFT.match(line)
+    leak = MEMORY_LEFT.match(line) or leak and re.match(r"^\s+\[\d+\]", line)
+    if leak:
       memory.append(line)
-      leak = True
-    elif leak and re.match(r"^\s+\[\d+\]", line):
-      memory.append(line)
-    else:
-      leak = False
-      match = OPTION_LEFT.match(line)
-      if match:
-        unused.append(match.group(1))
-      elif not CHATTER.match(line):
-        own.append(line)
+    elif left:
+      unused.append(left.group(1))
+    elif not CHATTER.match(line):
+      own.append(line)
   return "\n".join(own) + ("\n" if own else ""), unused, memory
 
 
@@ -392,31 +324,20 @@ def descendants(pid):
       children.setdefault(int(fields[1]), []).append(int(stat.split("/")[2]))
     except (OSError, IndexError, ValueError):
       pass
-  found, todo = [], [pid]
-  while todo:
-    for child in children.get(todo.pop(), []):
-      found.append(child)
-      todo.append(child)
-  return found
+  found = [pid]
+  for parent in found:
+    found += children.get(parent, [])
+  return found[1:]
 
 
 def end_processes(process):
   below = descendants(process.pid)
   for end in (signal.SIGTERM, signal.SIGKILL):
-    try:
-      os.killpg(process.pid, end)
-    except OSError:
-      pass
-    if end == signal.SIGKILL:
-      for pid in below:
-        try:
-          os.kill(pid, end)
-        except OSError:
-          pass
-    try:
+    for kill, pid in [(os.killpg, process.pid)] + [(os.kill, pid) for pid in below if end == signal.SIGKILL]:
+      with contextlib.suppress(OSError):
+        kill(pid, end)
+    with contextlib.suppress(subprocess.TimeoutExpired):
       process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-      pass
 
 
 def session_folder(cwd):
@@ -473,13 +394,10 @@ class Runner:
     self.update = options.update
     self.limit = options.limit
     petscconf = self.read(options.petscconf)
-    precision = "single" if "PETSC_USE_REAL_SINGLE" in petscconf else "double"
-    scalar = "complex" if "PETSC_USE_COMPLEX" in petscconf else "real"
-    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), precision, scalar, options.fortran, options.sanitize)
+    self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), options.fortran, options.sanitize)
     self.env = dict(os.environ)
-    for name in list(self.env):
-      if name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
-        del self.env[name]
+    for name in ("PETSC_OPTIONS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMOUT", "MAKE_TERMERR"):
+      self.env.pop(name, None)
     if "LD_LIBRARY_PATH" in self.env:
       self.env["LD_LIBRARY_PATH"] = without_other_libraries(self.env["LD_LIBRARY_PATH"])
     # MPIs whose programs run without a launcher as well, at a third of the cost
@@ -518,18 +436,18 @@ class Runner:
   def command(self, test):
     if not test.source.endswith(".py"):
       return [self.program(test)]
+    return [self.python(test) or sys.executable, self.program(test)]
+
+  @staticmethod
+  def python(test):
+    """One that has the modules that the test requires; None where it requires none."""
     modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
-    python = python_with(*modules) if modules else sys.executable
-    if python is None:
+    if modules and python_with(*modules) is None:
       raise TestError("no Python was found that has " + ", ".join(modules))
-    return [python, self.program(test)]
+    return python_with(*modules) if modules else None
 
   def skip_reason(self, test):
     """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
-    for key in ("SKIP", "TODO"):
-      if key in test.keys:
-        words = set(re.findall(r"\w+", test.keys[key].lower()))
-        return ("skip" if words & (ALLOWED_SKIPS | PETSC_PACKAGES) else "fail"), test.keys[key]
     missing = self.config.missing(test.keys.get("requires", ""))
     if missing is None:
       return None
@@ -570,12 +488,15 @@ class Runner:
   def run_script(self, test, folder):
     command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
     if command[0].endswith(".py"):
-      modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
-      command.insert(0, (python_with(*modules) if modules else numpy_python()) or sys.executable)
-    status, out, err = run_command(command, folder, self.environment(test), self.time_limit(test))
+      command.insert(0, self.python(test) or numpy_python() or sys.executable)
+    return self.outcome(self.time_limit(test), *run_command(command, folder, self.environment(test), self.time_limit(test)))
+
+  @staticmethod
+  def outcome(limit, status, out, err):
+    """By the status alone."""
     if status == 0:
       return "pass", []
-    return "fail", ["still running after %g s" % self.time_limit(test) if status is None else "exit status %d" % status] + tail(out + err)
+    return "fail", ["still running after %g s" % limit if status is None else "exit status %d" % status] + tail(out + err)
 
   def run_fuzzer(self, test, folder):
     program = self.program(test)
@@ -584,10 +505,7 @@ class Runner:
     corpus = os.path.join(ROOT, os.path.splitext(test.source)[0] + ".corpus")
     command = [program, "-seed=1", "-runs=200000", "-max_total_time=10", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + ([corpus] if os.path.isdir(corpus) else [])
     env = dict(self.env, ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1")
-    status, out, err = run_command(command, folder, env, self.limit)
-    if status == 0:
-      return "pass", []
-    return "fail", ["still running after %g s" % self.limit if status is None else "exit status %d" % status] + tail(out + err)
+    return self.outcome(self.limit, *run_command(command, folder, env, self.limit))
 
   def run_program(self, test, folder):
     keys, program = test.keys, self.program(test)
@@ -609,18 +527,16 @@ class Runner:
 
   def judge(self, test, folder, status, out, err):
     keys, env, limit = test.keys, self.environment(test), self.time_limit(test)
-    if status is None:
-      return "fail", ["still running after %g s" % limit] + tail(out + err)
     own, unused, memory = split_output(out)
     if status != 0:
-      return "fail", ["exit status %d" % status] + tail(own + err)
+      return self.outcome(limit, status, own, err)
     unused = [name for name in unused if name not in keys.get("unused", "").split()]
     if unused:
       return "fail", ["options that nothing asked for: " + " ".join(unused)]
     if memory:
       return "fail", ["memory that was not freed:"] + tail("\n".join(memory))
     found = self.filtered(own, keys.get("filter"), folder, env)
-    problems = self.check_quoted(test, own, found, folder, env) if test.output.endswith(".md") else self.check_output(test, found, folder, env)
+    problems = self.check_output(test, own, found, folder, env)
     if not problems and "oracle" in keys:
       problems = self.run_oracle(keys["oracle"], folder, env, limit)
     return ("fail", problems) if problems else ("pass", [])
@@ -687,9 +603,8 @@ class Runner:
     if not os.path.exists(script):
       return ["there is no tests/oracle/%s" % words[0]]
     status, out, err = run_command([python, script, folder] + words[1:], folder, dict(env, PYTHONDONTWRITEBYTECODE="1"), limit)
-    if status == 0:
-      return []
-    return ["the oracle %s" % ("was still running after %g s" % limit if status is None else "ended with status %d" % status)] + tail(out + err)
+    _, lines = self.outcome(limit, status, out, err)
+    return ["the oracle failed: " + lines[0]] + lines[1:] if lines else []
 
   def filtered(self, text, command, folder, env):
     if not command:
@@ -697,36 +612,29 @@ class Runner:
     done = subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, cwd=folder, env=env)
     return done.stdout
 
-  def check_output(self, test, found, folder, env):
-    name = os.path.join(ROOT, test.output)
-    if self.update and (test.output_named or os.path.exists(name) or found):
-      os.makedirs(os.path.dirname(name), exist_ok=True)
-      with open(name, "w") as f:
-        f.write(found)
-      return []
-    if not os.path.exists(name):
+  def check_output(self, test, own, found, folder, env):
+    """With the expected output: a file, or what a text quotes below the command of the test. A text that is filtered, too, quotes what the program printed."""
+    name, keys = os.path.join(ROOT, test.output), test.keys
+    if not os.path.exists(name) and not self.update:
       return ["there is no %s (--update writes it)" % test.output] if test.output_named else []
-    expected = self.filtered(self.read(name), test.keys.get("filter_output"), folder, env)
-    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
-    return ["output differs from %s" % test.output] + differences[:60] if differences else []
-
-
-  def check_quoted(self, test, own, found, folder, env):
-    """As check_output(), with what a text quotes below the command of the test; a text that is filtered, too, quotes what the program printed."""
-    name = os.path.join(ROOT, test.output)
-    text, command = self.read(name), quoted_command(test)
-    place = quoted_lines(text, command)
-    if place is None:
-      return ["%s does not quote '%s%s'" % (test.output, QUOTED, command)]
-    lines = text.splitlines()
+    text, what = self.read(name), test.output
+    lines, place = text.splitlines(), None
+    if name.endswith(".md"):
+      place = quoted_lines(text, quoted_command(test))
+      if place is None:
+        return ["%s does not quote '%s%s'" % (test.output, QUOTED, quoted_command(test))]
+      text, what = "\n".join(line[4:] for line in lines[place[0]:place[1]]), "what %s quotes" % test.output
     if self.update:
-      lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in test.keys else found).splitlines()]
-      with open(name, "w") as f:
-        f.write("\n".join(lines) + "\n")
+      if place:
+        lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in keys else found).splitlines()]
+        found = "\n".join(lines) + "\n"
+      if test.output_named or os.path.exists(name) or found:
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "w") as f:
+          f.write(found)
       return []
-    expected = self.filtered("\n".join(line[4:] for line in lines[place[0]:place[1]]), test.keys.get("filter_output"), folder, env)
-    differences = compare(expected, found, float(test.keys.get("tolerance", "0")))
-    return ["output differs from what %s quotes" % test.output] + differences[:60] if differences else []
+    differences = compare(self.filtered(text, keys.get("filter_output"), folder, env), found, float(keys.get("tolerance", "0")))
+    return ["output differs from " + what] + differences[:60] if differences else []
 
 
 def tail(text, lines=40):
@@ -781,10 +689,8 @@ def build_programs(tests, options):
 
 def drop_stale_programs(command, targets, env):
   """A program that does not build any more must not pass as what it was before."""
-  builds = lambda target: subprocess.call(command + [target], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
-  library = builds("lib")
   for program in (os.path.join(ROOT, target) for target in targets):
-    if os.path.isfile(program) and not (library and builds(os.path.relpath(program, ROOT))):
+    if os.path.isfile(program) and subprocess.call(command + [os.path.relpath(program, ROOT)], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
       os.remove(program)
 
 

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonlmosingular.h>
-#include <petscmuon/private/muonlmoslices.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscblaslapack.h>
 #include "../kernels/array/muonlmokernels.h"
 

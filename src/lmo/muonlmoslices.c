@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmoslices.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include "../kernels/array/muonlmokernels.h"
 #include <float.h>
 #include <limits.h>

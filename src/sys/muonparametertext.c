@@ -145,8 +145,9 @@ PetscErrorCode MuonParametersHash(PetscObject object, unsigned int *hash)
 }
 
 typedef struct {
-  char  *text;
-  size_t length, capacity;
+  char       *text;
+  size_t      length, capacity;
+  const char *layer; /* of an object above */
 } MuonText;
 
 static PetscErrorCode MuonTextAdd_Private(MuonText *text, const char layer[], const char prefix[], const char family[], const char key[], const char value[])
@@ -173,25 +174,29 @@ static PetscErrorCode MuonParametersWrite_Visit(PetscObject object, void *ctx)
 {
   const MuonParameters     *parameters = MuonParametersOf(object);
   const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
+  MuonText                 *text       = (MuonText *)ctx;
+  const char *const         above      = text->layer;
   char                      value[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonTextAdd_Private((MuonText *)ctx, parameters->layer, object->prefix, what->family, "type", object->type_name != NULL ? object->type_name : "(not set)"));
+  if (parameters->layer != NULL) text->layer = parameters->layer;
+  PetscCall(MuonTextAdd_Private(text, text->layer, object->prefix, what->family, "type", object->type_name != NULL ? object->type_name : "(not set)"));
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
       if (row->flags & MUON_PARAMETER_LOCAL) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(value), value));
-      PetscCall(MuonTextAdd_Private((MuonText *)ctx, parameters->layer, object->prefix, MuonParameterFamily_Private(object, row), row->key, value));
+      PetscCall(MuonTextAdd_Private(text, text->layer, object->prefix, MuonParameterFamily_Private(object, row), row->key, value));
     }
   }
   if (what->children != NULL) PetscCall((*what->children)(object, MuonParametersWrite_Visit, ctx));
+  text->layer = above;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonParametersWrite(PetscObject object, char **text)
 {
-  MuonText lines = {NULL, 0, 0};
+  MuonText lines = {NULL, 0, 0, NULL};
 
   PetscFunctionBegin;
   PetscCall(MuonParametersWrite_Visit(object, &lines));

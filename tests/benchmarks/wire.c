@@ -321,7 +321,7 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
   for (PetscInt i = 0; i < set->n; i++) {
     MuonCompressorCost cost;
     MuonStatus         status;
-    MuonValidated         opened = {NULL, 0, NULL, 0};
+    MuonValidated      opened = {NULL, 0, NULL, 0};
     PetscBool          valid;
     const PetscInt     m = (PetscInt)set->T[i].len, n = (PetscInt)set->T[i].count;
     unsigned char     *buf;

@@ -170,7 +170,6 @@ class Style(unittest.TestCase):
 
   def test_text(self):
     self.assertFinds("trailing blank", "README.md", TREE["README.md"] + "a \n", 2)
-    self.assertFinds("DOS", "README.md", TREE["README.md"] + "a\r\n", 2)
     self.assertFinds("no newline", "README.md", TREE["README.md"] + "a")
     self.assertFinds("not ASCII", "src/kernels/k.c", TREE["src/kernels/k.c"] + "/* \u00fc */\n", 7)
     self.assertFinds("tab", "src/kernels/k.c", TREE["src/kernels/k.c"] + "\tint x;\n")
@@ -181,15 +180,9 @@ class Style(unittest.TestCase):
 
   def test_c(self):
     k = TREE["src/kernels/k.c"]
-    self.assertFinds("double blank", "src/kernels/k.c", k.replace("\n\n", "\n\n\n"))
-    self.assertFinds("semicolons", "src/kernels/k.c", k.replace("return 0;", "return 0;;"), 5)
-    self.assertClean("src/kernels/k.c", k.replace("return 0;", "for (;;) return 0;"))
     self.assertFinds("#ifdef", "src/kernels/k.c", k + "#if" + "def X\n#endif\n", 7)
     self.assertFinds("ruler", "src/kernels/k.c", k + "/* " + "-" * 30 + " */\n")
-    self.assertFinds("250 columns", "src/kernels/k.c", k + "int " + "x" * 250 + ";\n")
-    self.assertFinds(".cxx", "src/kernels/k.cpp", "int x;\n")
     self.assertFinds("#pragma once", "src/wire/muonwire.h", "#include <stdint.h>\n")
-    self.assertFinds("guard", "src/wire/muonwire.h", "#pragma once\n#if !defined(MUONWIRE_H)\n  #define MUONWIRE_H\n#endif\n")
     self.assertFinds("200 are allowed", "tutorials/ex1.c", TREE["tutorials/ex1.c"] + "/* a */\n" * 200)
 
   def test_petsc(self):
@@ -203,13 +196,9 @@ class Style(unittest.TestCase):
     self.assertFinds("behind an if", path, body('if (B) PetscCheck(A, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "bad");'))
     self.assertFinds("ends with a newline", path, body('PetscCheck(A, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "bad\\n");'))
     self.assertFinds("without an error code", path, body('SETERRQ(PETSC_COMM_SELF, "bad");'))
-    self.assertFinds("braces around", path, body("if (A) {\n    PetscCall(MatDestroy(&B));\n  }"))
-    self.assertClean(path, body("if (A) {\n    PetscCall(MatDestroy(&B));\n  } else {\n    PetscCall(MatZeroEntries(A));\n    PetscCall(MatZeroEntries(A));\n  }"))
     self.assertFinds("write PetscFunctionReturn", path, body("if (A) return PETSC_SUCCESS;"))
     self.assertFinds("without PetscFunctionBegin", path, POLAR + "\nstatic PetscErrorCode F(void)\n{\n  return PETSC_SUCCESS;\n}\n")
     self.assertFinds("no blank line before PetscFunctionBegin", path, body("PetscCall(MatDestroy(&B));").replace("Mat B;\n\n", "Mat B;\n"))
-    self.assertFinds("blank line after PetscFunctionBegin", path, body("\n  PetscCall(MatDestroy(&B));"))
-    self.assertFinds("blank line before the final return", path, body("PetscCall(MatDestroy(&B));\n"))
 
   def test_rooms(self):
     self.assertFinds("knows nothing of PETSc", "src/kernels/k.c", "#include <petscsys.h>\n", 1)
@@ -255,32 +244,22 @@ class Style(unittest.TestCase):
     self.assertFinds("MuonPolarApply() has no man page", header, HEADER + "PETSC_EXTERN PetscErrorCode MuonPolarApply(MuonPolar);\n")
     self.assertFinds("the type MuonX has no man page", header, HEADER + "typedef struct _p_MuonX *MuonX;\n")
     self.assertFinds("MUONPOLARQDWH has no man page", header, HEADER + '#define MUONPOLARQDWH "qdwh"\n')
-    found = self.findings({header: HEADER.replace("PETSC_EXTERN PetscErrorCode MuonPolarGetSteps(MuonPolar, PetscInt *);\n", "")})
-    self.assertTrue(any("no MuonPolarGetSteps()" in f.message for f in found))
     path = "src/polar/interface/polar.c"
     self.assertFinds("is in no man page", path, POLAR.replace("-lmo_polar_steps n - the", "-lmo_steps n - the"))
-    self.assertFinds("whose man page has no line for it", path, POLAR.replace('"-lmo_polar_steps"', '"-lmo_polar_count"'))
-    self.assertFinds("no description", path, POLAR.replace('"Number of steps"', '""'))
-    self.assertFinds("no description", path, POLAR.replace('"Number of steps"', '"Number of steps."'))
-    self.assertFinds("not in a public header", path, POLAR.replace('"MuonPolarSetSteps"', '"MuonPolarSetCount"'))
-    self.assertFinds("names no function", path, POLAR.replace('"MuonPolarSetSteps"', '""'))
+    row = '\nstatic const MuonParameter rows[] = {{"ratio", MUON_PARAMETER_REAL, offsetof(struct _p_MuonPolar, ratio), 0.1, 0, 1, NULL, 0, "%s"}, {0}};\n'
+    self.assertClean(path, POLAR + row % "Fraction that is kept")
+    for wrong in ("", "Fraction that is kept."):
+      self.assertFinds("has no help that can stand in a table", path, POLAR + row % wrong)
     self.assertFinds("MuonPolarGetSteps() cannot be bound in Fortran", header, HEADER.replace("GetSteps(MuonPolar, PetscInt *)", "GetSteps(MuonPolar, PetscInt (*)(void))"))
     found = self.findings({path: POLAR.replace("Logically Collective", "Logically Collective; No Fortran Support")})
     self.assertTrue(any("MuonPolarSetSteps() is left out of the Fortran module without need" in f.message for f in found))
 
   def test_keys(self):
-    path = "src/polar/impls/svd/svd.c"
-    text = '#include <petscmuon/private/muonpolarimpl.h>\n\nstatic PetscErrorCode O(void)\n{\n  PetscFunctionBegin;\n  PetscCall(PetscOptionsInt("-%s", "Number", "%s", n, &n, &set));\n  PetscFunctionReturn(PETSC_SUCCESS);\n}\n'
-    wrong = lambda key, manual, at=path: [f.message for f in self.findings({at: text % (key, manual)}) if re.search("alone|different names", f.message)]
-    self.assertEqual(wrong("lmo_polar_svd_steps", "MuonPolarSVDSetSteps"), [])
-    self.assertEqual(wrong("ef21_init", "MuonEF21SetInit", "src/muon/impls/ef21/ef21.c"), [])
-    self.assertEqual(wrong("lmo_polar_svd_step1", "MuonPolarSVDSetSteps"), ["option -lmo_polar_svd_step1 and its function MuonPolarSVDSetSteps() have different names"])
-    self.assertEqual(wrong("lmo_polar_poles", "MuonPolarSetPoles"), ["option -lmo_polar_poles is read by the type svd alone and does not carry its name"])
-    self.assertEqual(wrong("lmo_polar_poles", "MuonPolarSetPoles", "src/polar/interface/polar.c"), [])
-    self.assertEqual(wrong("lmo_polar_poles", "MuonPolarSetSteps", "src/polar/interface/polar.c"), ["option -lmo_polar_poles and its function MuonPolarSetSteps() have different names"])
-    self.assertEqual(wrong("adamw_beta2", "MuonLayerAdamWSetBetas", "src/layer/impls/adamw/adamw.c"), [])
-    self.assertEqual(wrong("compressor", "MuonCompressorSetType", "src/lmo/interface/lmo.c"), [])
-    self.assertEqual(wrong("scale", "MuonLayerSetScale", "src/lmo/interface/lmo.c"), [])
+    text = '#include <petscmuon/private/muonpolarimpl.h>\n\nstatic PetscErrorCode O(void)\n{\n  PetscFunctionBegin;\n  PetscCall(PetscOptionsInt("-%s", "Number", "F", n, &n, &set));\n  PetscFunctionReturn(PETSC_SUCCESS);\n}\n'
+    wrong = lambda key, at: [f.message for f in self.findings({at: text % key}) if "alone" in f.message]
+    self.assertEqual(wrong("lmo_polar_svd_steps", "src/polar/impls/svd/svd.c"), [])
+    self.assertEqual(wrong("lmo_polar_poles", "src/polar/impls/svd/svd.c"), ["option -lmo_polar_poles is read by the type svd alone and does not carry its name"])
+    self.assertEqual(wrong("lmo_polar_poles", "src/polar/interface/polar.c"), [])
 
   def test_blank_code(self):
     text = 'a = "x; /* y"; /* "z" */ b = \'"\'; // c\nd'

@@ -162,16 +162,15 @@ class Grammar(unittest.TestCase):
 
 
 class Requirements(unittest.TestCase):
-  config = runtests.Config("#define PETSC_HAVE_HYPRE 1\n#define PETSC_USE_INFO 1\n", "", "double", "real")
+  config = runtests.Config("#define PETSC_USE_INFO 1\n", "")
 
   def test_requirements(self):
     missing = self.config.missing
-    self.assertIsNone(missing("double !complex hypre defined(PETSC_USE_INFO) sh !single"))
+    self.assertIsNone(missing("double !complex defined(PETSC_USE_INFO) sh !single"))
     self.assertEqual(missing("single"), ("build", "single"))
     self.assertEqual(missing("!double"), ("build", "!double"))
     self.assertEqual(missing("debug"), ("build", "debug"))
     self.assertEqual(missing("double cuda"), ("package", "cuda"))
-    self.assertEqual(missing("mumps"), ("package", "mumps"))
     self.assertEqual(missing("complex"), ("package", "complex"))
     self.assertEqual(missing("no-such-program"), ("program", "no-such-program"))
 
@@ -252,8 +251,6 @@ class Running(unittest.TestCase):
     self.assertEqual(self.outcome("exit 0", requires="cuda"), ("skip", ["requires cuda"]))
     self.assertEqual(self.outcome("exit 0", requires="no-such-program")[0], "fail")
     self.assertEqual(self.outcome("exit 0", requires="single"), ("other", ["requires single"]))
-    self.assertEqual(self.outcome("exit 0", SKIP="too slow")[0], "fail")
-    self.assertEqual(self.outcome("exit 0", SKIP="needs cuda")[0], "skip")
 
   def test_together(self):
     # A program that runs its cases as tests/runner/main.c does: the second fails where it is not alone, the third always

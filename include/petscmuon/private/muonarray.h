@@ -100,9 +100,7 @@ static inline size_t MuonArrayBytes(const MuonArray *A)
    device as functions of the same names. Coefficients are double and rounded to the precision of the entries
    that are written, once.
 */
-#include <petscmuon/private/muonkernelspasses.h>
-#include <petscmuon/private/muonkernelsmessages.h>
-#include <petscmuon/private/muonkernelsnorms.h>
+#include <petscmuon/private/muonkernelslist.h>
 
 #define MUON_KERNEL_MEMBER(type, name, arguments) type(*name) arguments;
 typedef struct {

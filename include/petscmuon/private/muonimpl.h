@@ -323,7 +323,11 @@ struct _p_Muon {
   PetscBool                  continues;                                 /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                 /* this rank was asked */
 
-  void *data;
+  /* Set by a type that has a monitor: the key of its viewer, the monitor, and what is to be measured for it */
+  const char    *monitor_key;
+  MuonMonitorFn *monitor_fn;
+  PetscBool     *monitor_measures;
+  void          *data;
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
@@ -409,7 +413,6 @@ static inline PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
    A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not
    given twice
 */
-PETSC_EXTERN PetscErrorCode MuonMonitorViewerFromOptions(Muon, const char key[], MuonMonitorFn *, PetscBool *set);
 
 /* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);

@@ -23,13 +23,13 @@ typedef enum {
 
 /* By default a parameter acts at the next step, is the same on all ranks, is shown, and its range has its ends */
 enum {
-  MUON_PARAMETER_DATA   = 1,  /* the field is in the object's data, not in the object */
-  MUON_PARAMETER_FIXED  = 2,  /* an error when changed after SetUp() */
-  MUON_PARAMETER_LOCAL  = 4,  /* may differ between ranks */
-  MUON_PARAMETER_ABOVE  = 8,  /* the value must exceed least */
-  MUON_PARAMETER_BELOW  = 16, /* the value must be below most */
-  MUON_PARAMETER_AUTO   = 32, /* PETSC_DETERMINE is legal, too: the type or another object decides */
-  MUON_PARAMETER_INF    = 64, /* a real that may be inf */
+  MUON_PARAMETER_DATA   = 1,   /* the field is in the object's data, not in the object */
+  MUON_PARAMETER_FIXED  = 2,   /* an error when changed after SetUp() */
+  MUON_PARAMETER_LOCAL  = 4,   /* may differ between ranks */
+  MUON_PARAMETER_ABOVE  = 8,   /* the value must exceed least */
+  MUON_PARAMETER_BELOW  = 16,  /* the value must be below most */
+  MUON_PARAMETER_AUTO   = 32,  /* PETSC_DETERMINE is legal, too: the type or another object decides */
+  MUON_PARAMETER_INF    = 64,  /* a real that may be inf */
   MUON_PARAMETER_HIDDEN = 128, /* View does not print it */
   MUON_PARAMETER_BARE   = 256  /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
 };
@@ -52,7 +52,7 @@ typedef struct {
   const MuonParameter *rows[2];
   const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
   const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
-  PetscBool            fixed; /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
+  PetscBool            fixed;  /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
   PetscInt             nset, maxset;
   const char         **set;      /* keys that somebody set, by a call or an option */
   PetscInt             nwaiting; /* keys and values that were given before the type that has them */
@@ -67,9 +67,9 @@ typedef struct {
   const MuonParameter *rows;
   size_t               at, data; /* offsets of the members "parameters" and "data" */
   PetscErrorCode (*setfromoptions)(PetscObject);
-  PetscErrorCode (*changing)(PetscObject, const MuonParameter *, double value);      /* before a value changes: may refuse it; number rows have the value */
-  PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);       /* calls the routine for each object below this one, not for theirs */
-  PetscErrorCode (*setparameter)(PetscObject, const char key[], const char value[]); /* takes the place of MuonObjectSetParameter() */
+  PetscErrorCode (*changing)(PetscObject, const MuonParameter *, double value);           /* before a value changes: may refuse it; number rows have the value */
+  PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);            /* calls the routine for each object below this one, not for theirs */
+  PetscErrorCode (*setparameter)(PetscObject, const char key[], const char value[]);      /* takes the place of MuonObjectSetParameter() */
   PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
   PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
 } MuonParameterClass;

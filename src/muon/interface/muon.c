@@ -98,6 +98,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   PetscTryTypeMethod(muon, destroy);
   PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
   muon->data             = NULL;
+  muon->monitor_key      = NULL;
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;

@@ -402,3 +402,93 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   PetscCall(MuonCheckIdle_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+  MuonSetPreset - Sets what a published optimizer fixes, by its name
+
+  Logically Collective
+
+  Input Parameters:
++ muon - the optimizer
+- name - the name of a published optimizer
+
+  Options Database Key:
+. -muon_preset name - the name
+
+  Level: beginner
+
+  Notes:
+  A preset is of a type and sets keys, which the setters called after it and the options database change one
+  by one\: `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. A type that is not
+  the preset's is an error. It is set before `MuonSetUp()`, and holds for layers that are added later too.
+  Where the optimizer has an options database of its own, `PetscObjectSetOptions()`, what that says is read
+  with it.
+
+.vb
+  name                 type   momentum, Nesterov   factor     polar factor        decay       exchange                          rate; AdamW: rate, betas, epsilon, decay
+  kj                   dense  0.95 ema, ema        kj         kj 5                0           layerwise allreduce roundrobin    0.02; 3e-4, 0.9 0.95, 1e-10, 0
+  torch                dense  0.95 ema, ema        kj         kj 5                0.1         replicated allreduce              1e-3; 1e-3, 0.9 0.999, 1e-8, 0.01
+  algoperf             dense  0.9 ema, ema         kj         kj 5                0           replicated allreduce              0.01; 0.01, 0.9 0.999, 1e-8, 0
+  algoperf-kj          the same                                                               layerwise allreduce roundrobin
+  algoperf-kj-rs       the same                                                               layerwise reduce roundrobin
+  algoperf-bucketed    the same                                                               layerwise allreduce bucketed
+  moonlight            dense  0.95 sgd, sgd        moonlight  kj 5                0.1         rows, allgather in bf16           1e-3; 1e-3, 0.9 0.95, 1e-8, 0.1
+  motif                the same                               you                             rows, owner roundrobin in bf16,
+                                                                                              5 chunks of
+                                                                                              warm-up
+  modded-nanogpt       dense  0.85 to 0.95 in      kj         modded              cautious    layerwise reduce roundrobin
+                              300 steps, ema, ema
+  dmuon                dense  0.95 sgd, sgd        moonlight  gram pe105 5,       decoupled   layerwise reduce lpt
+                                                              restart after 2
+  scion                dense  0.9 ema, none        scion      kj 5                1           replicated allreduce              1e-3
+  scion-unconstrained  the same                                                   0
+  ef21                 ef21   0.9 ema, none        none       kj 5                0           star; up topk 0.15 natural,       3.6e-4, trapezoid 0.4
+                                                                                              down identity
+  signmuon             sign                                   cubic 7, frobenius
+  signmuon-1step       sign                                   cubic 1, spectral                                                 1e-3
+                                                              by 2 iterations
+  signadam             sign   0.9
+  signsgd              sign   0
+.ve
+
+  kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW`
+  beside it, with their defaults; algoperf is the entry of the Muon team to AlgoPerf with its numbers for
+  PyTorch, its variants those that were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and
+  natural values up. signmuon and signmuon-1step vote with polar factors, the latter of gradients of all
+  layers that are clipped at the norm 1 (Table 1 of its paper), signadam and signsgd with the directions adam
+  and gradient of `MUONSIGN`; the update is that of `-sign_update`. The learning rate of modded-nanogpt
+  and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what
+  is blank is the library's own.
+
+  What is not taken over\: those programs compute polar factors in bfloat16, for which there is
+  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take
+  AdamW is said by `MuonSetRuleMatch()`.
+
+  References:
++ * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024
+. * - T. Pethick et al., Training deep learning models with norm-constrained LMOs, 2025
+. * - K. Gruntkowska et al., Error feedback for Muon and friends, 2025
+- * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
+
+.seealso: `Muon`, `MuonGetPreset()`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`
+@*/
+PetscErrorCode MuonSetPreset(Muon muon, const char name[])
+{
+  PetscOptions options;
+  const char  *type;
+  char        *copy;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(name, 2);
+  PetscCall(MuonPresetGetType_Private(muon, name, &type));
+  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_preset must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
+  PetscCall(PetscStrallocpy(name, &copy)); /* which may be what is freed */
+  PetscCall(PetscFree(muon->preset));
+  PetscCall(MuonSetType(muon, type));
+  muon->preset = copy;
+  PetscCall(MuonPresetBegin_Private(muon, &options));
+  PetscCall(MuonReadOptions_Private(muon));
+  PetscCall(MuonPresetEnd_Private(muon, &options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

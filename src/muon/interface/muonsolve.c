@@ -466,3 +466,46 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+  MuonTestGradient - Compares the gradients that the user's routine gives with differences of its losses
+
+  Collective
+
+  Input Parameter:
+. muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
+
+  Output Parameter:
+. error - the largest relative error over the layers; may be `NULL`
+
+  Options Database Key:
+. -muon_test_gradient - does it at the first step
+
+  Level: intermediate
+
+  Notes:
+  One line a layer tells the derivative of the mean loss along one random direction, whose entries are 1 and
+  -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
+  the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
+
+  How far it may be off follows from the differences themselves\: those with twice the step tell their error,
+  and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
+  the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
+  than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably
+  right.
+
+  The routine is called six times for each layer, in the same step, and more often where an entry is looked
+  for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
+  noise. The weights are what they were afterwards.
+
+.seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
+@*/
+PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_test_gradient: there is nothing to call, expected a routine of MuonSetObjectiveAndGradient()", MuonPrefix(muon));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonTestGradient_Private(muon, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

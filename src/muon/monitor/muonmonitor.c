@@ -436,7 +436,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonMonitorViewerFromOptions(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
+static PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char key[], MuonMonitorFn *monitor, PetscBool *set)
 {
   PetscViewerAndFormat *vf;
   PetscViewer           viewer;
@@ -473,7 +473,11 @@ PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(options, prefix, "-muon_monitor_cancel", &flg));
   if (flg) PetscCall(MuonMonitorCancel(muon));
-  PetscCall(MuonMonitorViewerFromOptions(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
+  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
+  if (muon->monitor_key != NULL) {
+    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->monitor_key, muon->monitor_fn, &flg));
+    if (flg) *muon->monitor_measures = PETSC_TRUE;
+  }
   PetscCall(PetscOptionsGetString(options, prefix, "-muon_monitor_csv", file, sizeof(file), &flg));
   if (flg) {
     if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));

@@ -9,3 +9,5 @@
 PETSC_INTERN PetscErrorCode MuonValidate_Private(Muon, PetscInt step);
 PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonViewCost_Private(Muon, PetscViewer);
+PETSC_INTERN PetscErrorCode MuonTestGradient_Private(Muon, PetscReal *);

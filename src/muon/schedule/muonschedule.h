@@ -48,6 +48,8 @@ PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
    An error where a type contradicts it
 */
 PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
+/* The type that a preset is of */
+PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
 PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
 PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);

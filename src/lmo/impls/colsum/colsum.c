@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 #include <petscmuon/private/muonwire.h>
 
 /*MC

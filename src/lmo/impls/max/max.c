@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlmoslices.h> /*I "petscmuonlmo.h" I*/
+#include <petscmuon/private/muonlmoimpl.h> /*I "petscmuonlmo.h" I*/
 
 static PetscErrorCode MuonLMOShapeFactor_Max(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
 {

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonlmosingular.h> /*I "petscmuonlmo.h" I*/
-#include <petscmuon/private/muonlmoslices.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 
 /* From the polar factor to the minimizer */

@@ -524,6 +524,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->view                  = MuonView_EF21;
   muon->ops->reset                 = MuonReset_EF21;
   muon->ops->destroy               = MuonDestroy_EF21;
+  PetscCall(EF21MeterSetMonitor_Private(muon));
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &ef21->up));
   PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_server_", &ef21->down));
   PetscCall(MuonCompressorSetType(ef21->up, MUONCOMPRESSORIDENTITY));

@@ -60,7 +60,7 @@ PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, MuonShard *, PetscBool aft
 PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonShard *, PetscBool after, const MuonArray *A, const MuonArray *B);
 /* Every rank learns what the others measured */
 PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
-PETSC_INTERN PetscErrorCode EF21MeterSetFromOptions_Private(Muon);
+PETSC_INTERN PetscErrorCode EF21MeterSetMonitor_Private(Muon);
 /* ||G - mean of G_j||, after the commit of the steps in which it is wanted */
 PETSC_INTERN PetscErrorCode EF21MeasureDrift_Private(Muon);
 /* Options */

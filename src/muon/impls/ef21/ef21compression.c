@@ -323,12 +323,11 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterSetFromOptions_Private(Muon muon)
+PetscErrorCode EF21MeterSetMonitor_Private(Muon muon)
 {
-  PetscBool set;
-
   PetscFunctionBegin;
-  PetscCall(MuonMonitorViewerFromOptions(muon, "-ef21_monitor_compression", EF21MonitorCompression_Private, &set));
-  if (set == PETSC_TRUE) PetscCall(MuonEF21SetMonitorCompression(muon, PETSC_TRUE));
+  muon->monitor_key      = "-ef21_monitor_compression";
+  muon->monitor_fn       = EF21MonitorCompression_Private;
+  muon->monitor_measures = &((Muon_EF21 *)muon->data)->meter.wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -69,6 +69,5 @@ PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%sef21_server_", before));
   PetscCall(MuonCompressorSetOptionsPrefix(ef21->down, prefix));
   PetscCall(MuonCompressorSetFromOptions(ef21->down));
-  PetscCall(EF21MeterSetFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,49 @@
+#pragma once
+
+/*
+   The list of the kernels that pass over whole arrays: linear combinations, norms, what is finite. An array
+   is m, n, X, ldx: n lines of m entries.
+
+   IsBelow          1 when all absolute values are less than limit, which may be infinite
+   Axpby            Y = a X + b Y; b == 0 overwrites whatever Y holds
+   AxpbyOther       the same with an X of the other precision: in double, and rounded once
+   Momentum         Z = previous M + fresh G, and 1 where Z is finite; M is not read where previous == 0; Z may be G or M
+   MomentumOther    the same with a G of the other precision, and Z not G
+   MomentumMend     previous M takes the place of the entries of Z that are not finite, zero where previous == 0; returns how many
+   Cautious         Z = X + by D, with keep X in place of X where by D and X do not have the same sign; 1 where Z is finite; Z may be D
+   SumSquares       sum of squares, accumulated in double by blocks
+   SumAbs           sum of absolute values, in the same way
+   MaxAbs           largest absolute value
+   IsOrdinary       1 where the sum of squares neither overflows nor vanishes, which one look at the entries tells: X is finite and not zero. 0 tells nothing
+   Norm             r with ||X||_F = r 2^*exponent, without overflow or underflow on the way; 0 when X is zero, HUGE_VAL when an entry is not finite
+   Divide           Y = X / (norm 2^exponent)
+   Sign             Y = s sign(X), where sign(0) is 0
+   Dot              sum of X_ij Y_ij
+   AdamW            one step of Adam with decoupled decay from the gradient G: moments M and V become Mnew and Vnew, all without gaps, and Xnew = keep X - rate (mhat / (sqrt(Vnew / c2) + epsilon)),
+                    mhat = Mnew / c1, with nesterov (beta1 Mnew + (1 - beta1) G) / c1. Returns 1 where Xnew
+                    and Vnew are finite
+*/
+/* clang-format off */
+#define MUON_KERNELS_PASSES(KERNEL) \
+  KERNEL(int, IsBelow, (size_t m, size_t n, const void *X, size_t ldx, double limit)) \
+  KERNEL(void, Axpby, (size_t m, size_t n, double a, const void *X, size_t ldx, double b, void *Y, size_t ldy)) \
+  KERNEL(void, AxpbyOther, (size_t m, size_t n, double a, const void *X, size_t ldx, double b, void *Y, size_t ldy)) \
+  KERNEL(int, Momentum, (size_t m, size_t n, double previous, const void *M, size_t ldm, double fresh, const void *G, size_t ldg, void *Z, size_t ldz)) \
+  KERNEL(int, MomentumOther, (size_t m, size_t n, double previous, const void *M, size_t ldm, double fresh, const void *G, size_t ldg, void *Z, size_t ldz)) \
+  KERNEL(size_t, MomentumMend, (size_t m, size_t n, double previous, const void *M, size_t ldm, void *Z, size_t ldz)) \
+  KERNEL(int, Cautious, (size_t m, size_t n, double keep, const void *X, size_t ldx, double by, const void *D, size_t ldd, void *Z, size_t ldz)) \
+  KERNEL(double, SumSquares, (size_t m, size_t n, const void *X, size_t ldx)) \
+  KERNEL(double, SumAbs, (size_t m, size_t n, const void *X, size_t ldx)) \
+  KERNEL(double, MaxAbs, (size_t m, size_t n, const void *X, size_t ldx)) \
+  KERNEL(int, IsOrdinary, (size_t m, size_t n, const void *X, size_t ldx)) \
+  KERNEL(double, Norm, (size_t m, size_t n, const void *X, size_t ldx, int *exponent)) \
+  KERNEL(void, Divide, (size_t m, size_t n, const void *X, size_t ldx, double norm, int exponent, void *Y, size_t ldy)) \
+  KERNEL(void, Sign, (size_t m, size_t n, double s, const void *X, size_t ldx, void *Y, size_t ldy)) \
+  KERNEL(double, Dot, (size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)) \
+  KERNEL(int, AdamW, (size_t m, size_t n, const void *G, size_t ldg, double beta1, double beta2, double epsilon, int nesterov, double c1, double c2, double rate, double keep, const void *M, const void *V, \
+                      const void *X, size_t ldx, void *Mnew, void *Vnew, void *Xnew, size_t ldn))
+/* clang-format on */
+
 /*
    The list of the kernels that make and read messages: selection, rounding, quantization, signs. An array is
    m, n, X, ldx: n lines of m entries; what has the name count or entries is without gaps. R == NULL is zero.
@@ -37,8 +83,6 @@
    Orthonormalize   P (m x l) = the orthogonal factor of itself, by Householder's method: its columns are orthonormal whatever the rank was. Returns LAPACK's info; where work is NULL it only tells how many entries of it are needed
    Rotation         W^T (l x l) of V = Z S W^T (n x l), V being overwritten; l singular values in S. Likewise
 */
-#pragma once
-
 /*
    A stream of random numbers: word e & 3 of block {e >> 2, layer, step, sender | direction << 31} under the
    seed belongs to entry e
@@ -86,3 +130,29 @@ typedef struct {
   KERNEL(void, Multiply, (int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)) \
   KERNEL(int, Orthonormalize, (size_t m, size_t l, void *P, size_t *entries, void *work)) \
   KERNEL(int, Rotation, (size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work))
+
+/*
+   The list of the kernels that norm balls are made of: norms of slices, and the matrices made of them. An
+   array is m, n, X, ldx: n lines of m entries. A slice is one of the lines or, with across, what crosses them
+   at one place: there are n slices, or m. What is said of a slice is an array of doubles, and sums are in
+   double. Results are the same bits for a slice whichever way it lies: slices are read line by line all the
+   same.
+
+   SliceSums        sum[k] = sum of |x|^power over slice k, power 1 or 2, in eight partial sums
+   SlicePowers      sum[k] = sum of (|x| / most[k])^p, 0 where most[k] is 0
+   SliceArgMax      most[k] = largest |x| and place[k] where it is first, -1 in a slice of zeros
+   SliceScale       y = x f0[k] f1[k], and 0 where f1[k] is 0
+   SliceSign        y = f[k] sign(x); sign(0) is 0
+   SlicePower       y = f[k] sign(x) (|x| / most[k])^power, power > 0
+   SlicePick        y = f[k] sign(x) at place[k], and 0 elsewhere; -1 picks nothing
+   RankOne          Y = a u v^T, u along the lines, v across them
+*/
+#define MUON_KERNELS_NORMS(KERNEL) \
+  KERNEL(void, SliceSums, (size_t m, size_t n, const void *X, size_t ldx, int across, int power, double *sum)) \
+  KERNEL(void, SlicePowers, (size_t m, size_t n, const void *X, size_t ldx, int across, double p, const double *most, double *sum)) \
+  KERNEL(void, SliceArgMax, (size_t m, size_t n, const void *X, size_t ldx, int across, double *most, int64_t *place)) \
+  KERNEL(void, SliceScale, (size_t m, size_t n, const void *X, size_t ldx, int across, const double *f0, const double *f1, void *Y, size_t ldy)) \
+  KERNEL(void, SliceSign, (size_t m, size_t n, const void *X, size_t ldx, int across, const double *f, void *Y, size_t ldy)) \
+  KERNEL(void, SlicePower, (size_t m, size_t n, const void *X, size_t ldx, int across, double power, const double *most, const double *f, void *Y, size_t ldy)) \
+  KERNEL(void, SlicePick, (size_t m, size_t n, const void *X, size_t ldx, int across, const int64_t *place, const double *f, void *Y, size_t ldy)) \
+  KERNEL(void, RankOne, (size_t m, size_t n, double a, const double *u, const double *v, void *Y, size_t ldy))

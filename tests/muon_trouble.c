@@ -1,0 +1,158 @@
+static char help[] = "What the manual's page on numerical trouble promises and no other test holds: an LMO that fails ends the step on all ranks, steps do not shrink with the gradient, and the monitor names the layer of the largest update.\n\n";
+
+#include "muon_common.h"
+#include <petscmuon/private/muonlmoimpl.h>
+
+#define BROKEN 3 /* the layer whose LMO fails */
+
+static PetscErrorCode MuonLMOApply_Fails(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+{
+  PetscFunctionBegin;
+  lmo->status = MUON_STATUS_LMO;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MuonExchangeType type, Problem *p)
+{
+  MuonExchange exchange;
+  MuonLMO      lmo;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, p));
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, type));
+  PetscCall(MuonLayerGetLMO(p->layer[BROKEN], &lmo));
+  PetscCall(MuonLMOSetType(lmo, MUONLMOMAX)); /* no other layer's LMO is computed with this one's */
+  PetscCall(MuonSetFromOptions(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The second step fails on the rank that computes it, and is taken again when the LMO works */
+static PetscErrorCode CheckLMO(MuonExchangeType type)
+{
+  PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
+  MuonConvergedReason reason;
+  MuonLMO             lmo;
+  Problem             p, q;
+  State               before, after, expected;
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, &p));
+  PetscCall(Create(type, &q));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(StateTake(&p, &before));
+  PetscCall(MuonLayerGetLMO(p.layer[BROKEN], &lmo));
+  apply           = lmo->ops->apply;
+  lmo->ops->apply = MuonLMOApply_Fails;
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetConvergedReason(p.muon, &reason));
+  PetscCheck(reason == MUON_DIVERGED_LMO, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s where an LMO failed", type, MuonConvergedReasons[reason]);
+  PetscCall(StateTake(&p, &after));
+  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step whose LMO failed changed the state", type);
+  PetscCall(StateFree(&after));
+  lmo->ops->apply = apply;
+  PetscCall(MuonStep(p.muon));
+  for (int k = 0; k < 2; k++) PetscCall(MuonStep(q.muon));
+  PetscCall(StateTake(&p, &after));
+  PetscCall(StateTake(&q, &expected));
+  PetscCheck(StateIsSame(&after, &expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the step taken again is another one", type);
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+  PetscCall(StateFree(&expected));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscReal GradientScale;
+
+static PetscErrorCode Scaled(Muon muon, PetscReal *loss, void *ctx)
+{
+  Problem *p = (Problem *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemObjective(muon, loss, ctx));
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    PetscScalar *g;
+
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
+    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) g[e] *= GradientScale;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Powers of two change no digit of a gradient. Polar factors may be computed in bfloat16, whose unit is 2^-8 */
+static PetscErrorCode CheckFixedSize(void)
+{
+  const PetscReal scales[] = {1, (PetscReal)1 / 1024};
+  PetscReal       moved[2][NLAYERS];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+
+    GradientScale = scales[k];
+    PetscCall(Create(MUONEXCHANGESTAR, &p));
+    PetscCall(MuonSetObjectiveAndGradient(p.muon, Scaled, &p));
+    PetscCall(MuonStep(p.muon));
+    for (PetscInt l = 0; l < NLAYERS; l++) {
+      PetscScalar *w;
+
+      moved[k][l] = 0;
+      PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
+      for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) moved[k][l] += PetscSqr(PetscAbsScalar(w[e] - ProblemNumber(l, e, 0, 1)));
+      moved[k][l] = PetscSqrtReal(moved[k][l]);
+    }
+    PetscCall(ProblemDestroy(&p));
+  }
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    if (strcmp(Shapes[l].rule, MUONLAYERLMO) != 0) continue;
+    PetscCheck(moved[0][l] > 0 && PetscAbsReal(moved[1][l] - moved[0][l]) <= moved[0][l] / 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s moves by %g, and by %g where its gradient is 1024 times smaller", Shapes[l].name, (double)moved[0][l],
+               (double)moved[1][l]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const MuonExchangeType types[] = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
+  PetscBool              solve   = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
+  if (solve == PETSC_TRUE) {
+    Problem p;
+
+    PetscCall(Create(MUONEXCHANGELAYERWISE, &p));
+    PetscCall(MuonSolve(p.muon));
+    PetscCall(ProblemDestroy(&p));
+  } else {
+    for (int k = 0; k < 3; k++) PetscCall(CheckLMO(types[k]));
+    PetscCall(CheckFixedSize());
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 2 3}}
+    args: -muon_type {{dense ef21}}
+
+  test:
+    suffix: raised
+    nsize: 2
+    args: -muon_error_if_not_converged
+    error: of layer "h0.out" on rank 0)
+
+  test:
+    suffix: largest
+    nsize: 2
+    args: -solve -muon_max_steps 3 -muon_monitor -muon_measure_update_rms -muon_layer_h0.out_scale 50
+    filter: grep -o "update rms .* of .*" | sed "s/rms .* of/rms of/"
+    output_file: output/muon_trouble_largest.out
+
+TEST*/
