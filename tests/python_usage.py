@@ -198,8 +198,8 @@ layer.set_gradient(None)
 assert muon.step() and np.array_equal(before, w)
 
 # An exception in the routine on one rank ends the step on all, and changes nothing
-for policy in range(3):  # stop, skip, zero
-  petscmuon._library.library().call("MuonSetNaNPolicy", muon._handle, policy)
+for policy in (b"stop", b"skip", b"zero"):
+  petscmuon._library.library().call("MuonSetParameter", muon._handle, b"muon_nan", policy)
   for guilty in range(size):
 
     def closure():
@@ -218,7 +218,7 @@ for policy in range(3):  # stop, skip, zero
     assert muon.loss == 2.0
 
 # Numbers that are none end a step without an exception
-petscmuon._library.library().call("MuonSetNaNPolicy", muon._handle, 0)
+petscmuon._library.library().call("MuonSetParameter", muon._handle, b"muon_nan", b"stop")
 layer.set_gradient(plain(np.full((3, 4), np.nan if rank == 0 else 1.0)))
 before = w.copy()
 assert not muon.step() and muon.reason == "DIVERGED_NANORINF" and np.array_equal(before, w)

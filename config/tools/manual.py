@@ -166,6 +166,8 @@ def read_options(rows, references):
       kind = found[key].kind and found[key].kind + ", " + kind
     named = [page.name for page, item, _ in pages if re.match(r"%s(?!\w)" % checkstyle.documented_as(key), item)]
     function = min(named, key=len) if named else classes[family] + "SetFromOptions"
+    if function not in references:  # layers are read with the optimizer
+      function = "MuonSetFromOptions"
     choices = choices.split("|") if "|" in choices else [choices] if choices else []
     found[key] = Option(key, "", default, meaning + (" (before set-up)" if when == "before set-up" else ""), choices, function, classes[family], kind)
   for page, name, body in pages:

@@ -873,7 +873,7 @@ int main(int argc, char **argv)
       suffix: 124M
       nsize: 2
       args: -nanogpt_preset 124M -nanogpt_blocks 1 -nanogpt_steps 2 -muon_view
-      filter: sed -n -E -e 's!^ *(h0[^,]*|embed), ([0-9]+ x [0-9]+), lmo, ([a-z]+)[^,]*, ([0-9.]+),.*!\1 \2 \3 \4!p' -e 's!.*(momentum [0-9.]+|schedule [a-z]+|shape factor [a-z]+).*!\1!p'
+      filter: sed -n -E -e 's!^ *(h0[^,]*|embed), ([0-9]+ x [0-9]+), lmo, ([a-z]+)[^,]*, ([0-9.]+),.*!\1 \2 \3 \4!p' -e 's!.*(momentum [0-9.]+|schedule: [a-z]+|shape_factor: [a-z]+).*!\1!p'
 
     # 20 steps of 13 layers with 256 x 24 + 2 x 12 x 24 x 24 entries in all, which have two matrices of doubles each, behind 16 bytes; with monitors and without
     test:
