@@ -84,7 +84,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   MuonLayerRule       rule;
   MuonLMO             lmo;
   MuonLMOType         norm;
-  MuonEF21Init        init;
+  char                init[32];
   PetscBool           equal;
 
   PetscFunctionBegin;
@@ -100,8 +100,8 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
   PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
   PetscCall(MuonCompressorGetAlpha(up, p->shape[l].m, p->shape[l].n, &alpha[0]));
   PetscCall(MuonCompressorGetAlpha(down, p->shape[l].m, p->shape[l].n, &alpha[1]));
-  PetscCall(MuonEF21GetInit(p->muon, &init));
-  if (init == MUON_EF21_INIT_GRADIENT && c.step == 0) alpha[0] = PetscDefined(USE_REAL_SINGLE) ? 1 : (PetscReal)1 - (PetscReal)1 / 281474976710656; /* rounded to single precision by u = 2^-24 at most */
+  PetscCall(MuonGetParameter(p->muon, "ef21_init", init, sizeof(init)));
+  if (init[0] == 'g' && c.step == 0) alpha[0] = PetscDefined(USE_REAL_SINGLE) ? 1 : (PetscReal)1 - (PetscReal)1 / 281474976710656; /* rounded to single precision by u = 2^-24 at most */
   /* What is beside the Frobenius norm is of that norm */
   PetscCall(MuonCompressorGetType(up, &type));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORTOPSVD, &topsvd));
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
   PetscCall(MuonSetMaxSteps(plain.muon, steps));
   PetscCall(MuonSetFromOptions(plain.muon));
   PetscCall(MuonSetFromOptions(p.muon));
-  PetscCall(MuonEF21GetMonitorCompression(p.muon, &on));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-ef21_monitor_compression", &on));
   if (on == PETSC_FALSE) PetscCall(MuonEF21SetMonitorCompression(p.muon, PETSC_TRUE));
   else PetscCall(MuonMonitorCancel(plain.muon));
   PetscCall(MuonEF21SetMonitorCompression(plain.muon, PETSC_FALSE));

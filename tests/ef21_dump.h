@@ -39,15 +39,17 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   MuonCompressorValues values;
   PetscReal            ratio, norm;
   PetscInt             rank;
-  PetscBool            lines;
+  PetscBool            lines, identity;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorGetType(c, &type));
   PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
   PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
   PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
+  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORIDENTITY, &identity));
+  if ((int)values < 0) values = identity == PETSC_TRUE ? MUON_COMPRESSOR_VALUES_NATIVE : MUON_COMPRESSOR_VALUES_SINGLE;
   if (step == PETSC_TRUE) type = TEST_STEP;
-  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, (int)values >= 0 ? MuonCompressorValuesTypes[values] : "single", name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
+  fprintf(dump->file, " %s=%s %s_values=%s %s_ratio=%.17g %s_rank=%d", name, type, name, MuonCompressorValuesTypes[values], name, (double)ratio, name, rank == PETSC_DETERMINE ? -1 : (int)rank);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &lines, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, ""));
   if (lines == PETSC_TRUE) {
     PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &norm));
@@ -112,16 +114,16 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
           MuonScheduleTypes[schedule], (double)constant, (int)warmup, (int)max, MuonMomentumStyles[style], (double)dampening, MuonNesterovTypes[nesterov], MuonMomentumAts[at], (long long)seed, (int)p->noise, (double)p->scale, (double)loss,
           (double)dual);
   if (ef21 == PETSC_TRUE) {
-    MuonEF21Init     init;
+    char             init[32];
     MuonTraffic      traffic;
     MuonExchange     exchange;
     MuonExchangeType where;
 
-    PetscCall(MuonEF21GetInit(p->muon, &init));
+    PetscCall(MuonGetParameter(p->muon, "ef21_init", init, sizeof(init)));
     PetscCall(MuonGetTraffic(p->muon, &traffic));
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeGetType(exchange, &where));
-    fprintf(dump->file, " init=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", MuonEF21Inits[init], where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
+    fprintf(dump->file, " init=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", init, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {

@@ -690,7 +690,7 @@ int main(int argc, char **argv)
     test:
       suffix: rank_init
       args: -wrong rank_init
-      error: -ef21_init is zero on some ranks and gradient on others
+      error: options of the optimizer differ between the ranks: -ef21_init zero on rank 0 and gradient on rank
     test:
       suffix: rank_raises
       args: -wrong rank_raises

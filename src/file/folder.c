@@ -277,8 +277,14 @@ MuonFileResult MuonFileBegin(MuonFileFolder *folder, uint64_t step, MuonFileIden
 
   id->generation.step    = step;
   id->generation.counter = 0;
-  /* A folder without a manifest is nothing that another must be later than */
-  while (last < count && MuonFileManifestTry(folder, &found[last]) == MUON_FILE_ABSENT) last++;
+  /* A folder without a manifest is nothing that another must be later than; a damaged one is */
+  while (last < count && result == MUON_FILE_OK) {
+    const MuonFileResult manifest = MuonFileManifestTry(folder, &found[last]);
+
+    if (manifest == MUON_FILE_MEMORY) result = manifest;
+    if (manifest != MUON_FILE_ABSENT) break;
+    last++;
+  }
   if (last < count) id->generation.counter = found[last].counter;
   free(found);
   if (result != MUON_FILE_OK) return result;

@@ -416,7 +416,10 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   *status = MUON_STATUS_OK;
   PetscCheck(nsv >= 0 && nsv <= s, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " singular triples of a %zu x %zu matrix, expected at most %" PetscInt_FMT, nsv, MuonArrayRows(A), MuonArrayColumns(A), s);
   if (nsv == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  /* What is not finite, or has squares that are not, is an answer and no signal */
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   norm = MuonArrayKernels(A)->Norm(A->len, A->count, A->data, A->ld, &exponent);
+  PetscCall(PetscFPTrapPop());
   if (norm == HUGE_VAL) *status = MUON_STATUS_NANORINF;
   if (norm == HUGE_VAL || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSVDStart());

@@ -244,6 +244,11 @@ def rounded(values, x):
     return np.array([bf16(v) for v in x.ravel()]).reshape(x.shape)
 
 
+def assigned(layer, way, x):
+    """What arrives of a layer that is not compressed: single where that was asked for, or where a lossy compressor for the others leaves it out."""
+    return rounded('single', x) if layer[way + '_values'] == 'single' else x
+
+
 def pieces(layer, shards):
     """What is encoded and sent as one: the layer, or the rows of it on each rank of a worker, with what of its blocks is there."""
     if shards == 1:
@@ -267,7 +272,7 @@ def compress(shards, layer, way, x, seed, step, sender, direction):
 def compress_block(layer, name, way, x, seed, step, sender, direction):
     kind, values = layer[way], layer[way + '_values']
     if kind == 'identity':
-        return x
+        return assigned(layer, way, x)
     if kind == 'rankk':
         assert values != 'natural', 'its result depends on the signs of the singular vectors'
         most = min(x.shape)
@@ -322,7 +327,7 @@ def ef21(run, shake):
         for j in workers:
             if s.init == 'gradient':
                 M[j][i] = g[j][i]
-                whole = layer.up == 'identity' or layer.up_values in ('native', 'double')
+                whole = layer.up_values in ('native', 'double') or (layer.up == 'identity' and layer.up_values != 'single')
                 Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
             else:
                 M[j][i] = weights(s, layer, 0)[1] * g[j][i]
@@ -335,7 +340,7 @@ def ef21(run, shake):
             layer = run.layers[i]
             X[i] = rules[i].step(X[i], G[i], eta, shake)
             if layer.down == 'identity':
-                W[i] = X[i]
+                W[i] = assigned(layer, 'down', X[i])
             elif layer.down == 'step':
                 W[i] = X[i]
                 down = down + rules[i].bits
@@ -350,7 +355,7 @@ def ef21(run, shake):
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
                 if layer.up == 'identity':
-                    Gj[j][i] = M[j][i]
+                    Gj[j][i] = assigned(layer, 'up', M[j][i])
                 else:
                     received.append(compress(s.shards, layer, 'up', M[j][i] - Gj[j][i], s.seed, k + 1, j, 0))
                     Gj[j][i] = Gj[j][i] + received[-1]

@@ -180,17 +180,12 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
 
 static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 {
-  Muon_EF21           *ef21  = (Muon_EF21 *)muon->data;
+  const Muon_EF21     *ef21  = (Muon_EF21 *)muon->data;
   EF21Shard           *state = (EF21Shard *)shard->data;
   MuonCompressorValues values;
   MuonArray            shape;
-  int                  init[2] = {(int)ef21->init, -(int)ef21->init}, most[2];
 
   PetscFunctionBegin;
-  if (shard == muon->shard) {
-    PetscCallMPI(MPI_Allreduce(init, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
-    PetscCheck(most[0] == -most[1], PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%sef21_init is %s on some ranks and %s on others, expected the same on each", MuonPrefix(muon), MuonEF21Inits[-most[1]], MuonEF21Inits[most[0]]);
-  }
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetStateShape(muon, shard, &shape));
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
