@@ -233,10 +233,10 @@ int main(int argc, char **argv)
       PetscCall(MuonLMOGetType(lmo, &norm));
       fprintf(file, "name=%s m=%d n=%d norm=%s precision=%s rowmajor=%d", Shapes[l].name, (int)Shapes[l].m, (int)Shapes[l].n, norm, Shapes[l].type == PETSC_FLOAT ? "single" : "double", (int)Shapes[l].rowmajor);
       for (int down = 0; down < 2 && ef21 == PETSC_TRUE; down++) {
-        MuonCompressor       c[2];
-        MuonCompressorType   compressor;
-        int                  values = PETSC_DETERMINE;
-        PetscReal            ratio  = 1;
+        MuonCompressor     c[2];
+        MuonCompressorType compressor;
+        int                values = PETSC_DETERMINE;
+        PetscReal          ratio  = 1;
 
         PetscCall(MuonEF21GetLayerCompressors(muon, run.layer[l], &c[0], &c[1]));
         PetscCall(MuonCompressorGetType(c[down], &compressor));
