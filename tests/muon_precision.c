@@ -1,6 +1,5 @@
 static char help[] = "Layers of arrays in single and in double precision in one optimizer, whatever PetscScalar is, with state of their own precision or in single: whole runs, which tests/oracle/precision.py does again.\n\n";
 
-#include "parameters.h"
 #include <petscmuon.h>
 #include <stdio.h>
 #include <string.h>
@@ -234,14 +233,15 @@ int main(int argc, char **argv)
       PetscCall(MuonLMOGetType(lmo, &norm));
       fprintf(file, "name=%s m=%d n=%d norm=%s precision=%s rowmajor=%d", Shapes[l].name, (int)Shapes[l].m, (int)Shapes[l].n, norm, Shapes[l].type == PETSC_FLOAT ? "single" : "double", (int)Shapes[l].rowmajor);
       for (int down = 0; down < 2 && ef21 == PETSC_TRUE; down++) {
-        MuonCompressor       c[2];
-        MuonCompressorType   compressor;
-        MuonCompressorValues values;
-        PetscReal            ratio;
+        MuonCompressor     c[2];
+        MuonCompressorType compressor;
+        int                values = PETSC_DETERMINE;
+        PetscReal          ratio  = 1;
 
         PetscCall(MuonEF21GetLayerCompressors(muon, run.layer[l], &c[0], &c[1]));
         PetscCall(MuonCompressorGetType(c[down], &compressor));
-        PetscCall(GetEnum((PetscObject)c[down], "compressor_values", MuonCompressorValuesTypes, (int *)&values));
+        PetscCall(GetEnum((PetscObject)c[down], "compressor_values", MuonCompressorValuesTypes, &values));
+        if (values == PETSC_DETERMINE) values = strcmp(compressor, MUONCOMPRESSORIDENTITY) == 0 ? MUON_COMPRESSOR_VALUES_NATIVE : MUON_COMPRESSOR_VALUES_SINGLE;
         PetscCall(GetReal((PetscObject)c[down], "compressor_ratio", &ratio));
         fprintf(file, " %s=%s %s_values=%s %s_ratio=%.17g", down ? "down" : "up", compressor, down ? "down" : "up", MuonCompressorValuesTypes[values], down ? "down" : "up", (double)ratio);
       }
