@@ -442,33 +442,33 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
   case MUON_PARAMETER_REAL:
     if (row->flags & MUON_PARAMETER_INF) {
       PetscCall(MuonExponentWrite_Private((PetscReal)value, sizeof(text), text));
-      PetscCall(PetscOptionsString(key, row->help, "", text, text, sizeof(text), &flg));
+      PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", text, text, sizeof(text), &flg));
       if (flg) PetscCall(MuonExponentRead_Private(text, &real));
-    } else PetscCall(PetscOptionsReal(key, row->help, "", (PetscReal)value, &real, &flg));
+    } else PetscCall(PetscOptionsReal(key, row->help, "MuonSetParameter", (PetscReal)value, &real, &flg));
     value = (double)real;
     break;
   case MUON_PARAMETER_INT64: /* which PetscOptionsInt() may not read */
     PetscCall(MuonNumberWrite(value, sizeof(text), text));
-    PetscCall(PetscOptionsString(key, row->help, "", text, text, sizeof(text), &flg));
+    PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", text, text, sizeof(text), &flg));
     if (flg) PetscCall(MuonParametersSetText_Private(object, row->key, text));
     PetscFunctionReturn(PETSC_SUCCESS);
   case MUON_PARAMETER_INT:
-    PetscCall(PetscOptionsInt(key, row->help, "", (PetscInt)value, &count, &flg));
+    PetscCall(PetscOptionsInt(key, row->help, "MuonSetParameter", (PetscInt)value, &count, &flg));
     value = (double)count;
     break;
   case MUON_PARAMETER_BOOL:
-    PetscCall(PetscOptionsBool(key, row->help, "", value != 0 ? PETSC_TRUE : PETSC_FALSE, &is, &flg));
+    PetscCall(PetscOptionsBool(key, row->help, "MuonSetParameter", value != 0 ? PETSC_TRUE : PETSC_FALSE, &is, &flg));
     value = is ? 1 : 0;
     break;
   case MUON_PARAMETER_ENUM: {
     PetscEnum which = (PetscEnum)(value < 0 ? 0 : (int)value);
 
-    PetscCall(PetscOptionsEnum(key, row->help, "", row->names, which, &which, &flg));
+    PetscCall(PetscOptionsEnum(key, row->help, "MuonSetParameter", row->names, which, &which, &flg));
     value = (double)(int)which;
     break;
   }
   case MUON_PARAMETER_TEXT:
-    PetscCall(PetscOptionsString(key, row->help, "", *(char *const *)field, text, sizeof(text), &flg));
+    PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", *(char *const *)field, text, sizeof(text), &flg));
     if (flg) PetscCall(MuonParameterSetText_Private(object, row, text));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

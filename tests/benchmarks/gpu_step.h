@@ -62,17 +62,29 @@ static inline void *Room(int which, size_t bytes)
   return room[which];
 }
 
+/* norm 2^exponent, as kernels find it */
+typedef struct {
+  double norm;
+  int    exponent;
+} StepNorm;
+
+static inline StepNorm NormOf(size_t m, size_t n, MuonPrecision from, const void *G)
+{
+  StepNorm of;
+
+  of.norm = MuonKernelsGet(from, MUON_DEVICE)->Norm(m, n, G, m, &of.exponent);
+  return of;
+}
+
 /* Q = the factor of G (m x n, by columns): polynomials of kj, as MUONPOLARNEWTONSCHULZ applies them */
-static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
+static inline void NewtonSchulzOf(const MuonKernelReal *real, size_t m, size_t n, StepNorm of, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
 {
   const MuonKernelPolynomial *p    = MuonKernelPolynomialFind("kj");
   const int                   left = m < n;
   const size_t                s = left ? m : n, l = left ? n : m, ld = left ? s : l, square = s * s * real->size;
   void                       *Y = Room(0, m * n * real->size), *Z = Room(1, m * n * real->size), *A = Room(2, square), *B = Room(3, square);
-  int                         exponent;
-  const double                norm = MuonKernelsGet(from, MUON_DEVICE)->Norm(m, n, G, m, &exponent);
 
-  real->load(m, n, from, G, m, norm, exponent, Y, m);
+  real->load(m, n, from, G, m, of.norm, of.exponent, Y, m);
   for (int k = 0; k < STEPS; k++) {
     double c[3];
     void  *swap = Y;
@@ -95,8 +107,13 @@ static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, 
   real->store(m, n, 1, Y, m, to, Q, m);
 }
 
+static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
+{
+  NewtonSchulzOf(real, m, n, NormOf(m, n, from, G), from, G, to, Q);
+}
+
 /* The same for several of one shape */
-static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_t n, size_t count, MuonPrecision from, const void *G[], MuonPrecision to, void *Q[])
+static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_t n, size_t count, const StepNorm of[], MuonPrecision from, const void *G[], MuonPrecision to, void *Q[])
 {
   const MuonKernelPolynomial *p = MuonKernelPolynomialFind("kj");
   const size_t                s = m < n ? m : n, l = m < n ? n : m, bytes = m * n * real->size;
@@ -104,12 +121,7 @@ static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_
   double                      c[3 * STEPS];
 
   for (int k = 0; k < STEPS; k++) MuonKernelPolynomialRow(p, k, c + 3 * k);
-  for (size_t k = 0; k < count; k++) {
-    int          exponent;
-    const double norm = MuonKernelsGet(from, MUON_DEVICE)->Norm(m, n, G[k], m, &exponent);
-
-    real->load(m, n, from, G[k], m, norm, exponent, Y + k * bytes, m);
-  }
+  for (size_t k = 0; k < count; k++) real->load(m, n, from, G[k], m, of[k].norm, of[k].exponent, Y + k * bytes, m);
   Y = (char *)real->polynomials(m < n, s, l, count, STEPS, c, NULL, Y, Z, A);
   for (size_t k = 0; k < count; k++) real->store(m, n, 1, Y + k * bytes, m, to, Q[k], m);
 }
@@ -206,14 +218,18 @@ static inline int Before(const StepLayer *x, const StepLayer *y)
   return x->m + x->n > y->m + y->n;
 }
 
-/* Xnew of all layers becomes the factor of their sums, batch by batch */
+/* Xnew of all layers becomes the factor of their sums, batch by batch, once all norms are known */
 static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *layer)
 {
   const void **G    = (const void **)calloc((size_t)layers, sizeof(*G));
   void       **Q    = (void **)calloc((size_t)layers, sizeof(*Q));
+  StepNorm    *norm = (StepNorm *)calloc((size_t)layers, sizeof(*norm)), *of = (StepNorm *)calloc((size_t)layers, sizeof(*of));
   char        *done = (char *)calloc((size_t)layers, 1);
 
-  for (int l = 0; l < layers; l++) done[l] = layer[l].mean != NULL;
+  for (int l = 0; l < layers; l++) {
+    done[l] = layer[l].mean != NULL;
+    if (!done[l]) norm[l] = NormOf(layer[l].m, layer[l].n, MUON_SINGLE, layer[l].sum);
+  }
   for (;;) {
     const StepLayer *first = NULL;
     size_t           count = 0, s, most, size;
@@ -225,6 +241,7 @@ static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *la
     for (int l = 0; l < layers; l++) {
       if (done[l] || layer[l].m != first->m || layer[l].n != first->n) continue;
       done[l]    = 1;
+      of[count]  = norm[l];
       G[count]   = layer[l].sum;
       Q[count++] = layer[l].Xnew;
     }
@@ -235,11 +252,13 @@ static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *la
       const size_t batches = (count - at + most - 1) / most;
 
       size = (count - at + batches - 1) / batches;
-      if (size > 1) NewtonSchulzBatch(real, first->m, first->n, size, MUON_SINGLE, G + at, MUON_SINGLE, Q + at);
-      else NewtonSchulz(real, first->m, first->n, MUON_SINGLE, G[at], MUON_SINGLE, Q[at]);
+      if (size > 1) NewtonSchulzBatch(real, first->m, first->n, size, of + at, MUON_SINGLE, G + at, MUON_SINGLE, Q + at);
+      else NewtonSchulzOf(real, first->m, first->n, of[at], MUON_SINGLE, G[at], MUON_SINGLE, Q[at]);
     }
   }
   free(done);
+  free(of);
+  free(norm);
   free(Q);
   free(G);
 }
@@ -249,9 +268,6 @@ static inline void StepMuon(const MuonKernelReal *real, int layers, StepLayer *l
 {
   const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
 
-  for (int l = 0; l < layers; l++) {
-    if (layer[l].mean == NULL) (void)kernels->IsOrdinary(layer[l].m, layer[l].n, layer[l].sum, layer[l].m);
-  }
   Factors(real, layers, layer);
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
