@@ -175,6 +175,7 @@ static PetscErrorCode OtherValue(const MuonParameter *row, double now, size_t le
 
 static double RowValue(const MuonParameter *row, const void *field)
 {
+  if (row->kind == MUON_PARAMETER_BOOL) return *(const PetscBool *)field ? 1 : 0;
   return row->kind == MUON_PARAMETER_REAL ? (double)*(const PetscReal *)field : row->kind == MUON_PARAMETER_INT ? (double)*(const PetscInt *)field : row->kind == MUON_PARAMETER_INT64 ? (double)*(const PetscInt64 *)field : (double)*(const int *)field;
 }
 

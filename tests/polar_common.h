@@ -102,7 +102,7 @@ static PETSC_UNUSED PetscErrorCode TestDescribe(MuonPolar polar, size_t length, 
   PetscViewer viewer;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscViewerStringOpen(PETSC_COMM_SELF, text, length, &viewer));
+  PetscCall(PetscViewerStringOpen(PetscObjectComm((PetscObject)polar), text, length, &viewer));
   PetscCall(MuonPolarView(polar, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
