@@ -396,7 +396,7 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     args: -what prefixes -a_muon_learning_rate 0.5 -a_muon_layer_embed_scale 3 -a_lmo_polar_type svd -a_lmo_polar_svd_type lapack -a_ef21_compressor rankk -a_ef21_compressor_svd_type cross
-    filter: grep -v scratch
+    filter: grep -v 'scratch\|precision:'
     test:
       suffix: prefixes
       args: -b_muon_learning_rate 0.25 -b_muon_layer_h0.qkv_scale 5 -b_muon_layer_h0.qkv_lmo_polar_type svd -b_muon_layer_h0.qkv_lmo_polar_svd_type cross -b_ef21_compressor topk -b_muon_layer_h0.qkv_ef21_compressor_ratio 0.5
