@@ -142,7 +142,7 @@ $(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
 $(BUILD)/config/tools/parameters: $(OBJ)/config/tools/parameters.o | $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(call link_program,$@,$<,$(MUON_LIBS))
+	$(Q)$(call link_program,$@.$$$$,$<,$(MUON_LIBS)) && mv -f $@.$$$$ $@
 $(BUILD)/parameters.tsv: $(BUILD)/config/tools/parameters $(LIBRARY)
 	$(call refresh,$@,PETSC_OPTIONS= config/mpiexec -n 0 $<)
 

@@ -24,7 +24,8 @@ fuzzers: $(FUZZ_PROGRAMS)
 RUNTESTS = $(PYTHON3) config/tools/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
-test:
+# Two tests need the tables of parameters at once
+test: $(BUILD)/parameters.tsv
 	@$(RUNTESTS) -j $(J) $(TESTS)
 
 # The tests of the tutorials that are called check
