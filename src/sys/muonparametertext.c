@@ -204,44 +204,6 @@ PetscErrorCode MuonParametersWrite(PetscObject object, char **text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Up to its value: "layer head: -lmo_type " has the length of that */
-static size_t MuonTextKey_Private(const char line[])
-{
-  const char *dash = strncmp(line, "layer ", 6) == 0 ? strstr(line, ": -") : line;
-
-  return (size_t)((dash != NULL ? dash - line : 0) + (ptrdiff_t)strcspn(dash != NULL ? dash + 2 : line, " \n") + 3);
-}
-
-static void MuonTextCopy_Private(const char from[], size_t count, size_t length, char to[])
-{
-  const size_t n = count < length ? count : length - 1;
-
-  memcpy(to, from, n);
-  to[n] = '\0';
-}
-
-PetscErrorCode MuonParametersCompare(const char here[], const char there[], size_t length, char key[], char is[], char was[])
-{
-  PetscFunctionBegin;
-  key[0] = '\0';
-  for (const char *line = here; *line != '\0'; line += strcspn(line, "\n") + 1) {
-    const size_t end = strcspn(line, "\n"), name = MuonTextKey_Private(line);
-    const char  *other = there;
-
-    while (*other != '\0' && strncmp(other, line, name) != 0) {
-      other += strcspn(other, "\n");
-      if (*other == '\n') other++;
-    }
-    if (*other != '\0' && strcspn(other, "\n") == end && strncmp(other, line, end) == 0) continue;
-    MuonTextCopy_Private(line, name > 0 ? name - 1 : 0, length, key);
-    MuonTextCopy_Private(line + name, end - name, length, is);
-    if (*other == '\0') PetscCall(PetscStrncpy(was, "(none)", length));
-    else MuonTextCopy_Private(other + name, strcspn(other, "\n") - name, length, was);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Objects with an options database of their own read the default one for as long as another is lent to all of a
    tree, and objects that are made meanwhile get the database of the object on top

@@ -101,8 +101,6 @@ PETSC_EXTERN PetscErrorCode MuonParametersView(PetscObject, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonParametersHash(PetscObject, unsigned int *hash);
 /* The same as text, a line each: "-lmo_polar_steps 5" or "layer head: -lmo_polar_steps 5"; freed by the caller with PetscFree() */
 PETSC_EXTERN PetscErrorCode MuonParametersWrite(PetscObject, char **text);
-/* The first line that differs between two such texts, as "-key value" of each without the key in there; key[0] is '\0' where none differs */
-PETSC_EXTERN PetscErrorCode MuonParametersCompare(const char here[], const char there[], size_t, char key[], char is[], char was[]);
 
 /* Reads the options of a tree of objects from this database alone, by the class's setfromoptions() */
 PETSC_EXTERN PetscErrorCode MuonParametersReadFrom(PetscObject, PetscOptions);
