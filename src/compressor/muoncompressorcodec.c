@@ -159,7 +159,7 @@ static PetscErrorCode MuonCompressorHostEncode_Private(MuonCompressor c, MuonWir
     case MUON_WIRE_VALUES_BF16: {
       float y[CHUNK];
 
-      infinite = codec == MUON_WIRE_VALUES_SINGLE ? kernels->ToSingle(some, from, y) : kernels->ToBF16(some, from, y);
+      infinite = kernels->ToSingle(some, from, codec == MUON_WIRE_VALUES_BF16 ? 1 : 0, y);
       if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(some, y, section);
       else MuonWireBF16Encode(some, y, section);
       break;
@@ -230,7 +230,7 @@ PetscErrorCode MuonCompressorFetch_Private(MuonCompressor c, MuonWireValues code
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, count * MuonKernelsGet(crosses, MUON_HOST)->size, pinned));
   /* Entries that are not finite then are found when they are written */
-  if (crosses != *precision) (void)kernels->ToSingle(count, x, (float *)*pinned);
+  if (crosses != *precision) (void)kernels->ToSingle(count, x, 0, (float *)*pinned);
   else MuonDeviceGet()->copy(count * kernels->size, x, *pinned);
   *precision = crosses;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -68,7 +68,7 @@ PetscErrorCode MuonLMOSingularNorm(MuonLMO lmo, double p, const MuonMatrix *X, d
   if (p == 2.0) PetscCall(MuonLMOSlicesNorm(lmo, &frobenius, X, norm));
   else {
     PetscCall(MuonLMOSingularCompute_Private(lmo, X, Wanted(p == HUGE_VAL ? PETSC_TRUE : PETSC_FALSE, X->rows, X->columns), NULL, NULL, &size, &exponents, &count));
-    r     = MuonKernelVectorNorm((size_t)count, p, size, exponents, &exponent);
+    r     = MuonKernelScaledNorm((size_t)count, p, size, exponents, &exponent);
     *norm = ldexp(r, exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,9 +131,9 @@ PetscErrorCode MuonLMOSingularApply(MuonLMO lmo, double p, const MuonMatrix *G, 
   PetscCall(MuonLMOSingularCompute_Private(lmo, G, nsv, &U, &V, &size, &exponents, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   weight = size + nsv;
-  r      = MuonKernelVectorNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
+  r      = MuonKernelScaledNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
   *dual  = ldexp(r, exponent);
-  MuonKernelVectorDual((size_t)count, p, size, exponents, weight);
+  MuonKernelScaledDual((size_t)count, p, size, exponents, weight);
   for (PetscInt k = 0; k < count; k++) {
     for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
   }

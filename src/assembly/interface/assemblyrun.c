@@ -58,7 +58,7 @@ static void MuonAssemblyPackHost_Private(MuonAssembly assembly, const MuonAssemb
       float        rounded[STRIP];
 
       /* What is not finite, or is not once it is rounded, must be seen by the oracle */
-      if (MuonArrayKernels(X)->ToBF16(count, (char *)X->data + (i + j * X->ld) * MuonArrayEntryBytes(X), rounded)) {
+      if (MuonArrayKernels(X)->ToSingle(count, (char *)X->data + (i + j * X->ld) * MuonArrayEntryBytes(X), 1, rounded)) {
         for (size_t k = 0; k < count; k++) rounded[k] = NAN;
       }
       MuonWireBF16Encode(count, rounded, to);

@@ -106,7 +106,7 @@ PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotes
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, &bits));
   PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, &ties));
-  MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits, ties, keep, X->data, X->ld, scale, Y->data, Y->ld);
+  MuonArrayKernels(Y)->SignsAxpby(Y->len, Y->count, bits, ties, keep, X->data, X->ld, scale, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
