@@ -48,12 +48,12 @@ static void CheckVotes(size_t entries, size_t voters, unsigned char *const plane
     for (size_t i = 0; i < entries; i++) majority[i] = tie == MUON_KERNEL_TIE_PLUS ? sum[i] >= 0 : sum[i] > 0;
     memset(vote, CANARY, bytes + BORDERS);
     memset(ties, CANARY, bytes + BORDERS);
-    MuonKernelVote(entries, voters, (const unsigned char *const *)plane, (MuonKernelTie)tie, vote, ties, &found);
+    MuonKernelVote(entries, voters, (const unsigned char *const *)plane, NULL, (MuonKernelTie)tie, vote, ties, &found);
     CheckRow(entries, vote, majority, "majority", voters);
     CheckRow(entries, ties, tied, "ties", voters);
     Check(found == expected, "sum of %d votes on %d entries is %g, not %g", (int)voters, (int)entries, (double)found, (double)expected);
     memset(vote, CANARY, bytes + BORDERS);
-    MuonKernelVote(entries, voters, (const unsigned char *const *)plane, (MuonKernelTie)tie, vote, NULL, NULL);
+    MuonKernelVote(entries, voters, (const unsigned char *const *)plane, NULL, (MuonKernelTie)tie, vote, NULL, NULL);
     CheckRow(entries, vote, majority, "majority alone", voters);
     for (unsigned size = voters <= 127 ? 1 : 2; size <= 2; size++) {
       memset(vote, CANARY, bytes + BORDERS);
@@ -113,7 +113,7 @@ static void CheckTree(size_t entries, size_t voters, unsigned char *const plane[
     expected += (uint64_t)abs(sum[i]);
   }
   for (int tie = 0; tie < 2; tie++) {
-    MuonKernelVoteCounted(entries, voters, counts, (MuonKernelTie)tie, vote, ties, &found);
+    MuonKernelVote(entries, voters, NULL, counts, (MuonKernelTie)tie, vote, ties, &found);
     for (size_t i = 0; i < entries; i++) Check(BitOf(vote, i) == (sum[i] > 0 || (sum[i] == 0 && tie == MUON_KERNEL_TIE_PLUS)) && BitOf(ties, i) == (sum[i] == 0), "majority of counts");
     Check(found == expected, "sum of counts");
   }

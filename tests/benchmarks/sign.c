@@ -37,7 +37,7 @@ static double Run(Memory *m, What what, PetscInt workers)
     return sumabs;
   case VOTE:
   case VOTE_AND_SUM:
-    MuonKernelVote(m->entries, (size_t)workers, m->plane, MUON_KERNEL_TIE_PLUS, m->vote, NULL, what == VOTE ? NULL : &sum);
+    MuonKernelVote(m->entries, (size_t)workers, m->plane, NULL, MUON_KERNEL_TIE_PLUS, m->vote, NULL, what == VOTE ? NULL : &sum);
     return (double)sum;
   case MOVE:
     kernels->SignsAxpby(m->X.len, m->X.count, m->bits, NULL, 1, m->X.data, m->X.ld, 1e-3, m->X.data, m->X.ld);

@@ -43,31 +43,10 @@ typedef struct {
   const char *bad;
 } Check;
 
-static uint64_t Next(uint64_t *state)
+/* Zeros of both signs, ties, powers of two and what lies between, over many binades */
+static double Number(uint32_t word)
 {
-  uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return z ^ z >> 31;
-}
-
-/* Zeros of both signs, ties, powers of two and what lies between, over a few binades */
-static double Number(uint64_t *state)
-{
-  const uint64_t bits = Next(state);
-  const double   sign = (bits & 1u) != 0 ? -1 : 1, fine = (double)(bits >> 11) / 9007199254740992.0;
-
-  switch (bits >> 1 & 7u) {
-  case 0:
-    return 0 * sign;
-  case 1:
-    return sign * (double)(1 + (bits >> 8 & 15u)) / 8;
-  case 2:
-    return sign * ldexp(fine + 0.5, (int)(bits >> 4 & 31u) - 24);
-  default:
-    return sign * fine;
-  }
+  return ((word & 32u) != 0 ? -1.0 : 1.0) * (double)(word >> 6 >> word % 27) / 4194304.0;
 }
 
 static uint64_t Hash(const char *data, size_t bytes)
@@ -100,6 +79,12 @@ static void Compare(Check *s, const char *name, size_t bytes, double number, dou
   memset(s->array[THIRD], 0, s->bytes);
 }
 
+#define RUN(name, bytes, arguments) \
+  do { \
+    k->name arguments; \
+    Compare(s, #name, bytes, 0, 0); \
+  } while (0)
+
 static void CheckPasses(Check *s)
 {
   static const double coefficients[4][2] = {{1, 0}, {0.3, 0}, {-0.7, 1}, {0.25, 0.9}};
@@ -113,10 +98,8 @@ static void CheckPasses(Check *s)
   int                 exponent;
 
   for (int i = 0; i < 4; i++) {
-    k->Axpby(m, n, coefficients[i][0], X, ld, coefficients[i][1], o, ld);
-    Compare(s, "Axpby", all, 0, 0);
-    k->AxpbyOther(m, n, coefficients[i][0], other, ld, coefficients[i][1], o, ld);
-    Compare(s, "AxpbyOther", all, 0, 0);
+    RUN(Axpby, all, (m, n, coefficients[i][0], X, ld, coefficients[i][1], o, ld));
+    RUN(AxpbyOther, all, (m, n, coefficients[i][0], other, ld, coefficients[i][1], o, ld));
   }
   for (int i = 0; i < 2; i++) {
     Compare(s, "Momentum", all, k->Momentum(m, n, i * 0.9, Y, ld, 0.1, X, ld, o, ld), 0);
@@ -130,8 +113,7 @@ static void CheckPasses(Check *s)
   Compare(s, "SumSquares", 0, k->SumSquares(m, n, X, ld), 0);
   Compare(s, "SumAbs", 0, k->SumAbs(m, n, X, ld), 0);
   Compare(s, "MaxAbs", 0, k->MaxAbs(m, n, X, ld), 0);
-  k->Divide(m, n, X, ld, 0.7, 3, o, ld);
-  Compare(s, "Divide", all, 0, 0);
+  RUN(Divide, all, (m, n, X, ld, 0.7, 3, o, ld));
   Compare(s, "Euclidean", 0, k->Euclidean(m, X), 0);
   number = k->Norm(m, n, X, ld, &exponent);
   number = ldexp(number, exponent);
@@ -156,26 +138,17 @@ static void CheckVectors(Check *s)
 
     s->host->VectorArgMax(m, n, X, ld, strided, s->f0, s->place);
     for (size_t i = 0; i < vectors; i++) s->f1[i] = (double)i / 7 - 1;
-    k->VectorScale(m, n, X, ld, strided, s->f0, s->f1, o, ld);
-    Compare(s, "VectorScale", all, 0, 0);
-    k->VectorSign(m, n, X, ld, strided, s->f1, o, ld);
-    Compare(s, "VectorSign", all, 0, 0);
-    k->VectorPick(m, n, X, ld, strided, s->place, s->f1, o, ld);
-    Compare(s, "VectorPick", all, 0, 0);
-    k->VectorPower(m, n, X, ld, strided, 1.0, s->f0, s->f1, o, ld);
-    Compare(s, "VectorPower", all, 0, 0);
-    for (int power = 1; power <= 2; power++) {
-      k->VectorSums(m, n, X, ld, strided, power, numbers);
-      Compare(s, "VectorSums", 0, 0, 0);
-    }
-    k->VectorArgMax(m, n, X, ld, strided, numbers, (int64_t *)s->array[THIRD]);
-    Compare(s, "VectorArgMax", 0, 0, 0);
+    RUN(VectorScale, all, (m, n, X, ld, strided, s->f0, s->f1, o, ld));
+    RUN(VectorSign, all, (m, n, X, ld, strided, s->f1, o, ld));
+    RUN(VectorPick, all, (m, n, X, ld, strided, s->place, s->f1, o, ld));
+    RUN(VectorPower, all, (m, n, X, ld, strided, 1.0, s->f0, s->f1, o, ld));
+    for (int power = 1; power <= 2; power++) RUN(VectorSums, 0, (m, n, X, ld, strided, power, numbers));
+    RUN(VectorArgMax, 0, (m, n, X, ld, strided, numbers, (int64_t *)s->array[THIRD]));
     k->VectorPowers(m, n, X, ld, strided, 2.5, s->f0, s->f1);
     Compare(s, "VectorPowers", 0, s->f1[vectors / 2], 128 * (double)(length * length) / 9007199254740992.0);
   }
   for (size_t i = 0; i < MOST; i++) s->f0[i] = s->f1[i] = (double)i / 9 - 2;
-  k->RankOne(m, n, -0.3, s->f0, s->f1, o, ld);
-  Compare(s, "RankOne", all, 0, 0);
+  RUN(RankOne, all, (m, n, -0.3, s->f0, s->f1, o, ld));
 }
 
 static void CheckMessages(Check *s)
@@ -191,10 +164,8 @@ static void CheckMessages(Check *s)
   for (int i = 0; i < 2; i++) {
     const char *Y = i == 0 ? NULL : s->array[R];
 
-    k->Residual(m, n, X, ld, Y, ld, part, d - part, o);
-    Compare(s, "Residual", all, 0, 0);
-    k->ResidualStrided(n, X, ld, Y, ld, m / 2, m - m / 2, o);
-    Compare(s, "ResidualStrided", all, 0, 0);
+    RUN(Residual, all, (m, n, X, ld, Y, ld, part, d - part, o));
+    RUN(ResidualStrided, all, (n, X, ld, Y, ld, m / 2, m - m / 2, o));
     for (int j = 0; j < 3; j++) {
       number = k->Top(m, n, X, ld, Y, ld, counts[j], mask, o, codes);
       Compare(s, "Top", counts[j] * size, number, 0);
@@ -209,86 +180,44 @@ static void CheckMessages(Check *s)
   (void)host->Top(m, n, X, ld, s->array[R], ld, d / 5 + 1, bits, s->array[KEPT], codes);
   Compare(s, "Gather", (d / 5 + 1) * size, k->Gather(m, n, X, ld, s->array[R], ld, 1e3, bits, o), 0);
   for (int add = 0; add < 2; add++) {
-    k->Scatter(m, n, bits, 0, d, s->array[R], add, 0.3, o, ld);
-    Compare(s, "Scatter", all, 0, 0);
-    k->Spread(m, n, part, d - part, s->array[R], add, 0.3, o, ld);
-    Compare(s, "Spread", all, 0, 0);
-    for (int i = 0; i < 3; i++) {
-      k->SignsAxpby(m, n, bits, add ? bits : NULL, i * 0.5, X, ld, 0.02, o, ld);
-      Compare(s, "SignsAxpby", all, 0, 0);
-    }
+    RUN(Scatter, all, (m, n, bits, 0, d, s->array[R], add, 0.3, o, ld));
+    RUN(Spread, all, (m, n, part, d - part, s->array[R], add, 0.3, o, ld));
+    for (int i = 0; i < 3; i++) RUN(SignsAxpby, all, (m, n, bits, add ? bits : NULL, i * 0.5, X, ld, 0.02, o, ld));
   }
   Compare(s, "Powers", 2 * d, k->Powers(d, X, MUON_KERNEL_HALF, (uint16_t *)o), 0);
   (void)host->Powers(d, X, 0, (uint16_t *)codes);
-  k->NaturalValues(d, (uint16_t *)codes, o);
-  Compare(s, "NaturalValues", d * size, 0, 0);
+  RUN(NaturalValues, d * size, (d, (uint16_t *)codes, o));
   for (size_t b = 0; b < 2 * MOST; b++) s->f0[b] = 32;
-  k->Quantize(d, X, 8, s->f0, 7, &stream, 0, (unsigned char *)o);
-  Compare(s, "Quantize", d, 0, 0);
+  RUN(Quantize, d, (d, X, 8, s->f0, 7, &stream, 0, (unsigned char *)o));
   host->Quantize(d, X, 8, s->f0, 7, &stream, 0, codes);
-  k->Dequantize(d, codes, 0.013, o);
-  Compare(s, "Dequantize", d * size, 0, 0);
+  RUN(Dequantize, d * size, (d, codes, 0.013, o));
 }
 
-/* The Frobenius norm of Q^T Q - D, D having the squares of sizes on its diagonal */
-static double OffDiagonal(const Check *s, size_t m, size_t l, const char *Q, const char *sizes, char *G)
+/* Within so many roundings of a sum. What orthonormalizes is not here: two methods may well differ where a matrix has not as many directions as columns */
+static void CheckProducts(Check *s)
 {
-  const size_t size = s->host->size;
-
-  s->host->Multiply(1, 0, l, l, m, 1, Q, m, Q, m, 0, G, l);
-  for (size_t j = 0; j < l; j++) s->host->Multiply(0, 0, 1, 1, 1, -1, sizes + j * size, 1, sizes + j * size, 1, 1, G + j * (l + 1) * size, 1);
-  return sqrt(s->host->SumSquares(l, l, G, l));
-}
-
-/*
-   Products and factors are the vendor's, and compared within so many roundings of sums of m terms in l columns. Factors
-   are held against what defines them, since two methods may well differ where a matrix has not as many directions as columns
-*/
-static void CheckFactors(Check *s)
-{
-  static const int   trans[3][2] = {{1, 0}, {0, 1}, {0, 0}};
   const MuonKernels *k = s->kernels, *host = s->host;
-  const size_t       m = s->m, q = m < s->n ? m : s->n, l = q < 8 ? q : 8, size = host->size;
+  const size_t       m = s->m, n = s->n, q = m < n ? m : n;
   const char        *X = s->array[T], *Y = s->array[R];
-  char              *Q = s->array[CODES], *G = Q + m * l * size, *WT = G + l * l * size, *S = WT + l * l * size, *ones = S + l * size, *rest = s->array[KEPT], *work;
-  const double       norm = sqrt(host->SumSquares(m, l, X, m)), unit = 8 * host->unit * (double)(m * l);
-  size_t             entries[2] = {0, 0};
+  const double       size = sqrt(host->SumSquares(m, n, X, s->ld) * host->SumSquares(m, n, Y, s->ld));
 
   for (int t = 0; t < 3; t++) {
-    const size_t inner = trans[t][0] ? m : trans[t][1] ? s->n : q;
+    const int    transa = t == 0, transb = t == 1;
+    const size_t inner = transa ? m : transb ? n : q;
 
-    k->Multiply(trans[t][0], trans[t][1], q, q, inner, 0.7, X, s->ld, Y, s->ld, 0, rest, q);
-    Compare(s, "Multiply", 0, host->Dot(q, q, rest, q, s->array[B], q), 2 * host->unit * (double)(inner + 2) * (double)(q * q) * sqrt(host->SumSquares(m, s->n, X, s->ld) * host->SumSquares(m, s->n, Y, s->ld)));
+    k->Multiply(transa, transb, q, q, inner, 0.7, X, s->ld, Y, s->ld, 0, s->array[KEPT], q);
+    Compare(s, "Multiply", 0, host->Dot(q, q, s->array[KEPT], q, s->array[B], q), 2 * host->unit * (double)(inner + 2) * (double)(q * q) * size);
   }
-  (void)k->Orthonormalize(m, l, Q, &entries[0], NULL);
-  (void)k->Rotation(m, l, Q, NULL, NULL, &entries[1], NULL);
-  work = (char *)malloc((entries[0] > entries[1] ? entries[0] : entries[1]) * size + 1);
-  if (work == NULL) return;
-  for (size_t j = 0; j < l; j++) s->f0[j] = 1;
-  host->RankOne(l, 1, 1, s->f0, s->f0, ones, l);
-  memcpy(Q, X, m * l * size);
-  memcpy(rest, X, m * l * size);
-  Compare(s, "Orthonormalize", 0, k->Orthonormalize(m, l, Q, &entries[0], work), 0);
-  Compare(s, "Orthonormalize", 0, OffDiagonal(s, m, l, Q, ones, G), unit);
-  host->Multiply(1, 0, l, l, m, 1, Q, m, X, m, 0, G, l);
-  host->Multiply(0, 0, m, l, l, -1, Q, m, G, l, 1, rest, m);
-  Compare(s, "Orthonormalize", 0, sqrt(host->SumSquares(m, l, rest, m)), unit * norm);
-  memcpy(Q, X, m * l * size);
-  Compare(s, "Rotation", 0, k->Rotation(m, l, Q, WT, S, &entries[1], work), 0);
-  Compare(s, "Rotation", 0, OffDiagonal(s, l, l, WT, ones, G), unit);
-  host->Multiply(0, 1, m, l, l, 1, X, m, WT, l, 0, rest, m);
-  Compare(s, "Rotation", 0, OffDiagonal(s, m, l, rest, S, G), unit * norm * norm);
-  free(work);
 }
 
 int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t length, char what[])
 {
-  const MuonDevice   *device = MuonDeviceGet();
-  const MuonPrecision other  = precision == MUON_SINGLE ? MUON_DOUBLE : MUON_SINGLE;
-  uint64_t            state  = 99;
-  Check              *s      = (Check *)calloc(1, sizeof(*s));
-  char               *memory = NULL;
-  int                 same;
+  const MuonDevice      *device = MuonDeviceGet();
+  const MuonPrecision    other  = precision == MUON_SINGLE ? MUON_DOUBLE : MUON_SINGLE;
+  const MuonKernelStream stream = {99, 1, 2, 3, 0};
+  Check                 *s      = (Check *)calloc(1, sizeof(*s));
+  char                  *memory = NULL;
+  int                    same;
 
   if (length > 0) what[0] = '\0';
   if (s == NULL || device == NULL || device->start() != NULL) {
@@ -311,9 +240,12 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
     if (memory == NULL) break;
     for (size_t a = 0; a < ARRAYS; a++) s->array[a] = memory + a * room;
     for (int a = T; a <= B; a++) {
+      MuonKernelStreamWords(&stream, (uint64_t)a << 32, entries, (uint32_t *)s->array[CODES]);
       for (size_t k = 0; k < entries; k++) {
-        if (precision == MUON_SINGLE) ((float *)s->array[a])[k] = (float)Number(&state);
-        else ((double *)s->array[a])[k] = Number(&state);
+        const double x = Number(((const uint32_t *)s->array[CODES])[k]);
+
+        if (precision == MUON_SINGLE) ((float *)s->array[a])[k] = (float)x;
+        else ((double *)s->array[a])[k] = x;
       }
     }
     MuonKernelsGet(other, MUON_HOST)->AxpbyOther(entries, 1, 1, s->array[T], entries, 0, s->array[OTHER], entries);
@@ -324,7 +256,7 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
       CheckPasses(s);
       CheckVectors(s);
       CheckMessages(s);
-      CheckFactors(s);
+      CheckProducts(s);
     }
     free(memory);
   }

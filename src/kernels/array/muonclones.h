@@ -35,3 +35,9 @@
   #define MUON_KERNEL_NOINLINE
   #define MUON_KERNEL_PREFETCH(address) ((void)0)
 #endif
+/* What runs on a device as well */
+#if defined(KOKKOS_INLINE_FUNCTION)
+  #define MUON_ENTRY KOKKOS_INLINE_FUNCTION
+#else
+  #define MUON_ENTRY MUON_KERNEL_INLINE
+#endif

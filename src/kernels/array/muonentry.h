@@ -9,12 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(KOKKOS_INLINE_FUNCTION)
-  #define MUON_ENTRY KOKKOS_INLINE_FUNCTION
-#else
-  #define MUON_ENTRY MUON_KERNEL_INLINE
-#endif
-
 #define SIGN_BIT   0x80000000u
 #define EXPONENT_1 0x00800000u
 

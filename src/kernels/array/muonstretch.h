@@ -58,7 +58,7 @@ MUON_KERNEL_INLINE const void *Stretch(size_t size, size_t m, const void *X, siz
 }
 
 /* A constant after optimization */
-MUON_KERNEL_INLINE int IsLittleEndian(void)
+MUON_ENTRY int IsLittleEndian(void)
 {
   const uint16_t one = 1;
   unsigned char  first;
@@ -71,7 +71,7 @@ MUON_KERNEL_INLINE int IsLittleEndian(void)
    The word of bits that begins at bit first, a multiple of 64, of as many as there are behind it, of which
    some belong to it
 */
-MUON_KERNEL_INLINE uint64_t LoadWord(const unsigned char *bits, size_t first, size_t some)
+MUON_ENTRY uint64_t LoadWord(const unsigned char *bits, size_t first, size_t some)
 {
   const unsigned char *from = bits + first / 8;
   uint64_t             word = 0;
@@ -84,7 +84,7 @@ MUON_KERNEL_INLINE uint64_t LoadWord(const unsigned char *bits, size_t first, si
   return some < WORD ? word & (((uint64_t)1 << some) - 1) : word;
 }
 
-MUON_KERNEL_INLINE void StoreWord(unsigned char *bits, size_t first, size_t some, uint64_t word)
+MUON_ENTRY void StoreWord(unsigned char *bits, size_t first, size_t some, uint64_t word)
 {
   unsigned char *to = bits + first / 8;
 
@@ -94,15 +94,15 @@ MUON_KERNEL_INLINE void StoreWord(unsigned char *bits, size_t first, size_t some
   }
 }
 
-MUON_KERNEL_INLINE size_t CountOnes(uint64_t word)
+MUON_ENTRY size_t CountOnes(uint64_t word)
 {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(MUON_KERNELS_DEVICE)
   return (size_t)__builtin_popcountll(word);
 #else
-  size_t found = 0;
-
-  for (; word != 0; word &= word - 1) found++;
-  return found;
+  word -= word >> 1 & 0x5555555555555555u;
+  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  return (size_t)(word * 0x0101010101010101u >> 56);
 #endif
 }
 

@@ -119,25 +119,19 @@ KERNEL(int, Cautious)(size_t m, size_t n, double decay, const void *X, size_t ld
   return !any;
 }
 
-KERNEL(double, SumSquares)(size_t m, size_t n, const void *X, size_t ldx)
-{
-  double total;
+  #define SUM(name, term) \
+    KERNEL(double, name)(size_t m, size_t n, const void *X, size_t ldx) \
+    { \
+      double total; \
+\
+      Flatten(&m, &n, ldx, ldx, ldx); \
+      READ(REAL, x, X); \
+      PASS_SUM(total, term); \
+      return total; \
+    }
 
-  Flatten(&m, &n, ldx, ldx, ldx);
-  READ(REAL, x, X);
-  PASS_SUM(total, (double)AT(x) * (double)AT(x));
-  return total;
-}
-
-KERNEL(double, SumAbs)(size_t m, size_t n, const void *X, size_t ldx)
-{
-  double total;
-
-  Flatten(&m, &n, ldx, ldx, ldx);
-  READ(REAL, x, X);
-  PASS_SUM(total, fabs((double)AT(x)));
-  return total;
-}
+SUM(SumSquares, (double)AT(x) * (double)AT(x))
+SUM(SumAbs, fabs((double)AT(x)))
 
 KERNEL(double, MaxAbs)(size_t m, size_t n, const void *X, size_t ldx)
 {
@@ -347,4 +341,5 @@ KERNEL(void, RankOne)(size_t m, size_t n, double a, const double *U, const doubl
   #undef COMBINED
   #undef AXPBY
   #undef MOMENTUM
+  #undef SUM
 #endif

@@ -20,6 +20,16 @@ KERNEL(void, Residual)(size_t m, size_t n, const void *T, size_t ldt, const void
   RANGE(k, first, count, x[k] = r == NULL ? AT(t) : AT(t) - AT(r));
 }
 
+KERNEL(void, ResidualStrided)(size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t first, size_t m, void *X)
+{
+  const size_t size = sizeof(REAL);
+
+  READ(REAL, t, (const char *)T + first * size);
+  READ(REAL, r, R == NULL ? NULL : (const char *)R + first * size);
+  LIST(REAL, x, X, m * n);
+  PASS(x[i * n + j] = r == NULL ? AT(t) : AT(t) - AT(r));
+}
+
 KERNEL(void, Spread)(size_t m, size_t n, size_t first, size_t count, const void *X, int add, double a, void *Y, size_t ldy)
 {
   const REAL scale = (REAL)a;

@@ -37,8 +37,7 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
    plus - votes for minus|. At a tie the bit is 1, but 0 with MUON_KERNEL_TIE_MINUS. There is at least one
    voter, and padding does not vote
 
-   Vote             of the planes of so many voters
-   VoteCounted      of counts
+   Vote             of the planes of so many voters, or of their counts where these are not NULL
    VoteSummed       of the sums of the signs +1 and -1, in integers of size 1 or 2 bytes
    VoteAdd          counts of two groups of voters together; to is none of them
    VoteSpread       the signs +1 and -1 of bits, in such integers
@@ -49,8 +48,7 @@ typedef enum {
   MUON_KERNEL_TIE_MINUS
 } MuonKernelTie;
 unsigned MuonKernelVotePlanes(size_t voters);
-void     MuonKernelVote(size_t entries, size_t voters, const unsigned char *const bits[], MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
-void     MuonKernelVoteCounted(size_t entries, size_t voters, const unsigned char *counted, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
+void     MuonKernelVote(size_t entries, size_t voters, const unsigned char *const bits[], const unsigned char *counted, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
 void     MuonKernelVoteSummed(size_t entries, unsigned size, const void *sums, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
 void     MuonKernelVoteAdd(size_t entries, size_t votersa, const unsigned char *a, size_t votersb, const unsigned char *b, unsigned char *to);
 void     MuonKernelVoteSpread(size_t entries, const unsigned char *bits, unsigned size, void *signs);

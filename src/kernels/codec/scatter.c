@@ -8,9 +8,6 @@
   #include "muonkernels.h"
   #include "../array/muonstretch.h"
 
-  /* Contiguous vectors of which entries are taken together where strided ones are read */
-  #define TOGETHER ((size_t)16)
-
 MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count)
 {
   size_t found = 0;
@@ -23,24 +20,6 @@ MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_
   #include "../array/muontwice.h"
 
 #else
-
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelResidualStrided)(size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t first, size_t count, void *X)
-{
-  for (size_t left = 0; left < n; left += TOGETHER) {
-    const size_t wide = n - left < TOGETHER ? n - left : TOGETHER;
-    const REAL  *t = (const REAL *)T + left * ldt + first, *r = R != NULL ? (const REAL *)R + left * ldr + first : NULL;
-
-    for (size_t i = 0; i < count; i++) {
-      REAL *x = (REAL *)X + i * n + left;
-
-      if (r == NULL) {
-        for (size_t j = 0; j < wide; j++) x[j] = t[j * ldt + i];
-      } else {
-        for (size_t j = 0; j < wide; j++) x[j] = t[j * ldt + i] - r[j * ldr + i];
-      }
-    }
-  }
-}
 
 MUON_KERNEL_CLONES int REAL_NAME(MuonKernelGather)(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, double limit, const unsigned char *bitmap, void *values)
 {

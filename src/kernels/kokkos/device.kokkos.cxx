@@ -21,7 +21,7 @@ struct Buffer {
 
 constexpr int Deepest = 16;
 
-Buffer buffer[Deepest], kept[2];
+Buffer buffer[Deepest + 2]; /* the last two stay between kernels */
 int    depth               = 0;
 Space *space               = NULL;
 void  *given               = NULL;
@@ -50,9 +50,7 @@ void Release(void *data)
 /* Called while Kokkos still has its memory, whoever ends it */
 void Forget()
 {
-  for (int k = 0; k < Deepest + 2; k++) {
-    Buffer &one = k < Deepest ? buffer[k] : kept[k - Deepest];
-
+  for (Buffer &one : buffer) {
     Release(one.data);
     one = Buffer{NULL, 0};
   }
@@ -106,29 +104,6 @@ void Zero(size_t bytes, void *data)
 
   Kokkos::View<char *, Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> view(to, bytes);
   if (bytes > 0) Kokkos::deep_copy(Instance(), view, (char)0);
-}
-
-void Moved(double bytes[2], double copies[2])
-{
-  for (int k = 0; k < 2; k++) {
-    bytes[k]  = movedbytes[k];
-    copies[k] = movedcopies[k];
-  }
-}
-
-void Fence()
-{
-  if (Start() == NULL) Instance().fence();
-}
-
-void Stage(int on)
-{
-  staged = on;
-}
-
-void Trace(void (*to)(const char *))
-{
-  told = to;
 }
 
 } // namespace
@@ -224,8 +199,8 @@ Scratch::Scratch(size_t bytes) : data_(NULL)
 
 void *Kept(int which, size_t bytes)
 {
-  Grow(kept[which], bytes);
-  return Raw((char *)kept[which].data);
+  Grow(buffer[Deepest + which], bytes);
+  return Raw((char *)buffer[Deepest + which].data);
 }
 
 Scratch::~Scratch()
@@ -263,15 +238,20 @@ extern "C" const MuonDevice *MuonDeviceKokkos(void)
                                     muon::Release,
                                     [](const void *data) -> int { return muon::Owns(data); },
                                     muon::Copy,
-                                    muon::Moved,
+                                    [](double bytes[2], double copies[2]) {
+                                      memcpy(bytes, muon::movedbytes, sizeof(muon::movedbytes));
+                                      memcpy(copies, muon::movedcopies, sizeof(muon::movedcopies));
+                                    },
                                     muon::Zero,
                                     MuonVendorPin,
                                     MuonVendorUnpin,
                                     [](void *data) -> void * { return muon::Raw((char *)data); },
                                     muon::SetStream,
-                                    muon::Fence,
-                                    muon::Stage,
-                                    muon::Trace};
+                                    []() {
+                                      if (muon::Start() == NULL) muon::Instance().fence();
+                                    },
+                                    [](int on) { muon::staged = on; },
+                                    [](void (*to)(const char *)) { muon::told = to; }};
 
   return &device;
 }

@@ -56,29 +56,36 @@ struct Offsets {
   KOKKOS_INLINE_FUNCTION void operator()(const int64_t w, uint64_t &sum, const bool last) const
   {
     if (last) offset[w] = sum;
-    sum += (uint64_t)Ones(ReadWord(bits, (size_t)w, SomeOf(entries, (size_t)w)));
+    sum += (uint64_t)CountOnes(LoadWord(bits, WORD * (size_t)w, SomeOf(entries, (size_t)w)));
   }
 };
 
-void CountBefore(const char *kernel, const unsigned char *bits, size_t entries, uint64_t *offset)
+/* Returns how many there are where that is asked, which makes the host wait */
+size_t CountBefore(const char *kernel, const unsigned char *bits, size_t entries, uint64_t *offset, bool ask)
 {
-  Kokkos::parallel_scan(kernel, Range(Instance(), 0, (int64_t)Words(entries)), Offsets{bits, entries, offset});
+  uint64_t count = 0;
+
+  if (ask) Kokkos::parallel_scan(kernel, Range(Instance(), 0, (int64_t)Words(entries)), Offsets{bits, entries, offset}, count);
+  else Kokkos::parallel_scan(kernel, Range(Instance(), 0, (int64_t)Words(entries)), Offsets{bits, entries, offset});
+  return (size_t)count;
 }
 
 /* The values of f at the bits, in order */
-template <class V, class F> void Compact(const char *kernel, const unsigned char *bits, size_t entries, const F &f, V *to)
+template <class V, class F> void Compact(const char *kernel, const unsigned char *bits, size_t entries, const F &f, void *values)
 {
   Scratch   scratch(Words(entries) * sizeof(uint64_t));
   uint64_t *offset = (uint64_t *)Raw((char *)scratch.data());
 
   if (entries == 0) return;
-  CountBefore(kernel, bits, entries, offset);
+  const Staged<V> sv(Writes, values, CountBefore(kernel, bits, entries, offset, !Owns(values)));
+  V              *to = sv.get();
+
   Each(
     kernel, entries, KOKKOS_LAMBDA(const int64_t e) {
       const size_t   w = (size_t)e / WORD, i = (size_t)e % WORD;
-      const uint64_t word = ReadWord(bits, w, SomeOf(entries, w));
+      const uint64_t word = LoadWord(bits, WORD * w, SomeOf(entries, w));
 
-      if ((word >> i & 1u) != 0) to[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))] = (V)f((size_t)e);
+      if ((word >> i & 1u) != 0) to[offset[w] + (uint64_t)CountOnes(word & (((uint64_t)1 << i) - 1))] = (V)f((size_t)e);
     });
 }
 
@@ -187,13 +194,13 @@ struct Settle {
   KOKKOS_INLINE_FUNCTION void operator()(const int64_t w) const
   {
     const size_t some = SomeOf(entries, (size_t)w);
-    uint64_t     tie = ReadWord(ties, (size_t)w, some), keep = 0;
+    uint64_t     tie = LoadWord(ties, WORD * (size_t)w, some), keep = 0;
 
     for (uint64_t taken = before[w]; tie != 0 && taken < equal; taken++) {
       keep |= tie & (~tie + 1);
       tie &= tie - 1;
     }
-    WriteWord(bitmap, (size_t)w, WORD, ReadWord(bitmap, (size_t)w, some) | keep);
+    StoreWord(bitmap, WORD * (size_t)w, WORD, LoadWord(bitmap, WORD * (size_t)w, some) | keep);
   }
 };
 
@@ -207,7 +214,6 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
   FlattenPair(&m, &n, ldt, S, ldr);
   const Pair<REAL>       pair(kernel, m, n, T, ldt, S, ldr);
   Staged<unsigned char>  sb(Writes, bitmap, words * 8);
-  Staged<K>              sk(Writes, kept, count);
   Scratch                histogram(Digits * sizeof(unsigned long long)), progress(sizeof(known)), scratch(words * 8), offsets(words * sizeof(uint64_t));
   const Difference<REAL> of   = pair.of;
   unsigned char         *bits = sb.get(), *ties = (unsigned char *)Raw((char *)scratch.data());
@@ -240,14 +246,14 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
         more |= (uint64_t)(key > least || (all && key == least)) << i;
         equal |= (uint64_t)(key == least) << i;
       }
-      WriteWord(bits, (size_t)w, WORD, more);
-      WriteWord(ties, (size_t)w, WORD, equal);
+      StoreWord(bits, WORD * (size_t)w, WORD, more);
+      StoreWord(ties, WORD * (size_t)w, WORD, equal);
     });
   if (!all) {
-    CountBefore(kernel, ties, entries, before);
+    (void)CountBefore(kernel, ties, entries, before, false);
     Each(kernel, words, Settle{ties, before, bits, entries, wanted});
   }
-  Compact<K>(kernel, bits, entries, of, sk.get());
+  Compact<K>(kernel, bits, entries, of, kept);
   return 0;
 }
 
@@ -258,21 +264,6 @@ template <class REAL> KOKKOS_INLINE_FUNCTION REAL Signed(const unsigned char *bi
 }
 
 } // namespace
-
-template <class REAL> void ResidualStrided(size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
-{
-  const Lines<const REAL> st("ResidualStrided", Reads, T, first + count, n, ldt), sr("ResidualStrided", Reads, S, first + count, n, ldr);
-  const Staged<REAL>      sx(Writes, X, count * n);
-  const REAL             *t = st.get(), *r = sr.get();
-  REAL                   *x = sx.get();
-
-  Each(
-    "ResidualStrided", count * n, KOKKOS_LAMBDA(const int64_t k) {
-      const size_t i = first + (size_t)k / n, j = (size_t)k % n;
-
-      x[k] = r == NULL ? t[j * ldt + i] : t[j * ldt + i] - r[j * ldr + i];
-    });
-}
 
 template <class REAL> int Top(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t count, unsigned char *bitmap, void *kept, void *scratch)
 {
@@ -294,20 +285,9 @@ template <class REAL> int Gather(size_t m, size_t n, const void *T, size_t ldt, 
   FlattenPair(&m, &n, ldt, S, ldr);
   const Pair<REAL>                  pair("Gather", m, n, T, ldt, S, ldr);
   const Staged<const unsigned char> sb(Reads, bitmap, (entries + 7) / 8);
-  const Difference<REAL>            of    = pair.of;
-  size_t                            count = 0;
+  const Difference<REAL>            of = pair.of;
 
-  if (!Owns(values)) {
-    const unsigned char *bits = sb.get();
-    uint64_t             ones = 0;
-
-    Kokkos::parallel_reduce(
-      "Gather", Range(Instance(), 0, (int64_t)Words(entries)), KOKKOS_LAMBDA(const int64_t w, uint64_t &sum) { sum += (uint64_t)Ones(ReadWord(bits, (size_t)w, SomeOf(entries, (size_t)w))); }, ones);
-    count = (size_t)ones;
-  }
-  const Staged<REAL> sv(Writes, values, count);
-
-  Compact<REAL>("Gather", sb.get(), entries, of, sv.get());
+  Compact<REAL>("Gather", sb.get(), entries, of, values);
   return Any(
     "Gather", entries, KOKKOS_LAMBDA(const size_t e) { return Magnitude(of(e)) >= most; });
 }
@@ -318,32 +298,21 @@ template <class REAL> void Scatter(size_t m, size_t n, const unsigned char *bitm
   if (count == 0) return;
   const Staged<const unsigned char> sb(Reads, bitmap + first / 8, (count + 7) / 8);
   const Lines<REAL>                 sy("Scatter", Reads | Writes, Y, m, n, ldy);
-  Scratch                           scratch((Words(count) + 1) * sizeof(uint64_t));
+  Scratch                           scratch(Words(count) * sizeof(uint64_t));
   const unsigned char              *bits   = sb.get();
-  uint64_t                         *offset = (uint64_t *)Raw((char *)scratch.data()), ends[2] = {0, 0};
+  uint64_t                         *offset = (uint64_t *)Raw((char *)scratch.data());
   REAL                             *y = sy.get(), ra = (REAL)a;
-
-  CountBefore("Scatter", bits, count, offset);
   /* How many values there are matters where they must be brought here */
-  if (!Owns(values)) {
-    Each(
-      "Scatter", 1, KOKKOS_LAMBDA(const int64_t) {
-        const size_t w = (count - 1) / WORD;
-
-        offset[w + 1] = offset[w] + (uint64_t)Ones(ReadWord(bits, w, SomeOf(count, w)));
-      });
-    Copy(sizeof(uint64_t), (const char *)scratch.data() + Words(count) * sizeof(uint64_t), ends);
-  }
-  const Staged<const REAL> sx(Reads, values, (size_t)ends[0]);
+  const Staged<const REAL> sx(Reads, values, CountBefore("Scatter", bits, count, offset, !Owns(values)));
   const REAL              *x = sx.get();
 
   Each(
     "Scatter", count, KOKKOS_LAMBDA(const int64_t k) {
       const size_t   w = (size_t)k / WORD, i = (size_t)k % WORD;
-      const uint64_t word = ReadWord(bits, w, SomeOf(count, w));
+      const uint64_t word = LoadWord(bits, WORD * w, SomeOf(count, w));
 
       if ((word >> i & 1u) != 0) {
-        const REAL value = x[offset[w] + (uint64_t)Ones(word & (((uint64_t)1 << i) - 1))];
+        const REAL value = x[offset[w] + (uint64_t)CountOnes(word & (((uint64_t)1 << i) - 1))];
         REAL      &to    = y[At(m, ldy, first + (size_t)k)];
 
         to = add ? to + ra * value : value;

@@ -253,28 +253,6 @@ template <class REAL> KOKKOS_INLINE_FUNCTION bool IsFinite(REAL x)
   return Magnitude(x) < (typename Bits<REAL>::type)((((uint64_t)1 << Bits<REAL>::exponent) - 1) << (8 * sizeof(REAL) - 1 - Bits<REAL>::exponent));
 }
 
-/* Words of 64 bits, LSB first, of which some belong to a string */
-KOKKOS_INLINE_FUNCTION uint64_t ReadWord(const unsigned char *bits, size_t w, size_t some)
-{
-  uint64_t word = 0;
-
-  for (size_t b = 0; 8 * b < some; b++) word |= (uint64_t)bits[8 * w + b] << (8 * b);
-  return some < WORD ? word & (((uint64_t)1 << some) - 1) : word;
-}
-
-KOKKOS_INLINE_FUNCTION void WriteWord(unsigned char *bits, size_t w, size_t some, uint64_t word)
-{
-  for (size_t b = 0; 8 * b < some; b++) bits[8 * w + b] = (unsigned char)(word >> (8 * b) & 255u);
-}
-
-KOKKOS_INLINE_FUNCTION int Ones(uint64_t word)
-{
-  word -= word >> 1 & 0x5555555555555555u;
-  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
-  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
-  return (int)(word * 0x0101010101010101u >> 56);
-}
-
 /* The numbers of the words of so many bits, and the bits of one of them */
 inline size_t Words(size_t entries)
 {

@@ -30,8 +30,7 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
   }
   *sum = 0;
   if (*status != MUON_STATUS_OK || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (group->mode == MUON_EXCHANGE_MODE_GATHER) MuonKernelVote(entries, workers, votes->plane, tie, majority, ties, sum);
-  else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) MuonKernelVoteCounted(entries, workers, votes->counts[0], tie, majority, ties, sum);
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER || group->mode == MUON_EXCHANGE_MODE_REDUCE) MuonKernelVote(entries, workers, votes->plane, group->mode == MUON_EXCHANGE_MODE_REDUCE ? votes->counts[0] : NULL, tie, majority, ties, sum);
   else MuonKernelVoteSummed(entries, votes->size, votes->sums, tie, majority, ties, sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
