@@ -73,7 +73,7 @@ PetscErrorCode MuonNumberRead(const char text[], double *value, PetscBool *ok)
 }
 
 /* The value of a row as an option has it */
-static PetscErrorCode MuonParameterWrite_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
+PetscErrorCode MuonParameterWrite_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
   void  *field = NULL;
   double value;
