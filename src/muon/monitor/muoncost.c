@@ -112,7 +112,7 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, MuonEx
   PetscCall(MuonExchangeCreate(PetscObjectComm((PetscObject)mine), &other));
   PetscCall(MuonExchangeSetType(other, type));
   PetscCall(MuonParametersAssign((PetscObject)other, "assignment", (double)mine->assignment));
-  PetscCall(MuonExchangeSetItems(other, mine->nitems, (const char *const *)mine->names, mine->cost, mine->bytes));
+  PetscCall(MuonExchangeSetItems(other, mine->nitems, mine->item));
   PetscCall(MuonExchangeSetUp(other));
   PetscCall(MuonExchangeIsLegal(other, mode, &allowed));
   if (allowed == PETSC_FALSE) *legal = PETSC_FALSE;

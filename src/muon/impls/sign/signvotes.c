@@ -222,13 +222,11 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
 
 static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  MuonVotes       votes = MuonVotesOf(group);
-  const PetscInt *order;
+  MuonVotes votes = MuonVotesOf(group);
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
-    const PetscInt i       = order[k];
+    const PetscInt i       = group->exchange->order[k];
     const size_t   entries = (size_t)(votes->cut[i + 1] - votes->cut[i]);
     unsigned char *to;
     uint64_t       whole;
@@ -240,7 +238,7 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
     MuonVotesCountMessage(muon, entries, 1, to + head, (double)entries, 8.0 * (double)whole, muon->traffic.up);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
-  PetscCall(MuonExchangeUp(group->exchange, *status));
+  PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
