@@ -242,9 +242,8 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  char              *cost_alpha, *cost_beta, *cost_gamma; /* with their units, NULL where not set */
   PetscInt           cost_workers;
-  PetscReal          cost_entries;
+  PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
