@@ -524,7 +524,7 @@ static inline PetscErrorCode RunSteps(Run *run, PetscInt steps, double seen[RUN_
       MuonEF21Compression c;
 
       PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[0], &c));
-      seen[k++] = (double)c.up_bound;
+      seen[k++] = (double)c.bound[0];
     } else k++;
   }
   PetscCheck(TestTotal(p) <= 96 && k + TestTotal(p) <= RUN_NUMBERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too much to see");
