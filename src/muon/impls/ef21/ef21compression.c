@@ -61,7 +61,7 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
 /* The lag holds what was missing before the message, and then what still is; nothing of nothing is nothing */
 static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
-  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
+  EF21Figures *mine    = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
   double       rest[2] = {0, 0};
 
   PetscFunctionBegin;
