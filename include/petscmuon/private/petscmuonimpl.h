@@ -182,6 +182,7 @@ typedef struct _n_MuonStateVisitor {
      is entrywise, else of its own
   */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
+  PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
 } MuonStateVisitor;
