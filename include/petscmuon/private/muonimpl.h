@@ -372,12 +372,6 @@ static inline PetscBool MuonShardCounts(const MuonShard *shard)
   return shard->layer->owner >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The optimizer has a routine that tells the loss; without one there is none */
-static inline PetscBool MuonHasLoss(Muon muon)
-{
-  return muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* What servers step from: weights of their own, or the workers' W */
 static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const MuonArray *W)
 {

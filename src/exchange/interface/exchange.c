@@ -39,7 +39,6 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   *exchange = NULL;
   PetscCall(MuonExchangeInitializePackage());
   PetscCall(PetscHeaderCreate(ex, MUONEXCHANGE_CLASSID, "MuonExchange", "Exchange of messages", "MuonExchange", comm, MuonExchangeDestroy, MuonExchangeView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)ex));
   PetscCall(MuonParametersCreate((PetscObject)ex));
   PetscCall(MuonExchangeLinkCreate_Private(comm, &ex->link));
   ex->nworkers = ex->link->transport.size;
@@ -389,7 +388,6 @@ PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
   PetscTryTypeMethod(*exchange, destroy);
   PetscCall(MuonParametersDestroy((PetscObject)*exchange));
   PetscCall(MuonExchangeLinkDestroy_Private(&(*exchange)->link));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*exchange));
   PetscCall(PetscHeaderDestroy(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
