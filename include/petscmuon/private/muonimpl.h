@@ -240,9 +240,8 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  char              *cost_alpha, *cost_beta, *cost_gamma; /* with their units, NULL where not set */
   PetscInt           cost_workers;
-  PetscReal          cost_entries;
+  PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
@@ -271,7 +270,7 @@ struct _p_Muon {
   PetscInt            step;
   PetscReal           loss, dual, rate; /* of the last step */
   PetscInt64          nancount;
-  PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
+  PetscLogDouble      sent[2], meanup, meandown; /* encoded bits of this step that left this rank or came to it, and their mean over the ranks */
   MuonConvergedReason reason;
   MuonLayer           mismatch;  /* with MUON_DIVERGED_WEIGHTS, else NULL */
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
@@ -370,6 +369,12 @@ static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *w
 static inline PetscBool MuonShardCounts(const MuonShard *shard)
 {
   return shard->layer->owner >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* An owner sends its own part to itself: the network sees none of it */
+static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
+{
+  return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What servers step from: weights of their own, or the workers' W */

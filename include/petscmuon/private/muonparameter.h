@@ -123,6 +123,7 @@ PETSC_EXTERN PetscErrorCode MuonNumberRead(const char[], double *, PetscBool *ok
 /* Between the files of this component */
 PETSC_INTERN const char               *MuonParameterFamily_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN const MuonParameterClass *MuonParametersClassOf_Private(PetscObject);
+PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);
 PETSC_INTERN double                    MuonParameterGet_Private(const MuonParameter *, const void *field);
 PETSC_INTERN void                     *MuonParameterField_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);

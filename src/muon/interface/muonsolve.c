@@ -188,7 +188,8 @@ PetscErrorCode MuonStep(Muon muon)
   muon->mismatch    = NULL;
   muon->failed.rank = -1;
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
-  ierr = MuonTakeStep_Private(muon);
+  muon->sent[0] = muon->sent[1] = 0;
+  ierr                          = MuonTakeStep_Private(muon);
   PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
   PetscCall(ierr);
   for (PetscInt k = 0; k < 3; k++) {

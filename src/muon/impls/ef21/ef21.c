@@ -446,7 +446,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 . -ef21_downlink downlink        - how servers tell of new weights (weights|step), `step` sends the point of the norm ball in its natural format
 . -ef21_init init                - what EF21 starts from (zero|gradient)
 . -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetDrift()`
-- -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
+- -ef21_monitor_compression      - measures contraction and lag of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
 

@@ -20,7 +20,7 @@ PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsOb
   char viewer[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
+  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction and lag", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
