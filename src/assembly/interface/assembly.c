@@ -2,7 +2,6 @@
 
 PetscLogEvent MUON_Assembly, MUON_AssemblyWait;
 
-const char *const MuonAssemblyKinds[]      = {"none", "allgather", "owner", "gram", "MuonAssemblyKind", "MUON_ASSEMBLY_", NULL};
 const char *const MuonAssemblyPrecisions[] = {"native", "single", "bf16", "MuonAssemblyPrecision", "MUON_ASSEMBLY_PRECISION_", NULL};
 
 /* Every rank finds the same owners of the matrices that have one */

@@ -37,7 +37,7 @@ static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
     if (alone) MuonArrayAxpby(1, &shard->T, 0, &shard->sum); /* that of one is there */
     else if (shard->begun == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
     shard->begun = PETSC_FALSE;
-    MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+    MuonCountMessage_Private(muon, group, 0, shard->owns, &cost);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,7 +173,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
     W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
-    if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);
+    if (valid) MuonCountMessage_Private(muon, shard->group, 1, shard->owns, &cost);
     else received = MUON_STATUS_CORRUPT;
   }
   MuonStatusMerge(received, status);
