@@ -248,7 +248,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
     shape.len       = (size_t)(record->rowmajor ? record->columns : record->rows);
     shape.count     = (size_t)(record->rowmajor ? record->rows : record->columns);
     shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
-    PetscCall(MuonShardGetStateShape(walk->muon, shard, &own));
+    own             = MuonShardStateShape(shard);
     if (walk->muon->restart_convert) shape.precision = own.precision;
     shape.memory = own.memory;
     if (entrywise) shape = own;
