@@ -177,7 +177,7 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+  shape = MuonShardStateShape(shard);
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);

@@ -120,7 +120,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt num
   MuonBlock             block;
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
@@ -138,7 +138,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
   PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
