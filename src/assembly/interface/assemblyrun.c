@@ -61,7 +61,7 @@ static void MuonAssemblyPackHost_Private(MuonAssembly assembly, const MuonAssemb
       if (MuonArrayKernels(X)->ToBF16(count, (char *)X->data + (i + j * X->ld) * MuonArrayEntryBytes(X), rounded)) {
         for (size_t k = 0; k < count; k++) rounded[k] = NAN;
       }
-      MuonWireBF16Encode(count, rounded, to);
+      MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, count, rounded, to);
       to += 2 * count;
     }
   }
@@ -101,7 +101,7 @@ static void MuonAssemblyUnpackHost_Private(MuonAssembly assembly, const MuonAsse
       to.len   = PetscMin(Y->len - i, STRIP);
       to.count = 1;
       packed   = MuonArrayLike(&to, MUON_SINGLE, rounded);
-      MuonWireBF16Decode(to.len, from, 0, rounded);
+      MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, to.len, from, 0, rounded);
       MuonArrayAxpby(1, &packed, 0, &to);
       from += 2 * to.len;
     }
