@@ -13,6 +13,7 @@ struct _n_MuonSVD {
   PetscReal     tolerance;
   PetscBool     setup; /* the options were looked at */
   PetscBool     keys;  /* and there are some */
+  unsigned int  hash;  /* of them, 0 where it is not known */
   PetscOptions  options;
   char         *prefix;
   PetscInt      nread; /* prefixes behind which options are read, in this order */
@@ -101,6 +102,7 @@ PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD svd, PetscObject parent, const ch
 PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
 {
   PetscFunctionBegin;
+  svd->hash = 0;
   for (PetscInt i = 0; i < svd->nread; i++) {
     PetscBool known;
 
@@ -151,16 +153,17 @@ static PetscErrorCode MuonSVDKeys_Private(MuonSVD svd, char **keys)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSVDChoices(MuonSVD svd, size_t length, char text[])
+PetscErrorCode MuonSVDHash(MuonSVD svd, unsigned int *hash)
 {
-  unsigned int hash;
-  char        *keys;
+  char *keys;
 
   PetscFunctionBegin;
-  PetscCall(MuonSVDKeys_Private(svd, &keys));
-  PetscCall(MuonNameHash_Private(keys, &hash));
-  PetscCall(PetscFree(keys));
-  PetscCall(PetscSNPrintf(text, length, " slepc %x", hash));
+  if (svd->hash == 0) {
+    PetscCall(MuonSVDKeys_Private(svd, &keys));
+    PetscCall(MuonNameHash_Private(keys, &svd->hash));
+    PetscCall(PetscFree(keys));
+  }
+  *hash = svd->hash;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
