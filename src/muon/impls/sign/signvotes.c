@@ -207,7 +207,7 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
     PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_UP, i, MuonVotesMessageBytes(votes, i, 1), &to));
     head = MuonVotesWrite(votes, i, 1, to, &whole);
     MuonKernelCopyBits(entries, votes->own, (size_t)votes->cut[i], to + head, 0);
-    PetscCall(MuonExchangeOwns(group->exchange, i, &owns));
+    owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     MuonVotesCountMessage(muon, group, 0, owns, entries, 1, to + head, (double)entries, 8.0 * (double)whole);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
@@ -221,13 +221,14 @@ static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
   MuonVotes          votes  = MuonVotesOf(group);
   const PetscInt64   length = (PetscInt64)votes->bits;
   const MPI_Datatype type   = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
-  const void        *in     = votes->signs;
+  const void        *in     = votes->counts[0];
+  void              *out    = votes->counts[1];
   const double       bits   = 8.0 * votes->size * (double)votes->bits;
 
   PetscFunctionBegin;
-  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->signs);
+  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
   MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits);
-  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &votes->sums));
+  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,7 +284,7 @@ static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonSt
   const MuonExchangeTreeClient client = {MuonVotesTreeMost_Private, MuonVotesTreeMerge_Private, MuonVotesTreeWrite_Private, &tree};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes));
+  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes)); /* counts change places */
   votes->counted = 1;
   PetscCall(MuonExchangeTree(group->exchange, &client, status));
   PetscFunctionReturn(PETSC_SUCCESS);
