@@ -479,7 +479,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix
   is not stored.
 
-  With `-ef21_downlink step` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes
+  With `-ef21_downlink step` S is D itself in its natural format, and every worker computes
   W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long as the dual
   norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
   few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum
