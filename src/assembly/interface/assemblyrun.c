@@ -60,7 +60,7 @@ static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const Muon
 
       count = PetscMin(host.len - i, STRIP);
       /* What is not finite, or is not once it is rounded, must be seen by the LMO */
-      if (MuonArrayKernels(&host)->ToBF16(count, (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host), strip)) {
+      if (MuonArrayKernels(&host)->ToSingle(count, (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host), 1, strip)) {
         for (size_t k = 0; k < count; k++) strip[k] = NAN;
       }
       MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, count, strip, to + 2 * (i + j * host.len));

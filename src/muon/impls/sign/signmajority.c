@@ -106,7 +106,7 @@ PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotes
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   for (unsigned k = 0; k < votes->planes; k++) PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority[k], &bits[k]));
-  MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
+  MuonArrayKernels(Y)->SignsAxpby(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
