@@ -266,8 +266,7 @@ PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompre
 /* All parameters in words */
 PetscErrorCode MuonCompressorChoices_Private(MuonCompressor c, size_t length, char text[])
 {
-  char  *lines;
-  size_t used;
+  char *lines;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDefaultType_Private(c));
@@ -277,8 +276,6 @@ PetscErrorCode MuonCompressorChoices_Private(MuonCompressor c, size_t length, ch
   }
   PetscCall(PetscStrncpy(text, lines, length));
   PetscCall(PetscFree(lines));
-  PetscCall(PetscStrlen(text, &used));
-  if (c->svd != NULL) PetscCall(MuonSVDChoices(c->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -232,18 +232,13 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
 
 PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
 {
-  char  *lines;
-  size_t used;
+  char *lines;
 
   PetscFunctionBegin;
   PetscCall(MuonLMOSetDefaultType_Private(lmo));
   PetscCall(MuonParametersWrite((PetscObject)lmo, &lines));
   PetscCall(PetscStrncpy(text, lines, length));
   PetscCall(PetscFree(lines));
-  PetscCall(PetscStrlen(text, &used));
-  if (lmo->polar != NULL && lmo->polar->svd != NULL) PetscCall(MuonSVDChoices(lmo->polar->svd, length - used, text + used));
-  PetscCall(PetscStrlen(text, &used));
-  if (lmo->svd != NULL) PetscCall(MuonSVDChoices(lmo->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
