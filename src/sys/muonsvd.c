@@ -14,6 +14,7 @@ struct _n_MuonSVD {
   PetscReal     tolerance;
   PetscBool     setup; /* the options were looked at */
   PetscBool     keys;  /* and there are some */
+  unsigned int  hash;  /* of them, 0 where it is not known */
   PetscOptions  options;
   char         *prefix;
   PetscInt      nread; /* prefixes behind which options are read, in this order */
@@ -102,6 +103,7 @@ PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD svd, PetscObject parent, const ch
 PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
 {
   PetscFunctionBegin;
+  svd->hash = 0;
   for (PetscInt i = 0; i < svd->nread; i++) {
     PetscBool known;
 
@@ -114,24 +116,39 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether there are keys of SLEPc behind the prefixes */
-static PetscErrorCode MuonSVDHasKeys_Private(MuonSVD svd, PetscBool *has)
+/* Whether there are keys of SLEPc behind the prefixes, and a hash of them and their values as they are in the database */
+static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
 {
   static const char *const classes[] = {"svd_", "bv_", "ds_"};
   char                    *all, start[256];
+  unsigned int             hash;
 
   PetscFunctionBegin;
-  *has = PETSC_FALSE;
+  svd->keys = PETSC_FALSE;
+  svd->hash = 1;
   PetscCall(PetscOptionsGetAll(svd->options, &all));
   PetscCall(PetscStrtolower(all));
   for (PetscInt i = 0; i < svd->nread; i++) {
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(classes); k++) {
       PetscCall(PetscSNPrintf(start, sizeof(start), "-%s%s", svd->read[i], classes[k]));
       PetscCall(PetscStrtolower(start));
-      if (strstr(all, start) != NULL) *has = PETSC_TRUE;
+      for (char *key = strstr(all, start), *end; key != NULL; key = strstr(end, start)) {
+        for (end = key + 1; *end != '\0' && !(end[-1] == ' ' && end[0] == '-' && end[1] >= 'a' && end[1] <= 'z');) end++;
+        PetscCall(MuonHash_Private((size_t)(end - key), key, &hash));
+        svd->hash = 31 * svd->hash + hash;
+        svd->keys = PETSC_TRUE;
+      }
     }
   }
   PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSVDHash(MuonSVD svd, unsigned int *hash)
+{
+  PetscFunctionBegin;
+  if (svd->hash == 0) PetscCall(MuonSVDReadKeys_Private(svd));
+  *hash = svd->hash;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +172,7 @@ PetscErrorCode MuonSVDSetUp(MuonSVD svd)
 
   PetscFunctionBegin;
   if (svd->setup) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonSVDHasKeys_Private(svd, &svd->keys));
+  PetscCall(MuonSVDReadKeys_Private(svd));
   if (svd->keys) {
     PetscCall(MuonSVDStart());
     PetscCall(SVDCreate(PETSC_COMM_SELF, &trial));

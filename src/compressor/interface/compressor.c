@@ -263,22 +263,6 @@ PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All parameters in words */
-PetscErrorCode MuonCompressorChoices_Private(MuonCompressor c, size_t length, char text[])
-{
-  char *lines;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetDefaultType_Private(c));
-  PetscCall(MuonParametersWrite((PetscObject)c, &lines));
-  for (char *at = lines; *at != '\0'; at++) {
-    if (*at == '\n') *at = ' ';
-  }
-  PetscCall(PetscStrncpy(text, lines, length));
-  PetscCall(PetscFree(lines));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The keys with a meaning for the type: ratio is without one where a rank is set */
 PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor c, const char key[], PetscBool *does)
 {

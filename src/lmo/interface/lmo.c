@@ -83,17 +83,10 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   lmo->form     = MUON_LMO_NO_FORM;
   lmo->gathers  = PETSC_FALSE;
   lmo->ondevice = PETSC_FALSE;
-  PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
+  PetscCall((*create)(lmo));
   PetscCall(MuonParametersSetType((PetscObject)lmo));
   PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOSetDefaultType_Private(MuonLMO lmo)
-{
-  PetscFunctionBegin;
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,7 +179,7 @@ PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
   PetscObjectOptionsBegin((PetscObject)lmo);
   PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
   if (set) PetscCall(MuonLMOSetType(lmo, type));
-  else PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  else if (old == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
@@ -224,21 +217,9 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOStart_Private(lmo));
   PetscTryTypeMethod(lmo, setup);
   if (lmo->svd != NULL) PetscCall(MuonSVDSetUp(lmo->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
-{
-  char *lines;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonParametersWrite((PetscObject)lmo, &lines));
-  PetscCall(PetscStrncpy(text, lines, length));
-  PetscCall(PetscFree(lines));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,25 +257,18 @@ PetscErrorCode MuonLMOGetPolar(MuonLMO lmo, MuonPolar *polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOWorkspace_Private(MuonLMO lmo)
+PetscErrorCode MuonLMOStart_Private(MuonLMO lmo)
 {
   MuonWorkspace work;
 
   PetscFunctionBegin;
-  if (lmo->work != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceCreate(&work));
-  PetscCall(MuonLMOSetWorkspace(lmo, work));
-  PetscCall(MuonWorkspaceDestroy(&work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, const MuonMatrix *G, PetscBool *finite)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonMatrixIsFinite(G, finite));
-  lmo->status = *finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  if (lmo->work == NULL) {
+    PetscCall(MuonWorkspaceCreate(&work));
+    PetscCall(MuonLMOSetWorkspace(lmo, work));
+    PetscCall(MuonWorkspaceDestroy(&work));
+  }
+  lmo->status = MUON_STATUS_OK;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,10 +278,8 @@ PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMa
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  lmo->status = MUON_STATUS_OK;
-  *value      = 0.0;
+  PetscCall(MuonLMOStart_Private(lmo));
+  *value = 0.0;
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscUseTypeMethod(lmo, apply, G, D, value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
@@ -324,38 +296,31 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   MuonMatrix *from, *to;
   double     *values;
   MuonStatus *ended;
-  PetscInt   *many;
-  PetscBool  *done;
+  PetscInt   *which, count = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &many, n, &done));
-  for (PetscInt k = 0; k < n; k++) done[k] = PETSC_FALSE;
+  PetscCall(PetscMalloc6(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &which));
   for (PetscInt k = 0; k < n; k++) {
-    PetscInt count = 0;
-
-    if (done[k]) continue;
+    PetscCall(MuonLMOStart_Private(lmo[k]));
     if (lmo[k]->ops->applymany == NULL) {
       PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k], &value[k], &status[k]));
       continue;
     }
-    for (PetscInt i = k; i < n; i++) {
-      if (lmo[i]->ops->applymany != lmo[k]->ops->applymany) continue;
-      PetscCall(MuonLMOWorkspace_Private(lmo[i]));
-      with[count]   = lmo[i];
-      from[count]   = G[i];
-      to[count]     = D[i];
-      many[count++] = i;
-      done[i]       = PETSC_TRUE;
-    }
-    PetscCall(PetscLogEventBegin(MUON_LMO, lmo[k], 0, 0, 0));
-    PetscCall((*lmo[k]->ops->applymany)(count, with, from, to, values, ended));
-    PetscCall(PetscLogEventEnd(MUON_LMO, lmo[k], 0, 0, 0));
-    for (PetscInt i = 0; i < count; i++) {
-      value[many[i]]  = values[i];
-      status[many[i]] = ended[i];
-    }
+    with[count]    = lmo[k];
+    from[count]    = G[k];
+    to[count]      = D[k];
+    which[count++] = k;
   }
-  PetscCall(PetscFree7(with, from, to, values, ended, many, done));
+  if (count > 0) {
+    PetscCall(PetscLogEventBegin(MUON_LMO, with[0], 0, 0, 0));
+    PetscCall((*with[0]->ops->applymany)(count, with, from, to, values, ended));
+    PetscCall(PetscLogEventEnd(MUON_LMO, with[0], 0, 0, 0));
+  }
+  for (PetscInt i = 0; i < count; i++) {
+    value[which[i]]  = values[i];
+    status[which[i]] = ended[i];
+  }
+  PetscCall(PetscFree6(with, from, to, values, ended, which));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,12 +330,9 @@ PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonM
   MuonMark mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  lmo->status = MUON_STATUS_OK;
+  PetscCall(MuonLMOStart_Private(lmo));
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  if (dual) PetscUseTypeMethod(lmo, dualnorm, X, &value);
-  else PetscUseTypeMethod(lmo, norm, X, &value);
+  PetscUseTypeMethod(lmo, norm, dual, X, &value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   *norm = (PetscReal)value;
   if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
@@ -518,7 +480,7 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(flops, 4);
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOStart_Private(lmo));
   PetscUseTypeMethod(lmo, getflops, m, n, flops);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -526,7 +488,7 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
 PetscErrorCode MuonLMOGetShapeFactor(MuonLMO lmo, MuonShapeFactor factor, PetscInt m, PetscInt n, PetscReal *value)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOStart_Private(lmo));
   *value = 1.0;
   if (m > 0 && n > 0) PetscTryTypeMethod(lmo, shapefactor, factor, (PetscReal)m, (PetscReal)n, value);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -564,7 +526,7 @@ PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
 @*/
 PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 {
-  PetscBool ascii, string, polar;
+  PetscBool ascii, string;
   size_t    bytes = 0;
 
   PetscFunctionBegin;
@@ -580,17 +542,20 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     PetscCall(MuonParametersView((PetscObject)lmo, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(lmo, view, viewer);
-    /*
-       The scratch memory is one with that of the polar factor, which shows it where the type shows the factor
-    */
-    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &polar));
-    if (!polar) {
+    /* The scratch memory is one with that of a polar factor, which shows it */
+    if (lmo->polar == NULL) {
       if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &bytes));
       PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
     }
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
+    for (const MuonParameter *row = lmo->parameters.rows[1]; row != NULL && row->key != NULL; row++) {
+      char text[64];
+
+      PetscCall(MuonParameterWrite_Private((PetscObject)lmo, row, sizeof(text), text));
+      PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", row->key, text));
+    }
     PetscTryTypeMethod(lmo, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

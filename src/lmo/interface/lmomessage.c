@@ -48,7 +48,7 @@ PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(can, 2);
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  PetscCall(MuonLMOStart_Private(lmo));
   *can = lmo->form != MUON_LMO_NO_FORM ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,7 +101,6 @@ static PetscErrorCode MuonLMOGetMessage_Private(MuonLMO lmo, MuonCompressor *c)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOCheckForm_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
   if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->kind != lmo->form) PetscCall(MuonCompressorDestroy(&lmo->message));
   if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->form, &lmo->message));
   if (lmo->message->work != lmo->work) PetscCall(MuonCompressorSetWorkspace(lmo->message, lmo->work));
@@ -131,13 +130,11 @@ static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, Mu
   MuonMatrix       point;
   MuonArray        d;
   double          *u;
-  PetscBool        finite;
 
   PetscFunctionBegin;
   *D        = MuonArrayLike(G, G->precision, NULL);
   D->memory = MUON_HOST;
-  PetscCall(MuonLMOBegin_Private(lmo, &matrix, &finite));
-  if (!finite) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOStart_Private(lmo));
   if (step->kind == MUON_WIRE_TRIPLES) {
     PetscCall(MuonWorkspaceGet(lmo->work, (m + MuonArrayColumns(G)) * sizeof(double), &u));
     step->u = u;
@@ -148,6 +145,7 @@ static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, Mu
   PetscCall(MuonWorkspaceGetArray(lmo->work, G, G->precision, &d));
   point = MuonMatrixOfArray(&d);
   PetscUseTypeMethod(lmo, apply, &matrix, &point, &step->magnitude);
+  if (step->magnitude != step->magnitude) lmo->status = MUON_STATUS_NANORINF;
   if (lmo->status == MUON_STATUS_OK) PetscCall(MuonArrayGetPinned(lmo->work, &d, PETSC_TRUE, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -556,7 +556,7 @@ static const char *MuonCheckpointFindOption_Private(const char text[], const cha
 */
 static PetscErrorCode MuonCheckpointCompareOptions_Private(Muon muon, uint32_t ranks, char there[])
 {
-  char    *here;
+  char    *here   = NULL;
   PetscInt others = 0;
 
   PetscFunctionBegin;

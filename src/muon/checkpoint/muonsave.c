@@ -154,7 +154,7 @@ static PetscErrorCode MuonCheckpointWriteText_Private(MuonFileWriter *writer, co
 static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileResult *result)
 {
   MuonFileWriter writer;
-  char          *description, *options;
+  char          *description, *options = NULL;
 
   PetscFunctionBegin;
   PetscCall(MuonCheckpointDescribe_Private(muon, &description));

@@ -11,7 +11,6 @@ const char *const        MuonMomentumAts[]              = {"worker", "server", "
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
-const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
 /*@
   MuonCreate - Makes an optimizer
@@ -103,11 +102,10 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_FALSE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall((*create)(muon));
   PetscCall(MuonParametersSetType((PetscObject)muon));
-  PetscCall(MuonSetWaiting_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +289,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 
   PetscFunctionBegin;
   if (muon->exchange != NULL) PetscCall((*call)((PetscObject)muon->exchange, ctx));
-  PetscTryTypeMethod(muon, children, call, ctx);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall((*call)((PetscObject)muon->layer[l], ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,7 +10,6 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
     MuonArray  state;
 
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    if (muon->setfromoptionscalled) PetscCall(MuonReadLayerAssembly_Private(muon, shard->layer));
     shard->layer->state = state.precision; /* of the messages of its steps */
     PetscCall(MuonLayerSetUp(shard->layer));
     PetscCall(MuonCompressorSetUp(shard->up));
@@ -44,7 +43,7 @@ static PetscErrorCode MuonSetUpLayers_Private(Muon muon)
     MuonLayer layer = muon->layer[l];
 
     PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
-    PetscCall(MuonInheritChoices_Private(muon, layer));
+    PetscCall(MuonInheritOptions_Private(muon, layer));
     if (layer->frozen) continue;
     muon->active[muon->nactive++] = layer;
     muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
@@ -108,7 +107,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));

@@ -137,15 +137,6 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCheckAssemblyKind_Private(Muon muon, PetscInt kind)
-{
-  PetscFunctionBegin;
-  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_assembly must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
-  PetscCheck(kind == PETSC_DETERMINE || (kind >= (PetscInt)MUON_ASSEMBLY_ALLGATHER && kind <= (PetscInt)MUON_ASSEMBLY_GRAM), PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE,
-             "-%smuon_assembly %" PetscInt_FMT ", expected allgather, owner or gram, or PETSC_DETERMINE for the one that costs least", MuonPrefix(muon), kind);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
 
@@ -169,9 +160,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscValidLogicalCollectiveInt(muon, kind, 3);
-  PetscCall(MuonCheckAssemblyKind_Private(muon, kind));
-  layer->assembly    = kind;
-  layer->assemblyset = PETSC_TRUE;
+  PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)kind));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,19 +186,6 @@ PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *ki
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscAssertPointer(kind, 3);
-  *kind = layer->assemblyset ? layer->assembly : muon->assembly_kind;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonReadLayerAssembly_Private(Muon muon, MuonLayer layer)
-{
-  char             prefix[PETSC_MAX_OPTION_NAME];
-  MuonAssemblyKind kind;
-  PetscBool        set;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
-  PetscCall(PetscOptionsGetEnum(((PetscObject)muon)->options, prefix, "-assembly", MuonAssemblyKinds, (PetscEnum *)&kind, &set));
-  if (set) PetscCall(MuonSetLayerAssemblyKind(muon, layer, (PetscInt)kind));
+  *kind = MuonLayerIsSet(layer, "assembly") ? layer->assembly : muon->assembly_kind;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,6 @@ PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
 /* The assembly of blocks inside the workers: of the shards in this order that this rank owns, or of all where it is NULL */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpAssembly_Private(Muon, MuonGroup, const PetscInt order[]);
-PETSC_INTERN PetscErrorCode MuonReadLayerAssembly_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
 
 /*

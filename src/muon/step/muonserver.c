@@ -22,7 +22,7 @@ PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *
     MuonStatus           received;
     PetscBool            valid;
 
-    PetscCall(MuonExchangeUpGet(shard->group->exchange, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
+    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
       PetscCall(MuonCompressorDecodeArray(shard->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
       if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */

@@ -4,8 +4,11 @@
    The worker's half of a step: gradient -> momentum -> message or sum.
 */
 
-void MuonCountMessage_Private(Muon muon, const MuonCompressorCost *cost, PetscLogDouble bits[3])
+void MuonCountMessage_Private(Muon muon, const MuonGroup group, int down, PetscBool owns, const MuonCompressorCost *cost)
 {
+  PetscLogDouble *bits = down ? muon->traffic.down : muon->traffic.up;
+
+  if (owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE)) muon->sent[down] += cost->encoded;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
   if (muon->count_entropy) bits[2] += cost->entropy;
@@ -107,7 +110,7 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   PetscCall(MuonCompressorGetStatus(shard->sent, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+  MuonCountMessage_Private(muon, shard->group, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
   if (upload.R != NULL) shard->own_at = shard->up_own.data >= to && shard->up_own.data < to + bytes ? (ptrdiff_t)(shard->up_own.data - to) : -1;
   PetscFunctionReturn(PETSC_SUCCESS);

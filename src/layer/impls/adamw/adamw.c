@@ -111,15 +111,6 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerChoices_AdamW(MuonLayer layer, size_t length, char text[])
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "betas %.17g %.17g epsilon %.17g", (double)adamw->beta1, (double)adamw->beta2, (double)adamw->epsilon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
@@ -153,7 +144,6 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
   layer->ops->commit     = MuonLayerCommit_AdamW;
   layer->ops->getflops   = MuonLayerGetFlops_AdamW;
   layer->ops->visitstate = MuonLayerVisitState_AdamW;
-  layer->ops->choices    = MuonLayerChoices_AdamW;
   layer->ops->reset      = MuonLayerReset_AdamW;
   layer->ops->destroy    = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,19 +15,6 @@ static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char fam
 }
 
 /* The keys behind a layer's own name: its downlink, and all of its compressors */
-static PetscErrorCode MuonEF21ReadOwnDownlink_Private(Muon muon, MuonLayer layer)
-{
-  char         prefix[PETSC_MAX_OPTION_NAME];
-  MuonDownlink downlink;
-  PetscBool    set;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
-  PetscCall(PetscOptionsGetEnum(((PetscObject)muon)->options, prefix, "-ef21_downlink", MuonDownlinks, (PetscEnum *)&downlink, &set));
-  if (set) PetscCall(MuonEF21SetLayerDownlink(muon, layer, downlink));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
 {
   MuonCompressor c = (MuonCompressor)object;
@@ -138,13 +125,12 @@ static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bit
 */
 static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int hash[2])
 {
-  char text[1024];
-
   PetscFunctionBegin;
-  PetscCall(MuonCompressorChoices_Private(ef21->up, sizeof(text), text));
-  PetscCall(MuonNameHash_Private(text, &hash[0]));
-  PetscCall(MuonCompressorChoices_Private(ef21->down, sizeof(text), text));
-  PetscCall(MuonNameHash_Private(text, &hash[1]));
+  hash[0] = hash[1] = 0;
+  PetscCall(MuonCompressorSetDefaultType_Private(ef21->up));
+  PetscCall(MuonCompressorSetDefaultType_Private(ef21->down));
+  PetscCall(MuonParametersHash((PetscObject)ef21->up, &hash[0]));
+  PetscCall(MuonParametersHash((PetscObject)ef21->down, &hash[1]));
   ef21->state = ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,8 +154,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     shard->data = state;
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->up, "ef21_", indexbits, shard->up));
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->down, "ef21_server_", indexbits, shard->down));
-    if (muon->setfromoptionscalled) PetscCall(MuonEF21ReadOwnDownlink_Private(muon, shard->layer));
-    shard->downlink = shard->layer->downlinkset ? (MuonDownlink)shard->layer->downlink : ef21->downlink;
+    shard->downlink = MuonLayerIsSet(shard->layer, "ef21_downlink") ? (MuonDownlink)shard->layer->ef21_downlink : ef21->downlink;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
     if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
@@ -461,7 +446,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 . -ef21_downlink downlink        - how servers tell of new weights (weights|step), `step` sends the point of the norm ball in its natural format
 . -ef21_init init                - what EF21 starts from (zero|gradient)
 . -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetDrift()`
-- -ef21_monitor_compression      - measures contraction, lag and gap of each layer and prints them, see `MuonEF21MonitorCompression()`
+- -ef21_monitor_compression      - measures contraction and lag of each layer and prints them, see `MuonEF21MonitorCompression()`
 
   Level: beginner
 

@@ -6,11 +6,11 @@
 #include "../../step/muonstep.h"
 
 /*
-   What one rank measured of one layer: by how much a message fell short, squared and relative, and by how
-   much after all; in the Frobenius norm and in the layer's
+   What one rank measured of one layer, up and down, in the Frobenius norm and in the layer's: by how much a
+   message fell short, squared and relative, and what is left after it
 */
 typedef struct {
-  double up[2], lag[2], down[2], gap[2];
+  double contraction[2][2], lag[2][2];
 } EF21Figures;
 #define EF21_FIGURES 8
 

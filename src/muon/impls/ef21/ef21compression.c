@@ -58,21 +58,21 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* rest holds what was missing before the message, and then what still is; nothing of nothing is nothing */
-static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, PetscBool dual, PetscBool after, const MuonArray *A, const MuonArray *B, double contraction[2], double rest[2])
+/* The lag holds what was missing before the message, and then what still is; nothing of nothing is nothing */
+static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
-  double before[2];
+  EF21Figures *mine    = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
+  double       rest[2] = {0, 0};
 
   PetscFunctionBegin;
   if (((Muon_EF21 *)muon->data)->meter.active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
-  before[0] = rest[0];
-  before[1] = rest[1];
-  PetscCall(EF21Distance_Private(muon, shard, dual, A, B, rest));
-  for (int k = 0; k < 2 && after == PETSC_TRUE; k++) {
-    const double ratio = rest[k] / before[k];
+  PetscCall(EF21Distance_Private(muon, shard, down ? PETSC_FALSE : PETSC_TRUE, A, B, rest));
+  for (int k = 0; k < 2; k++) {
+    const double ratio = after && mine->lag[down][k] != 0 ? rest[k] / mine->lag[down][k] : 0;
 
-    contraction[k] = before[k] == 0 ? 0 : ratio * ratio;
+    mine->contraction[down][k] = ratio * ratio;
+    mine->lag[down][k]         = rest[k];
   }
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,37 +80,32 @@ static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, PetscBool
 
 PetscErrorCode EF21MeterUp_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
-  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
-
   PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, shard, PETSC_TRUE, after, A, B, mine->up, mine->lag));
+  PetscCall(EF21Measure_Private(muon, shard, 0, after, A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode EF21MeterDown_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
-  EF21Figures *mine = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
-
   PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, shard, PETSC_FALSE, after, A, B, mine->down, mine->gap));
+  PetscCall(EF21Measure_Private(muon, shard, 1, after, A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* NaN is the worst of all */
-static double EF21Worse_Private(double a, double b)
+/* Mean and worst of the figures [down][k] of ranks; NaN is the worst of all. A server's are the worst of its ranks */
+static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const PetscMPIInt worker_of[], PetscMPIInt server, PetscReal *mean, PetscReal *worst)
 {
-  return b > a || b != b ? b : a;
-}
+  double sum = 0, most = 0;
 
-/* It stands beside the contraction in the Frobenius norm */
-static PetscErrorCode EF21Bound_Private(MuonCompressor c, PetscInt m, PetscInt n, PetscReal *bound)
-{
-  PetscReal alpha;
+  for (PetscMPIInt j = 0; j < muon->size; j++) {
+    const double one = figure[(size_t)j * (size_t)stride];
 
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
-  *bound = alpha < 0 || c->othernorm == PETSC_TRUE ? -1 : 1 - alpha;
-  PetscFunctionReturn(PETSC_SUCCESS);
+    if (server >= 0 && worker_of[j] != server) continue;
+    sum += one / muon->size;
+    most = one > most || one != one ? one : most;
+  }
+  *mean  = (PetscReal)(server >= 0 ? most : sum);
+  *worst = (PetscReal)most;
 }
 
 PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
@@ -122,42 +117,24 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)meter->n, &all));
   PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < meter->n; i++) {
-    const MuonShard     *shard  = &muon->shard[i];
-    MuonLayer            layer  = shard->layer;
-    MuonEF21Compression *result = &meter->result[i];
-    EF21Figures          server;
+    const MuonShard     *shard     = &muon->shard[i];
+    const PetscMPIInt   *worker_of = shard->group->grid->worker_of;
+    MuonEF21Compression *result    = &meter->result[i];
 
-    PetscCall(PetscMemzero(result, sizeof(*result)));
-    PetscCall(PetscMemzero(&server, sizeof(server)));
-    for (PetscMPIInt j = 0; j < muon->size; j++) {
-      const EF21Figures *one = &all[(size_t)j * (size_t)meter->n + (size_t)i];
-
-      for (int k = 0; k < 2 && shard->group->grid->worker_of[j] == PetscMax(layer->owner, 0); k++) {
-        server.down[k] = EF21Worse_Private(server.down[k], one->down[k]);
-        server.gap[k]  = EF21Worse_Private(server.gap[k], one->gap[k]);
-      }
-    }
     result->step = muon->step;
-    for (int k = 0; k < 2; k++) {
-      double up_mean = 0, up_worst = 0, lag_mean = 0, lag_worst = 0;
+    for (int down = 0; down < 2; down++) {
+      const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
+      MuonCompressor    c      = down ? shard->down : shard->sent;
+      PetscReal         alpha;
 
-      for (PetscMPIInt j = 0; j < muon->size; j++) {
-        const EF21Figures *worker = &all[(size_t)j * (size_t)meter->n + (size_t)i];
-
-        up_mean += worker->up[k] / muon->size;
-        lag_mean += worker->lag[k] / muon->size;
-        up_worst  = EF21Worse_Private(up_worst, worker->up[k]);
-        lag_worst = EF21Worse_Private(lag_worst, worker->lag[k]);
+      for (int k = 0; k < 2; k++) {
+        EF21Collect(muon, EF21_FIGURES * meter->n, &all[i].contraction[down][k], worker_of, server, &result->mean[down][k], &result->worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * meter->n, &all[i].lag[down][k], worker_of, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
-      result->up_mean[k]   = (PetscReal)up_mean;
-      result->up_worst[k]  = (PetscReal)up_worst;
-      result->lag_mean[k]  = (PetscReal)lag_mean;
-      result->lag_worst[k] = (PetscReal)lag_worst;
-      result->down[k]      = (PetscReal)server.down[k];
-      result->gap[k]       = (PetscReal)server.gap[k];
+      /* It stands beside the contraction in the Frobenius norm */
+      PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
+      result->bound[down] = alpha < 0 || c->othernorm ? -1 : 1 - alpha;
     }
-    PetscCall(EF21Bound_Private(shard->sent, shard->rows, layer->N, &result->up_bound));
-    PetscCall(EF21Bound_Private(shard->down, shard->rows, layer->N, &result->down_bound));
   }
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,7 +234,7 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for
   the Frobenius norm and for the dual norm of the layer the measured contraction
   $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the lag $\|M_j - G_j\|$ that is left, each as mean and as worst of the workers. The line of the way down has the same of $x = X - W$ in the Frobenius norm and in the norm
-  of the layer, with the gap $\|X - W\|$ that is left.
+  of the layer, with the lag $\|X - W\|$.
 
   The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm
   itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
@@ -289,25 +266,23 @@ PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal lo
     const char         *name = ((PetscObject)muon->active[i])->name;
     MuonEF21Compression c;
     MuonShard          *shard;
-    PetscBool           exact[2]; /* nothing is left out: there is nothing to say */
-    char                bound[2][32];
 
     PetscCall(MuonEF21GetLayerCompression(muon, muon->active[i], &c));
     if (c.step != step) continue;
     PetscCall(MuonShardFind(muon, muon->active[i], &shard));
-    exact[0] = shard->sent->assignment;
-    exact[1] = shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE;
-    for (int k = 0; k < 2; k++) {
-      const PetscReal known = k == 0 ? c.up_bound : c.down_bound;
-
-      if (known < 0) PetscCall(PetscStrncpy(bound[k], "unknown", sizeof(bound[k])));
-      else PetscCall(PetscSNPrintf(bound[k], sizeof(bound[k]), "%.6f", (double)known));
+    for (int down = 0; down < 2; down++) {
+      if (down ? shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP : shard->sent->assignment) continue; /* nothing is left out: there is nothing to say */
+      PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s %-4s 1-alpha ", step, name, down ? "down" : "up"));
+      if (c.bound[down] < 0) PetscCall(PetscViewerASCIIPrintf(viewer, "unknown"));
+      else PetscCall(PetscViewerASCIIPrintf(viewer, "%.6f", (double)c.bound[down]));
+      for (int k = 0; k < 2; k++) {
+        PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.4e", k == 0 ? "Frobenius" : (down ? "norm" : "dual norm"), (double)c.mean[down][k]));
+        if (down == 0) PetscCall(PetscViewerASCIIPrintf(viewer, " worst %.4e", (double)c.worst[down][k]));
+        PetscCall(PetscViewerASCIIPrintf(viewer, " lag %.4e", (double)c.lag_mean[down][k]));
+        if (down == 0) PetscCall(PetscViewerASCIIPrintf(viewer, " worst %.4e", (double)c.lag_worst[down][k]));
+      }
+      PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
     }
-    if (exact[0] == PETSC_FALSE)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s up   1-alpha %s Frobenius %.4e worst %.4e lag %.4e worst %.4e dual norm %.4e worst %.4e lag %.4e worst %.4e\n", step, name, bound[0], (double)c.up_mean[0],
-                                       (double)c.up_worst[0], (double)c.lag_mean[0], (double)c.lag_worst[0], (double)c.up_mean[1], (double)c.up_worst[1], (double)c.lag_mean[1], (double)c.lag_worst[1]));
-    if (exact[1] == PETSC_FALSE)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s down 1-alpha %s Frobenius %.4e gap %.4e norm %.4e gap %.4e\n", step, name, bound[1], (double)c.down[0], (double)c.gap[0], (double)c.down[1], (double)c.gap[1]));
   }
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));

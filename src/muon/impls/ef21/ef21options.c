@@ -39,10 +39,7 @@ PetscErrorCode MuonEF21SetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
   PetscValidLogicalCollectiveEnum(muon, downlink, 3);
   MuonIgnoreUnlessType(muon, MUONEF21);
-  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_downlink must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
-  PetscCheck(downlink == MUON_DOWNLINK_WEIGHTS || downlink == MUON_DOWNLINK_STEP, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_downlink %d is no MuonDownlink", MuonPrefix(muon), (int)downlink);
-  layer->downlink    = (PetscInt)downlink;
-  layer->downlinkset = PETSC_TRUE;
+  PetscCall(MuonParametersAssign((PetscObject)layer, "ef21_downlink", (double)(int)downlink));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -51,7 +48,7 @@ PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsOb
   char viewer[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
+  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction and lag", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,7 +21,7 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
     size_t               bytes;
     MuonStatus           received;
 
-    PetscCall(MuonExchangeUpGet(group->exchange, w, i, &bytes, &message, &received));
+    PetscCall(MuonExchangeGet(group->exchange, MUON_EXCHANGE_UP, w, i, &bytes, &message, &received));
     if (received == MUON_STATUS_OK) {
       votes->plane[w] = MuonVotesOpen(votes, i, 1, bytes, message);
       if (votes->plane[w] == NULL) received = MUON_STATUS_CORRUPT;
@@ -63,15 +63,17 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
   size_t               bytes;
   unsigned             alone = 0;
   MuonStatus           received;
+  PetscBool            owns;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeDownGet(group->exchange, i, &bytes, &message, &received));
+  PetscCall(MuonExchangeGet(group->exchange, MUON_EXCHANGE_DOWN, 0, i, &bytes, &message, &received));
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
     from = MuonVotesOpen(votes, i, planes, bytes, message);
     for (size_t k = 0; from != NULL && planes > 1 && k < section; k++) alone |= (unsigned)(from[section + k] & ~from[k]);
     if (from == NULL || alone != 0) received = MUON_STATUS_CORRUPT;
     else {
-      MuonVotesCountMessage(muon, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes, muon->traffic.down);
+      PetscCall(MuonExchangeOwns(group->exchange, i, &owns));
+      MuonVotesCountMessage(muon, group, 1, owns, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes);
       MuonKernelCopyBits(entries, from, 0, votes->majority, (size_t)votes->cut[i]);
       if (planes > 1) MuonKernelCopyBits(entries, from + section, 0, votes->ties, (size_t)votes->cut[i]);
     }
@@ -209,12 +211,10 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
 {
   MuonVotes       votes      = MuonVotesOf(group);
   const PetscBool everywhere = group->exchange->everywhere;
-  const PetscInt *order;
   uint64_t        sum;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   if (everywhere) {
     PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority, votes->ties, &sum, status));
     if (group->exchange->worker == 0) record->agreement += (double)sum / ((double)votes->workers * votes->entries);
@@ -223,18 +223,17 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
   } else {
     PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
     for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
-      PetscBool owns;
+      const PetscInt i = group->exchange->order[k];
 
-      PetscCall(MuonExchangeOwns(group->exchange, order[k], &owns));
-      if (owns == PETSC_FALSE) continue;
-      PetscCall(MuonVotesServeItem_Private(muon, group, order[k], &sum, status));
+      if (group->exchange->owner[i] != group->exchange->worker) continue;
+      PetscCall(MuonVotesServeItem_Private(muon, group, i, &sum, status));
       record->agreement += (double)sum / ((double)votes->workers * votes->entries);
     }
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
   MuonNextPhase(muon, *status);
   if (everywhere == PETSC_FALSE) {
-    PetscCall(MuonExchangeDown(group->exchange, *status));
+    PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_DOWN, *status));
     for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

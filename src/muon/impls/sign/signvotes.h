@@ -74,7 +74,7 @@ PETSC_INTERN MuonVotesBlock      *MuonVotesFind(const MuonShard *, PetscInt numb
 PETSC_INTERN size_t               MuonVotesMessageBytes(MuonVotes, PetscInt item, unsigned planes);
 PETSC_INTERN unsigned             MuonVotesWrite(MuonVotes, PetscInt item, unsigned planes, unsigned char *to, uint64_t *bytes);
 PETSC_INTERN const unsigned char *MuonVotesOpen(MuonVotes, PetscInt item, unsigned planes, size_t bytes, const unsigned char *message);
-PETSC_INTERN void                 MuonVotesCountMessage(Muon, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded, PetscLogDouble bits[3]);
+PETSC_INTERN void                 MuonVotesCountMessage(Muon, MuonGroup, int down, PetscBool owns, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded);
 
 /*
    The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
