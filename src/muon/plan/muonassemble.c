@@ -138,33 +138,6 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
 }
 
 /*@
-  MuonSetLayerAssemblyKind - Sets who has the whole of one layer's matrix for its oracle
-
-  Logically Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-. layer - one of its layers
-- kind  - as for `MuonAssemblyKind`
-
-  Options Database Key:
-. -muon_layer_NAME_assembly kind - who (allgather|owner|gram), the optimizer's by default
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonAssemblyKind`, `MuonGetLayerAssemblyKind()`
-@*/
-PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kind)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
-  PetscValidLogicalCollectiveInt(muon, kind, 3);
-  PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)kind));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
   MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
 
   Not Collective
@@ -178,7 +151,7 @@ PetscErrorCode MuonSetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt kin
 
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetLayerAssemblyKind()`, `MuonAssemblyKind`
+.seealso: `Muon`, `MuonAssemblyKind`
 @*/
 PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
 {
