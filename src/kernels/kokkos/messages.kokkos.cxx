@@ -442,7 +442,7 @@ template <class REAL> void Multiply(int transa, int transb, size_t m, size_t n, 
   const Lines<REAL>       sy("Multiply", Reads | Writes, Y, m, n, ldy);
 
   if (m == 0 || n == 0) return;
-  MuonVendorMultiply(PrecisionOf<REAL>(), transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
+  MuonVendorGet(PrecisionOf<REAL>())->multiply(transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
 }
 
 template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *entries, void *work)
@@ -450,7 +450,7 @@ template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *en
   const Lines<REAL>  sp("Orthonormalize", Reads | Writes, work == NULL ? NULL : P, m, l, m);
   const Staged<REAL> sw(Writes, work, work == NULL ? 0 : *entries);
 
-  return MuonVendorOrthonormalize(PrecisionOf<REAL>(), m, l, sp.get(), entries, sw.get());
+  return MuonVendorGet(PrecisionOf<REAL>())->orthonormalize(m, l, sp.get(), entries, sw.get());
 }
 
 template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
@@ -458,7 +458,7 @@ template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *
   const Lines<REAL>  sv("Rotation", Reads | Writes, work == NULL ? NULL : V, n, l, n);
   const Staged<REAL> st(Writes, WT, l * l), ss(Writes, S, l), sw(Writes, work, work == NULL ? 0 : *entries);
 
-  return MuonVendorRotation(PrecisionOf<REAL>(), n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
+  return MuonVendorGet(PrecisionOf<REAL>())->rotation(n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
 }
 
 MUON_KERNELS_MESSAGES(MUON_KERNEL_INSTANTIATE)
