@@ -375,20 +375,26 @@ static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
   return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The optimizer has a routine that tells the loss; without one there is none */
-static inline PetscBool MuonHasLoss(Muon muon)
-{
-  return muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* What servers step from: weights of their own, or the workers' W */
 static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const MuonArray *W)
 {
   return shard->X.data != NULL && shard->edited == PETSC_FALSE ? shard->X : *W;
 }
 
-/* Shape, order and precision of the shard's state; the shard of a layer */
-PETSC_EXTERN PetscErrorCode MuonShardGetStateShape(Muon, const MuonShard *, MuonArray *);
+/* Shape, order and precision of the shard's weights, and of its state */
+static inline MuonArray MuonShardWeightsShape(const MuonShard *shard)
+{
+  return MuonShardPart(shard, &shard->layer->shape);
+}
+
+static inline MuonArray MuonShardStateShape(const MuonShard *shard)
+{
+  const MuonArray weights = MuonShardWeightsShape(shard);
+
+  return MuonArrayLike(&weights, shard->muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : weights.precision, NULL);
+}
+
+/* The shard of a layer */
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
 static inline const char *MuonPrefix(Muon muon)

@@ -148,7 +148,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
 
     if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != worker) continue;
     if (!entrywise && record->layer_rows != (uint64_t)shard->rows) continue;
-    PetscCall(MuonShardGetStateShape(load->muon, shard, &shape));
+    shape = MuonShardStateShape(shard);
     if (!entrywise) {
       shape.rowmajor = record->rowmajor;
       shape.len      = (size_t)(record->rowmajor ? record->columns : record->rows);

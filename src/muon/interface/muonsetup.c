@@ -7,10 +7,8 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
-    MuonArray  state;
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    shard->layer->state = state.precision; /* of the messages of its steps */
+    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
     PetscCall(MuonLayerSetUp(shard->layer));
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
@@ -108,7 +106,6 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
-  PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
