@@ -89,7 +89,6 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
-  PetscCall(MuonCheckpointSetUp_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
   PetscCall(MuonCheckRateIsRead_Private(muon));
