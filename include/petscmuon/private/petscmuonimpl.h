@@ -182,6 +182,7 @@ typedef struct _n_MuonStateVisitor {
      is entrywise, else of its own
   */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
+  PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
 } MuonStateVisitor;
@@ -243,6 +244,8 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
    alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to
    sigma_1; PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDHash() is of
    SLEPc's keys as they are in the database, in which ranks must not differ.
+
+   MuonSVDMultiply() is D = a U V^T of count triples.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
@@ -255,6 +258,7 @@ PETSC_EXTERN PetscErrorCode MuonSVDSetTolerance(MuonSVD, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSVDSetUp(MuonSVD);
 PETSC_EXTERN PetscErrorCode MuonSVDHash(MuonSVD, unsigned int *);
 PETSC_EXTERN PetscErrorCode MuonSVDCompute(MuonSVD, const MuonMatrix *, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonSVDMultiply(MuonWorkspace, PetscScalar a, PetscInt count, const PetscScalar U[], const PetscScalar V[], const MuonArray *D);
 PETSC_EXTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);

@@ -7,10 +7,8 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
-    MuonArray  state;
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    shard->layer->state = state.precision; /* of the messages of its steps */
+    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
     PetscCall(MuonLayerSetUp(shard->layer));
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));

@@ -444,10 +444,10 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
   Servers that keep weights of their own take over the new ones, which must be the same on every rank;
   momentum and estimates stay.
 
-  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
+  Most changes are noticed without it, see `MuonGetDriftedLayer()`. This routine compares all weights between
   the ranks, and it holds for what is not noticed too.
 
-.seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+.seealso: `Muon`, `MuonStep()`, `MuonGetDriftedLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
 @*/
 PetscErrorCode MuonWeightsChanged(Muon muon)
 {
