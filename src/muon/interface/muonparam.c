@@ -370,8 +370,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
   Note:
   The rate is 1e-3 whatever that of `MuonSetLearningRate()` is\: every entry changes by about the rate in a
   step, where the rate of Muon is the length of all singular values. The schedule multiplies it;
-  `MuonLayerSetLearningRate()` goes before. `MuonSetUp()` warns where the learning rate was set and no layer
-  has it.
+  `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetRuleMatch()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/
