@@ -248,23 +248,6 @@ typedef enum {
 PETSC_EXTERN const char *const MuonStatePrecisions[];
 
 /*E
-   MuonDownlink - How a server tells the workers of new weights
-
-   Values:
-+  `MUON_DOWNLINK_WEIGHTS` - by a message of a compressor: the weights, or their difference to those that the workers have
--  `MUON_DOWNLINK_STEP`    - by the step inside the norm ball, in the natural format of its norm, which each worker takes by itself
-
-   Level: intermediate
-
-.seealso: `MuonEF21SetLayerDownlink()`, `MUONEF21`, `MuonLMOEncode()`
-E*/
-typedef enum {
-  MUON_DOWNLINK_WEIGHTS,
-  MUON_DOWNLINK_STEP
-} MuonDownlink;
-PETSC_EXTERN const char *const MuonDownlinks[];
-
-/*E
    MuonEF21Init - What EF21 starts from
 
    Values:
@@ -435,8 +418,6 @@ PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonSetLayerAssemblyKind(Muon, MuonLayer, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
@@ -466,10 +447,8 @@ PETSC_EXTERN PetscErrorCode MuonSetScheduleFunction(Muon, MuonScheduleFn *, void
 PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal, MuonMomentumStyle, MuonNesterovType);
 PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal, MuonWeightDecayStyle);
 PETSC_EXTERN PetscErrorCode MuonSetAdamW(Muon, PetscReal, PetscReal, PetscReal, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonSetLayerRule(Muon, MuonLayerRule);
 PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetDeviceStream(Muon, void *);
@@ -499,7 +478,6 @@ PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetLayerDownlink(Muon, MuonLayer, MuonDownlink);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);

@@ -210,7 +210,7 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
       PetscCall(MuonCompressorSetStream(up, (PetscInt64)seed, name, p->rank, 0));
       PetscCall(MuonCompressorSetStream(down, (PetscInt64)seed, name, 0, 1));
       PetscCall(MuonLayerGetLMO(part->layer, &lmo));
-      PetscCall(MuonLMOSetLayerName(lmo, name));
+      PetscCall(MuonNameHash_Private(name, &lmo->layer));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

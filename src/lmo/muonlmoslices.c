@@ -27,20 +27,6 @@ double MuonLMOExponent(PetscReal p)
   return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
 }
 
-PetscErrorCode MuonLMOViewExponent(PetscViewer viewer, const char letter[], PetscReal p)
-{
-  PetscBool ascii, string;
-  char      text[32];
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  PetscCall(MuonNumberWrite((double)p, sizeof(text), text));
-  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", letter, text));
-  else if (string) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", letter, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* An exponent whose conjugate is 1 or 2 to working accuracy is taken for infinity or 2 */
 static double WithExactConjugate(double p)
 {
@@ -165,7 +151,7 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
       const MuonArray x = Slice(s, k);
 
       s->f1[bad] = (double)k;
-      s->kernels->SliceArgMax(x.len, x.count, x.data, x.ld, s->across, &s->weight[bad++], s->place);
+      s->kernels->VectorArgMax(x.len, x.count, x.data, x.ld, s->across, &s->weight[bad++], s->place);
     }
   }
   if (bad == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,10 +164,10 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
   for (size_t b = 0; b < bad; b++) {
     const MuonArray x = Slice(s, (size_t)s->f1[b]);
 
-    s->kernels->SlicePowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
+    s->kernels->VectorPowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
   }
   if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)bad, s->f0));
-  for (size_t b = 0; b < bad; b++) MuonKernelSliceNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
+  for (size_t b = 0; b < bad; b++) MuonKernelVectorNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,13 +181,13 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
 
   PetscFunctionBegin;
   if (p == 1.0 || p == 2.0) {
-    s->kernels->SliceSums(A->len, A->count, A->data, A->ld, s->across, (int)p, s->sum);
+    s->kernels->VectorSums(A->len, A->count, A->data, A->ld, s->across, (int)p, s->sum);
     if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
-    MuonKernelSliceNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
+    MuonKernelVectorNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
     PetscCall(MuonLMOSliceNormsAgain_Private(lmo, s, (int)p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  s->kernels->SliceArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
+  s->kernels->VectorArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
   /* No comparison finds NaN */
   if (!MuonArrayIsFinite(A)) s->most[0] = HUGE_VAL;
   PetscCall(PetscArraycpy(s->sum, s->most, s->count));
@@ -212,11 +198,11 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
   }
   if (p == HUGE_VAL) {
     for (size_t k = 0; k < s->count; k++) s->place[k] = s->sum[k] == s->most[k] ? s->place[k] : -1;
-    MuonKernelSliceNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
+    MuonKernelVectorNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
   } else {
-    s->kernels->SlicePowers(A->len, A->count, A->data, A->ld, s->across, p, s->most, s->sum);
+    s->kernels->VectorPowers(A->len, A->count, A->data, A->ld, s->across, p, s->most, s->sum);
     if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
-    MuonKernelSliceNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
+    MuonKernelVectorNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +212,7 @@ static PetscErrorCode MuonLMOSlicesTotal_Private(MuonLMO lmo, const Slices *s, d
 {
   PetscFunctionBegin;
   *exponent = 0;
-  *size     = s->finite ? MuonKernelVectorNorm(s->count, q, s->size, s->exponent, exponent) : NAN;
+  *size     = s->finite ? MuonKernelScaledNorm(s->count, q, s->size, s->exponent, exponent) : NAN;
   if (s->cut == PETSC_FALSE) PetscCall(MuonLMOCombine(lmo, s->A, q, size, exponent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,22 +227,19 @@ static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, Pet
   return NormFlops(MuonLMOConjugate(p), MuonLMOConjugate(q), entries, slices) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL || (p == 2.0 && q == 2.0) ? 0.0 : 6.0) * slices;
 }
 
-PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *norm, PetscInt m, PetscInt n, PetscLogDouble *flops)
+PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, double *value)
 {
-  PetscFunctionBegin;
-  *flops = ApplyFlops(MuonLMOExponent(norm->p), MuonLMOExponent(norm->q), (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows == PETSC_TRUE ? m : n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *X, double *value)
-{
-  const double   p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q);
-  Slices         s;
-  double         size;
-  int            exponent;
-  PetscLogDouble flops;
+  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  double               p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q), size;
+  Slices               s;
+  int                  exponent;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
+  if (dual) {
+    p = MuonLMOConjugate(WithExactConjugate(p));
+    q = MuonLMOConjugate(q);
+  }
   PetscCall(MuonLogDeviceBegin(X->here.memory, &flops));
   PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, X, &s));
   PetscCall(MuonLMOSliceNorms_Private(lmo, &s, p));
@@ -309,15 +292,16 @@ static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  const double       p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
-  const MuonArray   *g = &G->here, *d = &D->here;
-  const MuonKernels *kernels = MuonArrayKernels(g);
-  Slices             s;
-  double             size;
-  int                exponent;
-  PetscLogDouble     flops;
+  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  const double         p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
+  const MuonArray     *g = &G->here, *d = &D->here;
+  const MuonKernels   *kernels = MuonArrayKernels(g);
+  Slices               s;
+  double               size;
+  int                  exponent;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(g->memory, &flops));
@@ -331,7 +315,7 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
   }
   if (p == 1.0 && q == 1.0) PetscCall(MuonLMOSlicesLargest_Private(&s));
   else {
-    MuonKernelVectorDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
+    MuonKernelScaledDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
     if (p == 1.0) PetscCall(MuonLMOSlicePlaces_Private(&s));
   }
   if (p == 2.0) {
@@ -340,16 +324,16 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
       s.size[k]     = size;
       s.exponent[k] = exponent;
     }
-    MuonKernelSliceFactors(s.count, s.size, s.exponent, s.weight, s.f0, s.f1);
-    kernels->SliceScale(g->len, g->count, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
+    MuonKernelVectorFactors(s.count, s.size, s.exponent, s.weight, s.f0, s.f1);
+    kernels->VectorScale(g->len, g->count, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
   } else {
     for (size_t k = 0; k < s.count; k++) s.f0[k] = -s.weight[k];
-    if (p == 1.0) kernels->SlicePick(g->len, g->count, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
-    else if (p == HUGE_VAL) kernels->SliceSign(g->len, g->count, g->data, g->ld, s.across, s.f0, d->data, d->ld);
+    if (p == 1.0) kernels->VectorPick(g->len, g->count, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
+    else if (p == HUGE_VAL) kernels->VectorSign(g->len, g->count, g->data, g->ld, s.across, s.f0, d->data, d->ld);
     else {
       /* |g| / c = (|g| / most) / sum^(1/p*), and (p*-1)/p* is 1/p */
       for (size_t k = 0; k < s.count; k++) s.f0[k] = s.sum[k] > 0.0 ? s.f0[k] * pow(s.sum[k], -1 / p) : 0.0;
-      kernels->SlicePower(g->len, g->count, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
+      kernels->VectorPower(g->len, g->count, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
     }
   }
   PetscCall(PetscLogFlops(ApplyFlops(p, q, (PetscLogDouble)MuonArrayEntries(g), (PetscLogDouble)s.count)));
@@ -357,35 +341,12 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSlicesApply(lmo, (MuonLMOSlices *)lmo->data, G, D, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, const MuonMatrix *X, double *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSlicesNorm(lmo, (MuonLMOSlices *)lmo->data, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Slices(MuonLMO lmo, const MuonMatrix *G, double *dual)
-{
-  MuonLMOSlices conjugate = *(MuonLMOSlices *)lmo->data;
+  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
 
   PetscFunctionBegin;
-  conjugate.p = (PetscReal)MuonLMOConjugate(WithExactConjugate(MuonLMOExponent(conjugate.p)));
-  conjugate.q = (PetscReal)MuonLMOConjugate(MuonLMOExponent(conjugate.q));
-  PetscCall(MuonLMOSlicesNorm(lmo, &conjugate, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSlicesGetFlops((MuonLMOSlices *)lmo->data, m, n, flops));
+  *flops = ApplyFlops(MuonLMOExponent(norm->p), MuonLMOExponent(norm->q), (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows ? m : n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,7 +363,6 @@ PetscErrorCode MuonLMOSetSlices(MuonLMO lmo, PetscBool rows, double p, double q)
   lmo->ondevice      = PETSC_TRUE;
   lmo->ops->apply    = MuonLMOApply_Slices;
   lmo->ops->norm     = MuonLMONorm_Slices;
-  lmo->ops->dualnorm = MuonLMODualNorm_Slices;
   lmo->ops->getflops = MuonLMOGetFlops_Slices;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

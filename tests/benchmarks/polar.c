@@ -86,7 +86,7 @@ typedef struct {
 
 static void ProductBF16(size_t bytes, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
 {
-  MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
+  MuonKernelRealOfBF16()->multiply(1, (size_t)k, (size_t)n, 1, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
 }
 
 /* Operations a second, of all ranks together, of C (m x n) = A (m x k) B; bf16 has symmetric A only */
@@ -615,7 +615,7 @@ static PetscErrorCode ChooseMethods(Plan *plan, PetscInt nwords, char *words[])
       }
       PetscCall(PetscStrlcat(names, " ", sizeof(names)));
       PetscCall(PetscStrlcat(names, all[i].name, sizeof(names)));
-      if (MuonKernelRealBF16 == NULL && strstr(all[i].options, "bf16") != NULL) continue;
+      if (MuonKernelRealOfBF16() == NULL && strstr(all[i].options, "bf16") != NULL) continue;
       if (wanted == PETSC_TRUE && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++] = all[i];
     }
   }

@@ -65,7 +65,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a range of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or ranges that are a block each",
                  samerows ? "columns" : "rows", layer->ranks);
-  MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
+  MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

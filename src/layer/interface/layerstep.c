@@ -2,7 +2,7 @@
 #include <petscmuon/private/muonlmoimpl.h>
 
 /*
-   What the driver asks of a rule: a step, a step as a message, its state, its choices.
+   What the driver asks of a rule: a step, a step as a message, its state.
 */
 PetscErrorCode MuonLayerMark_Private(MuonLayer layer, MuonMark *mark)
 {
@@ -50,17 +50,6 @@ PetscErrorCode MuonLayerSetUp(MuonLayer layer)
   PetscCall(MuonLMOGetType(lmo, &norm));
   if (norm == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscTryTypeMethod(layer, setup);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerChoices(MuonLayer layer, size_t length, char text[])
-{
-  size_t used;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shape_factor]));
-  PetscCall(PetscStrlen(text, &used));
-  PetscTryTypeMethod(layer, choices, length - used, text + used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

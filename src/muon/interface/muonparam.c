@@ -153,19 +153,6 @@ PetscErrorCode MuonSetParameter(Muon muon, const char key[], const char value[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What waited for the type that was set */
-PetscErrorCode MuonSetWaiting_Private(Muon muon)
-{
-  MuonParameters *const waits  = &muon->parameters;
-  const size_t          length = strlen(((PetscObject)muon)->type_name);
-
-  PetscFunctionBegin;
-  for (PetscInt w = 0; w < waits->nwaiting; w++) {
-    if (strncmp(waits->waiting[2 * w], ((PetscObject)muon)->type_name, length) == 0 && waits->waiting[2 * w][length] == '_') PetscCall(MuonObjectSetParameter((PetscObject)muon, waits->waiting[2 * w], waits->waiting[2 * w + 1]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
   MuonGetParameter - Gets a parameter of an optimizer, or of what belongs to it, by the key of its option
 

@@ -35,7 +35,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   {
     const double    known[] = {(double)loss,        (double)muon->rate,     (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1),
                                (double)muon->value, (double)muon->agreement};
-    const PetscBool there[] = {MuonHasLoss(muon), PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, muon->validated == step ? PETSC_TRUE : PETSC_FALSE, muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
+    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, muon->validated == step ? PETSC_TRUE : PETSC_FALSE, muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
 
     PetscCall(PetscArraycpy(value, known, COLUMNS));
     PetscCall(PetscArraycpy(has, there, COLUMNS));

@@ -103,20 +103,13 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
     PetscCall((*visitor->make)(visitor, "adamw.mean", PETSC_TRUE, &adamw->mean));
     PetscCall((*visitor->make)(visitor, "adamw.square", PETSC_TRUE, &adamw->square));
   }
+  visitor->late = PETSC_TRUE;
   PetscCall(MuonStateVisitArray(visitor, "adamw.mean", PETSC_TRUE, PETSC_FALSE, &adamw->mean));
   PetscCall(MuonStateVisitArray(visitor, "adamw.square", PETSC_TRUE, PETSC_FALSE, &adamw->square));
   PetscCall(MuonStateVisitArray(visitor, "adamw.newmean", PETSC_TRUE, PETSC_TRUE, &adamw->newmean));
   PetscCall(MuonStateVisitArray(visitor, "adamw.newsquare", PETSC_TRUE, PETSC_TRUE, &adamw->newsquare));
   if (adamw->mean.data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerChoices_AdamW(MuonLayer layer, size_t length, char text[])
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "betas %.17g %.17g epsilon %.17g", (double)adamw->beta1, (double)adamw->beta2, (double)adamw->epsilon));
+  visitor->late = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,7 +146,6 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
   layer->ops->commit     = MuonLayerCommit_AdamW;
   layer->ops->getflops   = MuonLayerGetFlops_AdamW;
   layer->ops->visitstate = MuonLayerVisitState_AdamW;
-  layer->ops->choices    = MuonLayerChoices_AdamW;
   layer->ops->reset      = MuonLayerReset_AdamW;
   layer->ops->destroy    = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -127,7 +127,7 @@ static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, Petsc
   PetscCall(PetscMalloc1(length + 32, &name));
   if (b < 0) PetscCall(PetscStrncpy(name, layername, length + 32));
   else PetscCall(MuonBlockName_Private(layername, b, length + 32, name));
-  PetscCall(MuonLMOSetLayerName(lmo, name));
+  PetscCall(MuonNameHash_Private(name, &lmo->layer));
   PetscCall(PetscFree(name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -269,16 +269,6 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerChoices_LMO(MuonLayer layer, size_t length, char text[])
-{
-  MuonLMO lmo;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOChoices(lmo, length, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLayerGetFlops_LMO(MuonLayer layer, PetscLogDouble *flops)
 {
   MuonLMO lmo;
@@ -332,7 +322,6 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   layer->ops->validate     = MuonLayerValidate_LMO;
   layer->ops->decode       = MuonLayerDecode_LMO;
   layer->ops->setup        = MuonLayerSetUp_LMO;
-  layer->ops->choices      = MuonLayerChoices_LMO;
   layer->ops->getflops     = MuonLayerGetFlops_LMO;
   layer->ops->view         = MuonLayerView_LMO;
   PetscFunctionReturn(PETSC_SUCCESS);

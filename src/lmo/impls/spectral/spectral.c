@@ -41,20 +41,6 @@ static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMONorm_Spectral(MuonLMO lmo, const MuonMatrix *X, double *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSingularNorm(lmo, HUGE_VAL, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Spectral(MuonLMO lmo, const MuonMatrix *G, double *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSingularNorm(lmo, 1.0, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOGetFlops_Spectral(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   MuonPolar polar;
@@ -129,12 +115,11 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the minimizer comes from its MuonPolar */
+  PetscCall(MuonLMOSetSingular(lmo, HUGE_VAL)); /* for the norms; the minimizer comes from its MuonPolar */
+  lmo->gathers             = PETSC_FALSE;
   lmo->ondevice            = PETSC_TRUE;
   lmo->ops->apply          = MuonLMOApply_Spectral;
   lmo->ops->applymany      = MuonLMOApplyMany_Spectral;
-  lmo->ops->norm           = MuonLMONorm_Spectral;
-  lmo->ops->dualnorm       = MuonLMODualNorm_Spectral;
   lmo->ops->getflops       = MuonLMOGetFlops_Spectral;
   lmo->ops->shapefactor    = MuonLMOShapeFactor_Spectral;
   lmo->ops->setup          = MuonLMOSetUp_Spectral;

@@ -16,19 +16,6 @@ static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char fam
 }
 
 /* The keys behind a layer's own name: its downlink, and all of its compressors */
-static PetscErrorCode MuonEF21ReadOwnDownlink_Private(Muon muon, MuonLayer layer)
-{
-  char         prefix[PETSC_MAX_OPTION_NAME];
-  MuonDownlink downlink;
-  PetscBool    set;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(prefix), prefix));
-  PetscCall(PetscOptionsGetEnum(((PetscObject)muon)->options, prefix, "-ef21_downlink", MuonDownlinks, (PetscEnum *)&downlink, &set));
-  if (set) PetscCall(MuonEF21SetLayerDownlink(muon, layer, downlink));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
 {
   MuonCompressor c = (MuonCompressor)object;
@@ -140,12 +127,14 @@ static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bit
 */
 static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int *hash)
 {
-  char text[2048];
+  unsigned int up, down;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorChoices_Private(ef21->up, sizeof(text) / 2, text));
-  PetscCall(MuonCompressorChoices_Private(ef21->down, sizeof(text) / 2, text + strlen(text)));
-  PetscCall(MuonNameHash_Private(text, hash));
+  PetscCall(MuonCompressorSetDefaultType_Private(ef21->up));
+  PetscCall(MuonCompressorSetDefaultType_Private(ef21->down));
+  PetscCall(MuonParametersHash((PetscObject)ef21->up, &up));
+  PetscCall(MuonParametersHash((PetscObject)ef21->down, &down));
+  *hash = 31 * up + down;
   ef21->state = ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,8 +159,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     shard->data = state;
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->up, "ef21_", indexbits, shard->up));
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->down, "ef21_server_", indexbits, shard->down));
-    if (muon->setfromoptionscalled) PetscCall(MuonEF21ReadOwnDownlink_Private(muon, shard->layer));
-    shard->downlink = shard->layer->downlinkset ? (MuonDownlink)shard->layer->downlink : ef21->downlink;
+    shard->downlink = MuonLayerIsSet(shard->layer, "ef21_downlink") ? (MuonDownlink)shard->layer->ef21_downlink : ef21->downlink;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
     if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
@@ -189,7 +177,7 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+  shape = MuonShardStateShape(shard);
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
@@ -491,7 +479,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix
   is not stored.
 
-  With `-ef21_downlink step` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes
+  With `-ef21_downlink step` S is D itself in its natural format, and every worker computes
   W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long as the dual
   norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
   few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum

@@ -47,12 +47,10 @@ static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroup
 
 static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
 {
-  MuonArray whole, part;
+  const MuonArray part = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
-  part = MuonShardPart(shard, &whole);
   PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,20 +70,18 @@ static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
 */
 static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonShard *shard)
 {
-  Muon_Sign  *sign = (Muon_Sign *)muon->data;
-  PetscMPIInt workers, worker;
-  MuonArray   whole;
-  PetscBool   ours;
+  Muon_Sign *sign = (Muon_Sign *)muon->data;
+  MuonArray  whole;
+  PetscBool  ours;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetWorkers(shard->group->exchange, &workers, &worker));
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
   for (PetscInt b = 0; b < MuonVotesCount(shard) && whole.data != NULL; b++) {
     MuonArray part, G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
     MuonBlock block;
 
     PetscCall(MuonVotesGetBlock(shard, b, &G, &part, &block));
-    sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.len, part.count, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * workers);
+    sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.len, part.count, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * shard->group->exchange->nworkers);
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);

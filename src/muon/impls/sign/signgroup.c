@@ -8,10 +8,10 @@
 /* Items are known by what is in the whole row, and by where in it they begin */
 static PetscErrorCode MuonVotesSetItems_Private(MuonGroup group)
 {
-  MuonVotes       votes  = MuonVotesOf(group);
-  size_t          length = 6, one, *up, *down;
-  char           *text, **names, name[64];
-  PetscLogDouble *bytes;
+  MuonVotes         votes  = MuonVotesOf(group);
+  size_t            length = 6, one, *up, *down;
+  char             *text, name[64];
+  MuonExchangeItem *item;
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeCutVotes(group->exchange, group->nshards, votes->start, &votes->nitems, &votes->cut));
@@ -28,22 +28,24 @@ static PetscErrorCode MuonVotesSetItems_Private(MuonGroup group)
   }
   PetscCall(PetscStrlen(text, &one));
   PetscCall(PetscMalloc1(votes->nitems, &votes->hash));
-  PetscCall(PetscMalloc4(votes->nitems, &names, votes->nitems, &bytes, votes->nitems, &up, votes->nitems, &down));
+  PetscCall(PetscMalloc3(votes->nitems, &item, votes->nitems, &up, votes->nitems, &down));
   for (PetscInt i = 0; i < votes->nitems; i++) {
     PetscCall(PetscSNPrintf(name, sizeof(name), "[%" PetscInt64_FMT "]", votes->cut[i]));
     PetscCall(PetscStrncpy(text + one, name, length - one));
     PetscCall(MuonNameHash_Private(text, &votes->hash[i]));
     PetscCall(PetscSNPrintf(name, sizeof(name), "votes %" PetscInt_FMT " from [%" PetscInt64_FMT "]", i, votes->cut[i]));
-    PetscCall(PetscStrallocpy(name, &names[i]));
-    bytes[i] = (PetscLogDouble)(votes->cut[i + 1] - votes->cut[i]) / 8;
-    up[i]    = MuonVotesMessageBytes(votes, i, 1);
-    down[i]  = MuonVotesMessageBytes(votes, i, votes->planes);
+    PetscCall(PetscStrallocpy(name, (char **)&item[i].name));
+    item[i].rows    = (PetscInt)(votes->cut[i + 1] - votes->cut[i]);
+    item[i].columns = 1;
+    item[i].cost = item[i].bytes = (PetscLogDouble)(votes->cut[i + 1] - votes->cut[i]) / 8;
+    up[i]                        = MuonVotesMessageBytes(votes, i, 1);
+    down[i]                      = MuonVotesMessageBytes(votes, i, votes->planes);
   }
-  PetscCall(MuonExchangeSetItems(group->exchange, votes->nitems, (const char *const *)names, bytes, bytes));
+  PetscCall(MuonExchangeSetItems(group->exchange, votes->nitems, item));
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
-  for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(PetscFree(names[i]));
-  PetscCall(PetscFree4(names, bytes, up, down));
+  for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(PetscFree(item[i].name));
+  PetscCall(PetscFree3(item, up, down));
   PetscCall(PetscFree(text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,13 +74,12 @@ PetscErrorCode MuonVotesSetRule(MuonGroup group, const MuonVotesRule *rule)
 
 static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
 {
-  MuonVotes   votes = MuonVotesOf(group);
-  PetscMPIInt worker;
+  MuonVotes votes = MuonVotesOf(group);
 
   PetscFunctionBegin;
   PetscCall(MuonVotesLayOut_Private(muon, group));
-  PetscCall(MuonExchangeGetWorkers(group->exchange, &votes->workers, &worker));
-  votes->planes = votes->rule.tie == 0 && votes->workers % 2 == 0 ? 2 : 1;
+  votes->workers = group->exchange->nworkers;
+  votes->planes  = votes->rule.tie == 0 && votes->workers % 2 == 0 ? 2 : 1;
   PetscCall(MuonVotesSetItems_Private(group));
   PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
   if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */

@@ -21,7 +21,7 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
     size_t               bytes;
     MuonStatus           received;
 
-    PetscCall(MuonExchangeUpGet(group->exchange, w, i, &bytes, &message, &received));
+    PetscCall(MuonExchangeGet(group->exchange, MUON_EXCHANGE_UP, w, i, &bytes, &message, &received));
     if (received == MUON_STATUS_OK) {
       votes->plane[w] = MuonVotesOpen(votes, i, 1, bytes, message);
       if (votes->plane[w] == NULL) received = MUON_STATUS_CORRUPT;
@@ -66,13 +66,13 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
   PetscBool            owns;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeDownGet(group->exchange, i, &bytes, &message, &received));
+  PetscCall(MuonExchangeGet(group->exchange, MUON_EXCHANGE_DOWN, 0, i, &bytes, &message, &received));
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
     from = MuonVotesOpen(votes, i, planes, bytes, message);
     for (size_t k = 0; from != NULL && planes > 1 && k < section; k++) alone |= (unsigned)(from[section + k] & ~from[k]);
     if (from == NULL || alone != 0) received = MUON_STATUS_CORRUPT;
     else {
-      PetscCall(MuonExchangeOwns(group->exchange, i, &owns));
+      owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
       MuonVotesCountMessage(muon, group, 1, owns, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes);
       for (unsigned k = 0; k < planes; k++) MuonKernelCopyBits(entries, from + k * section, 0, votes->majority[k], (size_t)votes->cut[i]);
     }
@@ -106,7 +106,7 @@ PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotes
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   for (unsigned k = 0; k < votes->planes; k++) PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority[k], &bits[k]));
-  MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
+  MuonArrayKernels(Y)->SignsAxpby(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
@@ -120,7 +120,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt num
   MuonBlock             block;
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
@@ -138,7 +138,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
   PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
@@ -209,12 +209,10 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
 {
   MuonVotes       votes      = MuonVotesOf(group);
   const PetscBool everywhere = group->exchange->everywhere;
-  const PetscInt *order;
   uint64_t        sum;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   if (everywhere) {
     PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority[0], votes->planes > 1 ? votes->majority[1] : NULL, &sum, status));
     if (group->exchange->worker == 0) record->agreement += (double)sum / ((double)votes->workers * votes->entries);
@@ -222,18 +220,17 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
   } else {
     PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
     for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
-      PetscBool owns;
+      const PetscInt i = group->exchange->order[k];
 
-      PetscCall(MuonExchangeOwns(group->exchange, order[k], &owns));
-      if (owns == PETSC_FALSE) continue;
-      PetscCall(MuonVotesServeItem_Private(muon, group, order[k], &sum, status));
+      if (group->exchange->owner[i] != group->exchange->worker) continue;
+      PetscCall(MuonVotesServeItem_Private(muon, group, i, &sum, status));
       record->agreement += (double)sum / ((double)votes->workers * votes->entries);
     }
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
   MuonNextPhase(muon, *status);
   if (everywhere == PETSC_FALSE) {
-    PetscCall(MuonExchangeDown(group->exchange, *status));
+    PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_DOWN, *status));
     for (PetscInt i = 0; i < votes->nitems; i++) PetscCall(MuonVotesReceive_Private(muon, group, i, status));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

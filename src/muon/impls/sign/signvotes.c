@@ -119,9 +119,10 @@ unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned c
 /* The planes of a message, NULL where it is not what was expected */
 const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes, size_t bytes, const unsigned char *message)
 {
-  MuonWireMessage header;
+  MuonWireMessage      header;
+  const unsigned char *plain;
 
-  if (MuonWireMessageValidate(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), &header) != MUON_WIRE_OK) return NULL;
+  if (MuonWireMessageExpand(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), 0, NULL, &plain, &header) != MUON_WIRE_OK) return NULL;
   return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
@@ -192,13 +193,11 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
 
 static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  MuonVotes       votes = MuonVotesOf(group);
-  const PetscInt *order;
+  MuonVotes votes = MuonVotesOf(group);
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
-    const PetscInt i       = order[k];
+    const PetscInt i       = group->exchange->order[k];
     const size_t   entries = (size_t)(votes->cut[i + 1] - votes->cut[i]);
     unsigned char *to;
     uint64_t       whole;
@@ -208,11 +207,11 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
     PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_UP, i, MuonVotesMessageBytes(votes, i, 1), &to));
     head = MuonVotesWrite(votes, i, 1, to, &whole);
     MuonKernelCopyBits(entries, votes->own, (size_t)votes->cut[i], to + head, 0);
-    PetscCall(MuonExchangeOwns(group->exchange, i, &owns));
+    owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     MuonVotesCountMessage(muon, group, 0, owns, entries, 1, to + head, (double)entries, 8.0 * (double)whole);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
-  PetscCall(MuonExchangeUp(group->exchange, *status));
+  PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
