@@ -97,8 +97,8 @@ PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
 /* All in which ranks must not differ, as text: parameters of the norm and of its polar factor, and SLEPc's keys */
 PETSC_EXTERN PetscErrorCode MuonLMOChoices(MuonLMO, size_t length, char text[]);
-/* The keys of the norm alone: for an object that got its norm from other keys than the rest of its options */
-PETSC_EXTERN PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO);
+/* typeonly: the keys of the norm alone, for an object that got its norm from other keys than the rest of its options */
+PETSC_EXTERN PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO, PetscBool typeonly);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 /* Before an operation: type and scratch memory are there, and the status is good */

@@ -137,7 +137,7 @@ PetscErrorCode MuonGetType(Muon muon, MuonType *type)
 static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetOptionsPrefix(muon->layer[l], ((PetscObject)muon)->prefix));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(PetscObjectSetOptionsPrefix((PetscObject)muon->layer[l], ((PetscObject)muon)->prefix));
   if (muon->exchange != NULL) PetscCall(MuonExchangeSetOptionsPrefix(muon->exchange, ((PetscObject)muon)->prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

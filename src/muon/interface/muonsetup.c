@@ -12,7 +12,7 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
     if (muon->setfromoptionscalled) PetscCall(MuonReadLayerAssembly_Private(muon, shard->layer));
     shard->layer->state = state.precision; /* of the messages of its steps */
-    PetscCall(MuonLayerSetUp(shard->layer));
+    PetscTryTypeMethod(shard->layer, setup);
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
     PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));

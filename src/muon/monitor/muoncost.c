@@ -70,7 +70,7 @@ static PetscErrorCode MuonCostOfShard_Private(Muon muon, MuonShard *shard, Petsc
 
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
+  whole   = shard->layer->shape;
   weights = MuonShardPart(shard, &whole);
   PetscCall(MuonCompressorIsAssignment(shard->up, summable));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &up));
@@ -320,7 +320,7 @@ static PetscErrorCode MuonCostViewAssembly_Private(Muon muon, MuonGroup group, M
     PetscLogDouble   flops;
 
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
+    shape = shard->layer->shape;
     if (shard->full.mean.data != NULL) sums += scale * rows * columns * (double)MuonArrayEntryBytes(&shape);
     if (shard->sharded) weights += scale * rows * columns * (double)MuonArrayEntryBytes(&shape);
     PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
@@ -356,7 +356,7 @@ static PetscErrorCode MuonCostViewDistributions_Private(Muon muon, PetscViewer v
     MuonArray      shape;
     PetscLogDouble flops;
 
-    PetscCall(MuonLayerGetShape(muon->active[l], &shape));
+    shape = muon->active[l]->shape;
     PetscCall(MuonLayerGetFlops(muon->active[l], &flops));
     layer[l] = MuonCostLayerOf((double)muon->active[l]->m, (double)muon->active[l]->n, (double)flops, scale);
     bytes += layer[l].rows * layer[l].columns * (double)MuonArrayEntryBytes(&shape);

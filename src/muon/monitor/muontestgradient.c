@@ -131,8 +131,8 @@ static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, const MuonT
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, d, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
   *slope      = d[0] / muon->size;
   *difference = d[1] / muon->size;
-  PetscCall(MuonLayerGetShape(muon->layer[l], &shape));
-  *limit = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(*slope), fabs(*difference));
+  shape       = muon->layer[l]->shape;
+  *limit      = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(*slope), fabs(*difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -138,7 +138,7 @@ static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
     MuonArray  state, whole, weights;
 
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &whole));
+    whole   = shard->layer->shape;
     weights = MuonShardPart(shard, &whole);
     PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &up[k]));
     up[k] = PetscMax(up[k], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);

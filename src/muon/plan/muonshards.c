@@ -10,7 +10,7 @@ PetscErrorCode MuonShardGetStateShape(Muon muon, const MuonShard *shard, MuonArr
   MuonArray whole;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
+  whole  = shard->layer->shape;
   *shape = MuonShardPart(shard, &whole);
   *shape = MuonArrayLike(shape, muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : whole.precision, NULL);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -101,8 +101,8 @@ PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord
     const MuonShard *shard = &group->shard[k];
     MuonArray        shape, W;
 
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W = MuonShardPart(shard, &shape);
+    shape = shard->layer->shape;
+    W     = MuonShardPart(shard, &shape);
     if (shard->owns && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
   }
   for (int memory = 0; memory < 2; memory++) {

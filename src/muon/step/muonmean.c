@@ -143,9 +143,9 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
 
     if (shard->owns == PETSC_FALSE) continue;
     PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W    = MuonShardPart(shard, &shape);
-    more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
+    shape = shard->layer->shape;
+    W     = MuonShardPart(shard, &shape);
+    more  = MuonArrayBytes(&state) + MuonArrayBytes(&W);
     if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
@@ -172,8 +172,8 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   PetscFunctionBegin;
   PetscCall(MuonExchangeDownGet(shard->group->exchange, shard->id, &bytes, &message, &received));
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W = MuonShardPart(shard, &shape);
+    shape = shard->layer->shape;
+    W     = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, &cost, muon->traffic.down);

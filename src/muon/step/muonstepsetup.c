@@ -10,8 +10,8 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   PetscCall(MuonShardGetStateShape(muon, shard, &state));
   if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) {
-    PetscCall(MuonLayerGetShape(layer, &whole));
-    W = MuonShardPart(shard, &whole);
+    whole = layer->shape;
+    W     = MuonShardPart(shard, &whole);
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
   }
   /*

@@ -51,8 +51,8 @@ static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
-  part = MuonShardPart(shard, &whole);
+  whole = shard->layer->shape;
+  part  = MuonShardPart(shard, &whole);
   PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
