@@ -76,8 +76,7 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
 
   Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each
   shape are dealt to the workers one after the other, beginning at worker 0, and a bucket whose number of items
-  is no multiple of the number of workers is padded to one. Nothing is sent for a pad here; the view counts how
-  many places pads take.
+  is no multiple of the number of workers is padded to one. Nothing is sent for a pad here.
 
 .seealso: `MuonExchange`, `MUONEXCHANGELAYERWISE`
 E*/

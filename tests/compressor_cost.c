@@ -67,16 +67,14 @@ static PetscErrorCode PaperBits(MuonCompressor c, PetscInt m, PetscInt n, PetscL
 {
   const MuonArray      shape = MuonArrayOfScalars(m, n, NULL, m);
   MuonCompressorLayout layout;
-  MuonWireMessage      header;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(&layout, sizeof(layout)));
-  PetscCall(PetscMemzero(&header, sizeof(header)));
+  layout.rows    = (uint64_t)n;
+  layout.columns = (uint64_t)m;
   PetscUseTypeMethod(c, layout, &shape, &layout);
-  header.form   = (uint8_t)layout.kind;
-  header.values = (uint8_t)layout.values;
-  header.count  = (uint64_t)layout.count;
-  *bits         = MuonCompressorPaperBits_Private(&header, n, m, c->paperbits);
+  PetscCall(MuonCompressorSetCount(c, &layout, layout.header.count));
+  *bits = MuonCompressorPaperBits_Private(&layout, c->paperbits);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,7 +14,7 @@ static long long Packet(long long messages)
 }
 
 /* Longest first to the least loaded: by trying, not by sorting. Load is cost, then bytes, then items */
-static void Owners(PetscInt n, int size, const PetscLogDouble cost[], const PetscLogDouble bytes[], int owner[])
+static void Owners(PetscInt n, int size, const MuonExchangeItem item[], int owner[])
 {
   PetscLogDouble load[64][3] = {{0}};
 
@@ -25,7 +25,7 @@ static void Owners(PetscInt n, int size, const PetscLogDouble cost[], const Pets
 
     for (PetscInt i = 0; i < n; i++) {
       if (owner[i] >= 0) continue;
-      if (next < 0 || cost[i] > cost[next] || (cost[i] == cost[next] && (bytes[i] > bytes[next] || (bytes[i] == bytes[next] && strcmp(ItemNames[i], ItemNames[next]) < 0)))) next = i;
+      if (next < 0 || item[i].cost > item[next].cost || (item[i].cost == item[next].cost && (item[i].bytes > item[next].bytes || (item[i].bytes == item[next].bytes && strcmp(ItemNames[i], ItemNames[next]) < 0)))) next = i;
     }
     for (int r = 1; r < size; r++) {
       for (int c = 0; c < 3; c++) {
@@ -35,8 +35,8 @@ static void Owners(PetscInt n, int size, const PetscLogDouble cost[], const Pets
       }
     }
     owner[next] = best;
-    load[best][0] += cost[next];
-    load[best][1] += bytes[next];
+    load[best][0] += item[next].cost;
+    load[best][1] += item[next].bytes;
     load[best][2]++;
   }
 }
@@ -74,23 +74,24 @@ static void ExpectCall(Audit *audit, MPICountKind kind, long long sent, long lon
 }
 
 /* One step of the exchange; returns in *wrong how many numbers are not as they should be on this rank */
-static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExchangeMode mode, PetscInt n, PetscInt step, int poisoner, PetscBool quiet, PetscInt *wrong)
+static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExchangeMode mode, PetscInt n, PetscInt step, int failing, PetscBool quiet, PetscInt *wrong)
 {
-  const PetscBool star = strcmp(type, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(type, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
-  PetscLogDouble  cost[MAXITEMS], bytes[MAXITEMS], sent, own;
-  MuonArray       in[MAXITEMS], out[MAXITEMS];
-  int             owner[MAXITEMS];
-  double          record[2], *all;
-  long long       total;
-  Audit           audit;
+  const PetscBool  star = strcmp(type, MUONEXCHANGESTAR) == 0 ? PETSC_TRUE : PETSC_FALSE, replicated = strcmp(type, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  MuonExchangeItem item[MAXITEMS];
+  PetscLogDouble   sent, own;
+  MuonArray        in[MAXITEMS], out[MAXITEMS];
+  int              owner[MAXITEMS];
+  double           record[2], *all;
+  long long        total;
+  Audit            audit;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&audit, sizeof(audit)));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &audit.rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &audit.size));
   PetscCall(PetscMalloc1(2 * audit.size, &all));
-  ItemCosts(n, cost, bytes);
-  Owners(n, audit.size, cost, bytes, owner);
+  ItemsMake(n, item);
+  Owners(n, audit.size, item, owner);
   for (PetscInt i = 0; i < n; i++) {
     if (star == PETSC_TRUE) owner[i] = 0;
     if (replicated == PETSC_TRUE) owner[i] = audit.rank;
@@ -109,15 +110,15 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
   /* The step itself, with nothing else between the counters */
   mpicount_reset();
   if (mode == MUON_EXCHANGE_MODE_GATHER) {
-    PetscCall(MessagesPutUp(exchange, n, step, audit.rank));
-    PetscCall(MuonExchangeUp(exchange, audit.rank == poisoner ? MUON_STATUS_LMO : MUON_STATUS_OK));
+    PetscCall(MessagesPut(exchange, MUON_EXCHANGE_UP, step));
+    PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_UP, audit.rank == failing ? MUON_STATUS_LMO : MUON_STATUS_OK));
   } else {
     PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, step));
     for (PetscInt i = 0; i < n; i++) PetscCall(MuonExchangeReduceBegin(exchange, i, &in[i], &out[i]));
     PetscCall(MuonExchangeReduceEnd(exchange));
   }
-  PetscCall(MessagesPutDown(exchange, n, step));
-  PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));
+  PetscCall(MessagesPut(exchange, MUON_EXCHANGE_DOWN, step));
+  PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_DOWN, MUON_STATUS_OK));
   record[0] = audit.rank;
   record[1] = 0.5 + audit.rank;
   PetscCall(MuonExchangeGatherRecords(exchange, 2, record, all));
@@ -142,8 +143,8 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
           down[r] += (long long)MessageMake(step, r, PETSC_FALSE, i, NULL);
         }
       }
-      up[r]   = yours == 0 ? 0 : Packet(audit.rank == poisoner ? 0 : up[r]);
-      down[r] = mine == 0 ? 0 : Packet(r == poisoner ? 0 : down[r]);
+      up[r]   = yours == 0 ? 0 : Packet(audit.rank == failing ? 0 : up[r]);
+      down[r] = mine == 0 ? 0 : Packet(r == failing ? 0 : down[r]);
       gets += down[r];
       sends += up[r];
     }
@@ -204,26 +205,23 @@ static PetscErrorCode Step(MuonExchange exchange, MuonExchangeType type, MuonExc
     const unsigned char *message;
     size_t               size;
     MuonStatus           status;
-    PetscBool            serves;
-    PetscMPIInt          server;
+    const PetscBool      serves = owner[i] == audit.rank ? PETSC_TRUE : PETSC_FALSE;
 
-    PetscCall(MuonExchangeGetOwner(exchange, i, &server));
-    PetscCall(MuonExchangeOwns(exchange, i, &serves));
-    total += server != (replicated == PETSC_TRUE ? -1 : owner[i]) || serves != (owner[i] == audit.rank ? PETSC_TRUE : PETSC_FALSE);
+    total += exchange->owner[i] != owner[i];
     if (mode == MUON_EXCHANGE_MODE_GATHER) {
-      PetscCall(MuonExchangeUpOwn(exchange, i, &size, &message));
-      total += audit.rank == poisoner ? message != NULL || size != 0 : MessageIs(step, audit.rank, PETSC_FALSE, i, size, message) == PETSC_FALSE;
+      PetscCall(MuonExchangeGetOwn(exchange, MUON_EXCHANGE_UP, i, &size, &message));
+      total += audit.rank == failing ? message != NULL || size != 0 : MessageIs(step, audit.rank, PETSC_FALSE, i, size, message) == PETSC_FALSE;
     }
     for (int r = 0; r < audit.size && serves == PETSC_TRUE && mode == MUON_EXCHANGE_MODE_GATHER; r++) {
-      PetscCall(MuonExchangeUpGet(exchange, r, i, &size, &message, &status));
-      if (r == poisoner) total += status != MUON_STATUS_LMO || size != 0 || message != NULL;
+      PetscCall(MuonExchangeGet(exchange, MUON_EXCHANGE_UP, r, i, &size, &message, &status));
+      if (r == failing) total += status != MUON_STATUS_LMO || size != 0 || message != NULL;
       else total += status != MUON_STATUS_OK || MessageIs(step, r, PETSC_FALSE, i, size, message) == PETSC_FALSE;
     }
     for (size_t k = 0; k < MuonArrayEntries(&in[i]); k++) {
       total += ArrayGet(&in[i], k) != audit.rank * ((double)k + 1) + (double)i;
       if (serves == PETSC_TRUE && mode != MUON_EXCHANGE_MODE_GATHER) total += ArrayGet(&out[i], k) != audit.size * (audit.size - 1) / 2 * ((double)k + 1) + audit.size * (double)i;
     }
-    PetscCall(MuonExchangeDownGet(exchange, i, &size, &message, &status));
+    PetscCall(MuonExchangeGet(exchange, MUON_EXCHANGE_DOWN, 0, i, &size, &message, &status));
     total += status != MUON_STATUS_OK || MessageIs(step, owner[i], PETSC_TRUE, i, size, message) == PETSC_FALSE;
     PetscCall(PetscFree(in[i].data));
     PetscCall(PetscFree(out[i].data));
@@ -274,8 +272,8 @@ int main(int argc, char **argv)
 {
   const MuonExchangeType types[]  = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
   const PetscInt         counts[] = {0, 1, 3, MAXITEMS};
-  PetscInt               wrong, all = 0;
-  PetscLogDouble         cost[MAXITEMS], bytes[MAXITEMS], memory, before = 0;
+  PetscInt               wrong, all     = 0;
+  PetscLogDouble         memory, before = 0;
   PetscMPIInt            size;
   MuonExchange           exchange;
 
@@ -284,11 +282,7 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int t = 0; t < 3; t++) {
     for (int c = 0; c < 4; c++) {
-      PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-      PetscCall(MuonExchangeSetType(exchange, types[t]));
-      ItemCosts(counts[c], cost, bytes);
-      PetscCall(MuonExchangeSetItems(exchange, counts[c], ItemNames, cost, bytes));
-      PetscCall(MuonExchangeSetUp(exchange));
+      PetscCall(ExchangeMake(PETSC_COMM_WORLD, types[t], counts[c], &exchange));
       for (PetscInt step = 0; step < 8; step++) {
         PetscCall(Step(exchange, types[t], MUON_EXCHANGE_MODE_GATHER, counts[c], step, -1, PETSC_FALSE, &wrong));
         all += wrong;
@@ -312,11 +306,7 @@ int main(int argc, char **argv)
 
   /* The audit finds a type that sends more than it should */
   for (int leak = 0; leak < 2; leak++) {
-    PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-    PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGELAYERWISE));
-    ItemCosts(MAXITEMS, cost, bytes);
-    PetscCall(MuonExchangeSetItems(exchange, MAXITEMS, ItemNames, cost, bytes));
-    PetscCall(MuonExchangeSetUp(exchange));
+    PetscCall(ExchangeMake(PETSC_COMM_WORLD, MUONEXCHANGELAYERWISE, MAXITEMS, &exchange));
     HonestUp          = exchange->ops->up;
     exchange->ops->up = leak == 0 ? Up_Leaky : Up_Whispering;
     PetscCall(Step(exchange, MUONEXCHANGELAYERWISE, MUON_EXCHANGE_MODE_GATHER, MAXITEMS, 1, -1, PETSC_TRUE, &wrong));

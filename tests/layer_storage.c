@@ -401,7 +401,7 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   Refused(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
   Refused(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
   /* As the driver says it after its set-up */
-  layer->fixed = PETSC_TRUE;
+  layer->parameters.fixed = PETSC_TRUE;
   Refused(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
   Refused(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
@@ -412,7 +412,7 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   PetscCall(MuonLayerSetScale(layer, 0));
   PetscCall(MuonLayerReset(layer));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERFROZEN));
-  layer->fixed = PETSC_TRUE;
+  layer->parameters.fixed = PETSC_TRUE;
   Refused(MuonLayerSetRule(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the rule frozen");
   PetscCall(MuonLayerReset(layer));
   PetscFunctionReturn(PETSC_SUCCESS);

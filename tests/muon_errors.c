@@ -212,14 +212,14 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   }
   if (Is(wrong, "gram_oracle") || Is(wrong, "gram_blocks") || Is(wrong, "gram_frobenius")) {
     PetscCall(AddSpread(p, "more", 2, PETSC_DECIDE, 6, &layer));
-    PetscCall(MuonSetLayerAssemblyKind(p->muon, layer, (PetscInt)MUON_ASSEMBLY_GRAM));
+    PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)MUON_ASSEMBLY_GRAM));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(MuonLMOSetType(lmo, Is(wrong, "gram_oracle") ? MUONLMONUCLEAR : MUONLMOFROBENIUS));
     if (Is(wrong, "gram_blocks")) PetscCall(MuonLayerSetBlocks(layer, 2, NULL, 1, NULL));
   }
   if (Is(wrong, "spread") || Is(wrong, "rank_assembly") || Is(wrong, "rank_whole") || Is(wrong, "rank_chunk")) {
     PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
-    if (Is(wrong, "rank_assembly") && last) PetscCall(MuonSetLayerAssemblyKind(p->muon, layer, (PetscInt)MUON_ASSEMBLY_ALLGATHER));
+    if (Is(wrong, "rank_assembly") && last) PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));
     if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
     if (Is(wrong, "rank_chunk") && last) PetscCall(MuonSetParameter(p->muon, "muon_assembly_chunk", "2"));
   }
@@ -593,65 +593,65 @@ int main(int argc, char **argv)
     test:
       suffix: rank_scale
       args: -wrong rank_scale
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_layer_momentum
       args: -wrong rank_layer_momentum
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_rule
       args: -wrong rank_rule
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_frozen
       args: -wrong rank_frozen
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_norm
       args: -wrong rank_norm
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_exponent
       args: -wrong rank_exponent
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_poles
       args: -wrong rank_poles
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_polynomial
       args: -wrong rank_polynomial
-      error: Layer "h0.qkv": its options differ
+      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_compressor
       args: -wrong rank_compressor
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
     # What tables leave out
     test:
       suffix: rank_values
       args: -wrong rank_values -ef21_server_compressor topk
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
     test:
       suffix: rank_paper_index_bits
       args: -wrong rank_paper_index_bits -ef21_compressor randk
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
     test:
       suffix: rank_block
       args: -wrong {{rank_block_length rank_block_norm}} -ef21_compressor qsgd
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
     test:
       suffix: rank_line_norm
       args: -wrong rank_line_norm -ef21_compressor {{columntopk rowtopk}}
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
       requires: double
     test:
       suffix: rank_schatten
       args: -wrong rank_schatten -ef21_compressor topsvd
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
     test:
       suffix: rank_powersgd
       args: -wrong {{rank_sweeps rank_oversampling}} -ef21_compressor powersgd
-      error: its options differ
+      error: The options of the optimizer differ between the ranks: layer
     # Ranks that measure would wait for those that do not; a debugging PETSc refuses the first two in the call
     test:
       suffix: rank_measure
@@ -738,16 +738,16 @@ int main(int argc, char **argv)
     test:
       suffix: rank_assembly
       args: -wrong rank_assembly
-      error: Layer "more": its options differ between the ranks (assembly default on rank 0 and allgather on rank
+      error: The options of the optimizer differ between the ranks: layer more: -muon_layer_more_assembly auto on rank 0 and allgather on rank
       requires: !debug
     test:
       suffix: rank_whole
       args: -wrong rank_whole
-      error: Layer "more": its options differ between the ranks (whole_gradient FALSE on rank 0 and TRUE on rank
+      error: The options of the optimizer differ between the ranks: layer more: gradient rows on rank 0 and whole on rank
     test:
       suffix: rank_chunk
       args: -wrong rank_chunk
-      error: The options of the optimizer differ between the ranks: -muon_assembly_chunk 3 on rank 0 and 2 on rank
+      error: The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank
       requires: !debug
     test:
       suffix: chunk

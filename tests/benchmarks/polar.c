@@ -153,7 +153,7 @@ static PetscErrorCode Advance(Progress *progress, const Problem *problem, const 
 static void Product(MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
 {
   if (precision != MUON_POLAR_PRECISION_BF16) Gemm(precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), m, k, n, A, B, C);
-  else MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
+  else MuonKernelRealOfBF16()->multiply(1, (size_t)k, (size_t)n, 1, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
 }
 
 /* Operations a second, of all ranks together, of C (m x n) = A (m x k) B; bf16 has symmetric A only */
@@ -723,7 +723,7 @@ static PetscErrorCode ChooseMethods(Plan *plan, PetscInt nwords, char *words[])
       }
       PetscCall(PetscStrlcat(names, " ", sizeof(names)));
       PetscCall(PetscStrlcat(names, all[i].name, sizeof(names)));
-      if (MuonKernelRealBF16 == NULL && strstr(all[i].options, "bf16") != NULL) continue;
+      if (MuonKernelRealOfBF16() == NULL && strstr(all[i].options, "bf16") != NULL) continue;
       if (wanted == PETSC_TRUE && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++] = all[i];
     }
   }

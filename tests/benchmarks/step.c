@@ -429,7 +429,7 @@ static PetscErrorCode Run(const Model *model, PetscInt steps)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "median of %" PetscInt_FMT " steps, mean of the ranks:\n", steps));
   PetscCall(PrintTable(seconds, &limits));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "state: %.2f bytes a parameter at a worker, %.2f at the servers together, %.2f of scratch and messages on a rank\n", memory[0] / entries, memory[1] * size / entries, memory[2] / entries));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "sent: %.4f of dense up, %.4f down; %.3f MB a step through MPI on a rank\n", sent[0], sent[1], sent[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "sent: %.4f of fp32 up, %.4f down; %.3f MB a step through MPI on a rank\n", sent[0], sent[1], sent[2]));
   PetscCall(MuonDestroy(&muon));
   PetscCall(TaskDestroy(&task));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,7 +44,6 @@ struct _MuonLayerOps {
   PetscErrorCode (*setup)(MuonLayer); /* what a step would refuse is refused here, on every rank */
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
   PetscErrorCode (*visitstate)(MuonLayer, MuonStateVisitor *);
-  PetscErrorCode (*choices)(MuonLayer, size_t, char[]); /* in text, what ranks must not differ in */
   PetscErrorCode (*setfromoptions)(MuonLayer, MuonOptionItems);
   PetscErrorCode (*view)(MuonLayer, PetscViewer);
   PetscErrorCode (*reset)(MuonLayer);
@@ -94,16 +93,14 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
-  PetscLogDouble   flops;              /* of a step, an entry; getflops counts others */
-  PetscBool        frozen;             /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum;     /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        fixed;              /* set by the driver: rule and blocks were used by MuonSetUp() */
-  PetscBool        keepsmomentum;      /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt      owner;              /* -1: every rank */
-  PetscInt         assembly, downlink; /* set by the driver and its type: the layer's own kind of assembly, and MuonDownlink */
-  PetscBool        assemblyset, downlinkset;
-  const MuonArray *server;  /* set by the driver: the server's weights, without data where this rank does not own the layer */
-  PetscBool        watched; /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
+  PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;                   /* -1: every rank */
+  int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
+  const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState writes;
   PetscInt         sample; /* the part that is noted beside the whole */
   unsigned int     hashofall, hashofsample;
@@ -260,8 +257,6 @@ PETSC_EXTERN PetscErrorCode MuonLayerInvalidateGradient(MuonLayer);
 */
 PETSC_EXTERN PetscErrorCode MuonLayerIsGradientProvided(MuonLayer, PetscBool *);
 
-/* In text, all that a step of this layer depends on and ranks must not differ in */
-PETSC_EXTERN PetscErrorCode MuonLayerChoices(MuonLayer, size_t, char[]);
 /* Names the gradient's buffer and the rule's state */
 PETSC_EXTERN PetscErrorCode MuonLayerVisitState(MuonLayer, MuonStateVisitor *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);

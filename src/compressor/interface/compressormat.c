@@ -277,7 +277,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
    Top-K or of a random entry what `-compressor_paper_index_bits` says, or the fewest bits that number the entries; of a message with fewer things
    than the maximum only those that are there count. Numbers of rows and columns, and the places and signs of
-   steps (`MuonLMOEncode()`), count the bits that number them, and one.
+   steps (`-ef21_downlink step`), count the bits that number them, and one.
 
    The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
    logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one

@@ -122,6 +122,8 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   PetscCall(MuonRegisterKeyFamily("compressor"));
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "compressor_";
+  what.type           = "compressor";
+  what.svd            = offsetof(struct _p_MuonCompressor, svd);
   what.rows           = MuonCompressorParameters;
   what.at             = offsetof(struct _p_MuonCompressor, parameters);
   what.data           = offsetof(struct _p_MuonCompressor, data);

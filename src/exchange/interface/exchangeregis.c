@@ -6,6 +6,7 @@ PetscFunctionList MuonExchangeList = NULL;
 
 static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
 
+const char *const MuonAssemblyKinds[]       = {"none", "allgather", "owner", "gram", "MuonAssemblyKind", "MUON_ASSEMBLY_", NULL};
 const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", "MuonExchangeMode", "MUON_EXCHANGE_MODE_", NULL};
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
@@ -99,6 +100,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   MuonExchangePackageInitialized = PETSC_TRUE;
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "muon_exchange_";
+  parameters.type           = "muon_exchange_type";
   parameters.rows           = MuonExchangeParameters;
   parameters.at             = offsetof(struct _p_MuonExchange, parameters);
   parameters.data           = offsetof(struct _p_MuonExchange, data);

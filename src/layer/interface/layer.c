@@ -42,7 +42,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
   PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
   MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "rule %s: unknown rule, expected one of: %s", rule, names);
-  MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "rule %s: the optimizer was set up with the rule %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", rule,
+  MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "rule %s: the optimizer was set up with the rule %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", rule,
                  ((PetscObject)layer)->type_name);
   PetscCall(MuonParametersDestroyType((PetscObject)layer));
   PetscTryTypeMethod(layer, destroy);
@@ -176,7 +176,7 @@ PetscErrorCode MuonLayerGetLMO(MuonLayer layer, MuonLMO *lmo)
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer->lmo, (PetscObject)layer, 1));
     PetscCall(PetscObjectSetOptions((PetscObject)layer->lmo, ((PetscObject)layer)->options));
     PetscCall(MuonLMOSetOptionsPrefix(layer->lmo, ((PetscObject)layer)->prefix));
-    PetscCall(MuonLMOSetLayerName(layer->lmo, ((PetscObject)layer)->name));
+    PetscCall(MuonNameHash_Private(((PetscObject)layer)->name, &layer->lmo->layer));
     PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
   }
   *lmo = layer->lmo;
@@ -252,12 +252,12 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscCall(MuonLayerResetGradient_Private(layer));
   PetscCall(PetscFree(layer->ranges));
   if (layer->lmo != NULL) PetscCall(MuonLMOReset(layer->lmo));
-  layer->server          = NULL;
-  layer->serverisweights = PETSC_FALSE;
-  layer->owner           = -1;
-  layer->fixed           = PETSC_FALSE;
-  layer->keepsmomentum   = PETSC_FALSE;
-  layer->updaterms       = -1;
+  layer->server           = NULL;
+  layer->serverisweights  = PETSC_FALSE;
+  layer->owner            = -1;
+  layer->parameters.fixed = PETSC_FALSE;
+  layer->keepsmomentum    = PETSC_FALSE;
+  layer->updaterms        = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,7 +280,6 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
   PetscCall(PetscFree((*layer)->parameters.family));
   PetscCall(MuonParametersDestroy((PetscObject)*layer));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*layer));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,7 +62,7 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
   if (samerows && MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns)) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a range of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or ranges that are a block each",
                  samerows ? "columns" : "rows", layer->ranks);
-  MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
+  MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
   PetscCall(MuonBlocksSet_Private(&layer->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,7 +115,7 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
     PetscCheck(dims[d] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": dimension %" PetscInt_FMT " of its tensor is %" PetscInt_FMT ", expected a positive number", ((PetscObject)layer)->name, d, dims[d]);
     left = left % dims[d] == 0 ? left / dims[d] : 0;
   }
-  PetscCheck(left == 1, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": its tensor does not have %" PetscInt_FMT " x %" PetscInt_FMT " entries", ((PetscObject)layer)->name, layer->m, layer->n);
+  PetscCheck(left == 1, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": its tensor has another number of entries, expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, layer->m, layer->n);
   PetscCheck(length == dims[ndim - 1] || (kind == MUON_TENSOR_FLATTEN && lines == dims[0]), comm, PETSC_ERR_SUP,
              "Layer \"%s\": the matrices of a tensor, %s, are no blocks of its %" PetscInt_FMT " x %" PetscInt_FMT " matrix, whose %s have %" PetscInt_FMT " entries; expected %" PetscInt_FMT "%s", ((PetscObject)layer)->name, MuonTensorKinds[kind],
              layer->m, layer->n, layer->rowmajor ? "rows" : "columns", length, dims[ndim - 1], kind == MUON_TENSOR_FLATTEN ? ", or as many of them as the first dimension has places" : "");

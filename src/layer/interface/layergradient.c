@@ -164,7 +164,7 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
   }
   if (layer->ranks == 1 || whole == layer->wholegradient) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(layer->g == NULL, PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is a range of a vector on %d ranks, and its gradient is one of a vector with the same entries on each", ((PetscObject)layer)->name, layer->ranks);
-  PetscCheck(layer->fixed == PETSC_FALSE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ORDER, "Layer \"%s\": whether its gradients are whole is fixed at MuonSetUp(), where it was %s; call MuonReset() before", ((PetscObject)layer)->name,
+  PetscCheck(layer->parameters.fixed == PETSC_FALSE, PetscObjectComm((PetscObject)layer), PETSC_ERR_ORDER, "Layer \"%s\": whether its gradients are whole is fixed at MuonSetUp(), where it was %s; call MuonReset() before", ((PetscObject)layer)->name,
              layer->wholegradient ? "whole" : "rows");
   PetscCall(MuonLayerResetGradient_Private(layer));
   layer->wholegradient = whole;

@@ -80,6 +80,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   PetscCall(PetscClassIdRegister("Muon Layer", &MUONLAYER_CLASSID));
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "muon_layer_NAME_";
+  what.type           = "rule";
   what.rows           = MuonLayerParameters_Private;
   what.at             = offsetof(struct _p_MuonLayer, parameters);
   what.data           = offsetof(struct _p_MuonLayer, data);

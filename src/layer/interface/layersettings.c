@@ -1,5 +1,8 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuonexchange.h>
+
+const char *const MuonDownlinks[] = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
 /*
    The parameters of a layer, which act at the next step, and its options.
@@ -9,12 +12,15 @@
     #field, MUON_PARAMETER_##kind, offsetof(struct _p_MuonLayer, field), value, least, most, names, (flags) | MUON_PARAMETER_HIDDEN, help \
   }
 
-const MuonParameter MuonLayerParameters_Private[] = {ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
-                                                     ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
-                                                     ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
-                                                     ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
-                                                     ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
-                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonLayerParameters_Private[] = {
+  ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
+  ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
+  ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
+  ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
+  ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
+  ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, as the optimizer says where not set"),
+  ROW(ef21_downlink, ENUM, PETSC_DETERMINE, 0, 0, MuonDownlinks, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "How the owner tells the workers of new weights, as the optimizer says where not set"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Without what was kept of the steps before, a momentum would be a shorter gradient */
 PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter *row, double value)
@@ -23,7 +29,7 @@ PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter
 
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA || row->at != offsetof(struct _p_MuonLayer, momentum)) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, value == 0 || layer->fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
+  MuonLayerCheck(layer, value == 0 || layer->parameters.fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
                  "momentum %g: the optimizer was set up without a momentum for this layer, expected a call before MuonSetUp() or after MuonReset()", value);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

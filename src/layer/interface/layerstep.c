@@ -16,17 +16,6 @@ MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *info, const MuonArray *X, do
   return finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
 }
 
-PetscErrorCode MuonLayerChoices(MuonLayer layer, size_t length, char text[])
-{
-  size_t used;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "rule %s scale %.17g shape factor %s ", ((PetscObject)layer)->type_name, (double)layer->scale, MuonShapeFactors[layer->shape_factor]));
-  PetscCall(PetscStrlen(text, &used));
-  PetscTryTypeMethod(layer, choices, length - used, text + used);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;

@@ -31,7 +31,6 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)l));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
   l->form = MUON_LMO_NO_FORM;
@@ -211,23 +210,6 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
   PetscCall(MuonLMOStart_Private(lmo));
   PetscTryTypeMethod(lmo, setup);
   if (lmo->svd != NULL) PetscCall(MuonSVDSetUp(lmo->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
-{
-  char  *lines;
-  size_t used;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOStart_Private(lmo));
-  PetscCall(MuonParametersWrite((PetscObject)lmo, &lines));
-  PetscCall(PetscStrncpy(text, lines, length));
-  PetscCall(PetscFree(lines));
-  PetscCall(PetscStrlen(text, &used));
-  if (lmo->polar != NULL && lmo->polar->svd != NULL) PetscCall(MuonSVDChoices(lmo->polar->svd, length - used, text + used));
-  PetscCall(PetscStrlen(text, &used));
-  if (lmo->svd != NULL) PetscCall(MuonSVDChoices(lmo->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -619,7 +601,6 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,6 +70,8 @@ PetscErrorCode MuonLMOInitializePackage(void)
   PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_";
+  parameters.type           = "lmo_type";
+  parameters.svd            = offsetof(struct _p_MuonLMO, svd);
   parameters.at             = offsetof(struct _p_MuonLMO, parameters);
   parameters.data           = offsetof(struct _p_MuonLMO, data);
   parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonLMOSetFromOptions;

@@ -11,7 +11,6 @@ const char *const        MuonMomentumAts[]              = {"worker", "server", "
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
-const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
 /*@
   MuonCreate - Makes an optimizer
@@ -46,7 +45,6 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -103,11 +101,10 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_FALSE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall((*create)(muon));
   PetscCall(MuonParametersSetType((PetscObject)muon));
-  PetscCall(MuonSetWaiting_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +288,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 
   PetscFunctionBegin;
   if (muon->exchange != NULL) PetscCall((*call)((PetscObject)muon->exchange, ctx));
-  PetscTryTypeMethod(muon, children, call, ctx);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall((*call)((PetscObject)muon->layer[l], ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -460,7 +456,6 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

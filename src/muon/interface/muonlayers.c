@@ -16,8 +16,6 @@ static PetscErrorCode MuonCheckCanAdd_Private(Muon muon, const char name[])
 
 static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *newlayer)
 {
-  PetscOptions preset;
-
   PetscFunctionBegin;
   if (muon->nlayers == muon->maxlayers) {
     const PetscInt most = PetscMax(16, 2 * muon->maxlayers);
@@ -34,11 +32,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));
   PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work));
-  if (muon->preset != NULL) {
-    PetscCall(MuonPresetBegin_Private(muon, &preset));
-    PetscCall(MuonLayerSetFromOptions(layer));
-    PetscCall(MuonPresetEnd_Private(muon, &preset));
-  }
+  if (muon->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
   PetscCall(MuonMatchRule_Private(muon, layer));
   if (muon->setfromoptionscalled) {
     PetscCall(MuonLayerSetFromOptions(layer));

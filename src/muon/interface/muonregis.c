@@ -88,7 +88,7 @@ PetscErrorCode MuonFinalizePackage(void)
 PetscErrorCode MuonInitializePackage(void)
 {
   const MuonParameterClass parameters = {
-    "muon_", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, NULL, MuonChangingText_Private, MuonChanged_Private};
+    "muon_", "muon_type", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), 0, MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, MuonChangingText_Private, MuonChanged_Private};
 
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);

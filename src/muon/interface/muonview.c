@@ -64,31 +64,6 @@ static PetscErrorCode MuonDescribeOwner_Private(Muon muon, MuonLayer layer, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonInfoSetUp_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
-    const MuonGroup   group = muon->group[g];
-    MuonExchangeType  type;
-    const char *const mode = group->ops->votes ? "votes" : MuonExchangeModes[group->mode];
-
-    PetscCall(MuonExchangeGetType(group->exchange, &type));
-    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->grid->nworkers, group->grid->size, group->nshards,
-                        group->no_downlink && group->ops->votes == PETSC_FALSE ? ", nothing goes down" : ""));
-    for (PetscInt k = 0; k < group->nshards; k++) {
-      MuonLayer layer     = group->shard[k].layer;
-      char      owner[32] = "", rows[96] = "", messages[256] = "";
-
-      PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
-      PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-      if (group->ops->votes == PETSC_FALSE) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
-      PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
-                          owner, rows, messages[0] ? ", " : "", messages));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -302,9 +277,9 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
 
   Options Database Keys:
 + -muon_view_cost [viewer] - prints it at the end of `MuonSetUp()`
-. -muon_cost_alpha time    - latency of the link with a unit (ns|us|ms|s), 25us by default
-. -muon_cost_beta speed    - speed of the link in each direction with a unit (bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s|B/s|kB/s|MB/s|GB/s|TB/s), 10Gbit/s by default
-. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, with such a unit, 4GB/s by default
+. -muon_cost_alpha time    - latency of the link in seconds, 25e-6 by default
+. -muon_cost_beta speed    - speed of the link in each direction in bits a second, 10e9 by default
+. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, in bytes a second, 4e9 by default
 . -muon_cost_workers J     - predicts for so many workers with even shares, 0 for those that there are
 - -muon_cost_entries d     - predicts for matrices of so many entries together, of the shapes of the layers, 0 for these
 
@@ -321,11 +296,8 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
   layer, each of which pays the latency; messages are one packet for all layers.
 
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
-  would choose; sizes are the most that a message may have, and after a step those of this step. Where layers
-  are spread over the ranks of a worker, or `MUONEXCHANGEROWS` keeps their state in rows, another table is of
-  what moves inside a worker, with each `MuonAssemblyKind`. The next is of votes on signs, one bit an entry up,
-  and the last of the published ways to distribute Muon without compression. The LMOs' work is that of the
-  busiest rank, as a part of all; it is not in the seconds.
+  would choose; sizes are the most that a message may have, and after a step those of this step. The second
+  is of votes on signs, one bit an entry up. What moves inside a worker of several ranks is in neither.
 
   No step is taken, and nothing is measured.
 

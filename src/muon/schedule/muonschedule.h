@@ -43,15 +43,11 @@ PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
 */
 PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
-/*
-   Between Begin and End the default options database has the keys of the optimizer's preset and nothing else.
-   An error where a type contradicts it
-*/
-PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
-/* The type that a preset is of */
+/* The type that a preset is of; an error where a type contradicts that of the optimizer */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
-PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
 PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
+/* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
+PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 /* Rate, decay and radius of this step for each shard */
 PETSC_INTERN PetscErrorCode MuonSetStepInfo_Private(Muon);

@@ -39,7 +39,7 @@ static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT, MPI_MIN, comm));
   PetscCheck(all[1] == -all[2], comm, PETSC_ERR_ARG_INCOMP, "-%smuon_device_mpi differs between ranks, expected the same", MuonPrefix(muon));
   PetscCheck(all[1] != 1 || all[0] == 1, comm, PETSC_ERR_SUP_SYS, "Layer \"%s\": -%smuon_device_mpi true, and MPI takes no pointers to the memory of a device, or -use_gpu_aware_mpi says so; expected false", name, MuonPrefix(muon));
-  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].group->exchange->direct = all[1] < 0 ? (PetscBool)all[0] : (PetscBool)all[1];
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].group->exchange->device = all[1] < 0 ? (PetscBool)all[0] : (PetscBool)all[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -90,8 +90,8 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   }
   MuonNoteStatus(muon, NULL, status);
   if (failed == PETSC_FALSE) record->status = (double)status;
-  record->up   = muon->traffic.up[1];
-  record->down = muon->traffic.down[1];
+  record->up   = muon->sent[0];
+  record->down = muon->sent[1];
   PetscCall(MuonReduceStatus_Private(muon, record, ok, differs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -89,20 +89,10 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 4; k++) {
-    if (k < 2 && visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, Moments[k], PETSC_TRUE, &adamw->moment[k]));
-    PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
-  }
+  visitor->late = PETSC_TRUE;
+  for (int k = 0; k < 4; k++) PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
   if (adamw->moment[0].data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerChoices_AdamW(MuonLayer layer, size_t length, char text[])
-{
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, length, "betas %.17g %.17g epsilon %.17g", (double)adamw->beta1, (double)adamw->beta2, (double)adamw->epsilon));
+  visitor->late = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,7 +159,6 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
   layer->ops->step       = MuonLayerStep_AdamW;
   layer->ops->commit     = MuonLayerCommit_AdamW;
   layer->ops->visitstate = MuonLayerVisitState_AdamW;
-  layer->ops->choices    = MuonLayerChoices_AdamW;
   layer->ops->reset      = MuonLayerReset_AdamW;
   layer->ops->destroy    = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -223,16 +223,6 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerChoices_LMO(MuonLayer layer, size_t length, char text[])
-{
-  MuonLMO lmo;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOChoices(lmo, length, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLayerGetFlops_LMO(MuonLayer layer, PetscLogDouble *flops)
 {
   MuonLMO lmo;
@@ -282,7 +272,6 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   layer->ops->applylmo  = MuonLayerApplyLMO_LMO;
   layer->ops->update    = MuonLayerUpdate_LMO;
   layer->ops->setup     = MuonLayerSetUp_LMO;
-  layer->ops->choices   = MuonLayerChoices_LMO;
   layer->ops->getflops  = MuonLayerGetFlops_LMO;
   layer->ops->view      = MuonLayerView_LMO;
   PetscFunctionReturn(PETSC_SUCCESS);
