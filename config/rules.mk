@@ -171,7 +171,7 @@ FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h src/file/*.c src/file/*.h include/petscmuon/private/muonfile.h tests/file_model.h) | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter-out src/file/%,$(filter %.c,$^))
 
 # Generated files
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;

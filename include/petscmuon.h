@@ -447,10 +447,8 @@ PETSC_EXTERN PetscErrorCode MuonSetScheduleFunction(Muon, MuonScheduleFn *, void
 PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal, MuonMomentumStyle, MuonNesterovType);
 PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal, MuonWeightDecayStyle);
 PETSC_EXTERN PetscErrorCode MuonSetAdamW(Muon, PetscReal, PetscReal, PetscReal, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonSetLayerRule(Muon, MuonLayerRule);
 PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetDeviceStream(Muon, void *);
@@ -480,7 +478,6 @@ PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetLayerDownlink(Muon, MuonLayer, MuonDownlink);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
 PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);

@@ -106,7 +106,7 @@ typedef struct {
 
    Level: intermediate
 
-.seealso: `MuonEF21SetLayerDownlink()`, `MUONEF21`, `MuonLMOEncode()`
+.seealso: `MUONEF21`, `MuonLMOEncode()`
 E*/
 typedef enum {
   MUON_DOWNLINK_WEIGHTS,

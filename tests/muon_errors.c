@@ -212,14 +212,14 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   }
   if (Is(wrong, "gram_oracle") || Is(wrong, "gram_blocks") || Is(wrong, "gram_frobenius")) {
     PetscCall(AddSpread(p, "more", 2, PETSC_DECIDE, 6, &layer));
-    PetscCall(MuonObjectSetParameter((PetscObject)layer, "assembly", "gram"));
+    PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)MUON_ASSEMBLY_GRAM));
     PetscCall(MuonLayerGetLMO(layer, &lmo));
     PetscCall(MuonLMOSetType(lmo, Is(wrong, "gram_oracle") ? MUONLMONUCLEAR : MUONLMOFROBENIUS));
     if (Is(wrong, "gram_blocks")) PetscCall(MuonLayerSetBlocks(layer, 2, NULL, 1, NULL));
   }
   if (Is(wrong, "spread") || Is(wrong, "rank_assembly") || Is(wrong, "rank_whole") || Is(wrong, "rank_chunk")) {
     PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
-    if (Is(wrong, "rank_assembly") && last) PetscCall(MuonObjectSetParameter((PetscObject)layer, "assembly", "allgather"));
+    if (Is(wrong, "rank_assembly") && last) PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));
     if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
     if (Is(wrong, "rank_chunk") && last) PetscCall(MuonSetParameter(p->muon, "muon_assembly_chunk", "2"));
   }

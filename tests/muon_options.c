@@ -506,14 +506,6 @@ int main(int argc, char **argv)
     requires: defined(PETSC_USE_LOG)
     filter: awk '/^ *SVD Solver/ {print "SVD objects", $3, $4}'
 
-  # What was decided at the set-up, in one line a layer on each rank
-  test:
-    suffix: info
-    nsize: 2
-    args: -what solve -info :muon -muon_exchange_type star -ef21_compressor topk
-    requires: defined(PETSC_USE_INFO)
-    filter: grep -o -e "Exchange [0-9].*" -e "Layer .*" | sort | uniq -c
-
   # The events of servers are not the same number on all ranks
   test:
     suffix: log_layerwise

@@ -374,8 +374,8 @@ static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt 
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, 0, &run));
   PetscCall(MuonLayerSetRule(run.layer, MUONLAYERADAMW));
   PetscCall(TestSetOfMuonType(run.muon, MUONEF21, "ef21_downlink", "step"));
-  PetscCall(MuonEF21SetLayerDownlink(run.muon, run.layer, MUON_DOWNLINK_WEIGHTS));
-  PetscCall(MuonObjectSetParameter((PetscObject)run.layer, "assembly", "allgather"));
+  PetscCall(MuonParametersAssign((PetscObject)run.layer, "ef21_downlink", (double)MUON_DOWNLINK_WEIGHTS));
+  PetscCall(MuonParametersAssign((PetscObject)run.layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));
   PetscCall(LayerSet(run.layer, "adamw_beta1", (PetscReal)0.5));
   PetscCall(LayerSet(run.layer, "adamw_beta2", (PetscReal)0.5));
   PetscCall(MuonSetUp(run.muon));

@@ -98,7 +98,7 @@ static PetscErrorCode CheckCase(const Case *one)
 /* Wrong matrices, which both classes refuse in the same words */
 static PetscErrorCode CheckMatrices(void)
 {
-  const char *const expected[] = {"the output is 4 x 3, expected the input's 3 x 4", "input and output are the same matrix", "matrix of type", "rank 0 has rows 0 to 3 of the output (3 x 4), expected the input's 0 to 2"};
+  const char *const expected[] = {"3 x 4 and 4 x 3): shapes differ", "same matrix", "matrix of type", "rows are spread differently over the ranks"};
   MuonPolar         polar;
   MuonLMO           lmo;
   PetscMPIInt       size, rank;

@@ -206,7 +206,7 @@ SETTER(CSV, MuonMonitorSetCSV(RunMuon(run), run->late == PETSC_TRUE ? "late.csv"
 SETTER(Objective, MuonSetObjectiveAndGradient(RunMuon(run), RunSoundObjective, run))
 SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
 SETTER(Downlink, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_downlink", "step"))
-SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
+SETTER(LayerDownlink, MuonParametersAssign((PetscObject)RunLayer(run, 0), "ef21_downlink", (double)MUON_DOWNLINK_STEP))
 SETTER(Init, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_init", "gradient"))
 SETTER(DriftInterval, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_drift_interval", "1"))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))

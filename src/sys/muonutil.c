@@ -40,32 +40,6 @@ PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExponentWrite_Private(PetscReal p, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  if (p >= PETSC_INFINITY) PetscCall(PetscStrncpy(text, "inf", length));
-  else PetscCall(PetscSNPrintf(text, length, "%.12g", (double)p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscOptionsReal() of newer releases refuses inf before anybody sees it */
-PetscErrorCode MuonExponentRead_Private(const char text[], PetscReal *p)
-{
-  const char *const names[] = {"inf", "+inf", "infinity", "PETSC_INFINITY"};
-
-  PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
-    PetscBool same;
-
-    PetscCall(PetscStrcasecmp(text, names[i], &same));
-    if (!same) continue;
-    *p = PETSC_INFINITY;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscOptionsStringToReal(text, p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonViewerAndFormatDestroy(void **ctx)
 {
   PetscFunctionBegin;

@@ -377,12 +377,6 @@ static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
   return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The optimizer has a routine that tells the loss; without one there is none */
-static inline PetscBool MuonHasLoss(Muon muon)
-{
-  return muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* What servers step from: weights of their own, or the workers' W */
 static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const MuonArray *W)
 {

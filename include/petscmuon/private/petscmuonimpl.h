@@ -182,6 +182,7 @@ typedef struct _n_MuonStateVisitor {
      is entrywise, else of its own
   */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
+  PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
 } MuonStateVisitor;
@@ -362,12 +363,6 @@ PETSC_EXTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int 
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 
 /*
-   The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it
-*/
-PETSC_EXTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
-PETSC_EXTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);
-
-/*
    The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the
    initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of
    before the first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's
@@ -378,10 +373,3 @@ PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *c
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
-
-/*
-   After PetscHeaderCreate(), and before PetscHeaderDestroy(). Any address may be asked about
-*/
-PETSC_INTERN PetscErrorCode MuonObjectRegister_Private(PetscObject);
-PETSC_INTERN PetscErrorCode MuonObjectUnregister_Private(PetscObject);
-PETSC_INTERN PetscErrorCode MuonObjectIsRegistered_Private(const void *, PetscBool *);

@@ -26,7 +26,6 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscAssertPointer(newc, 2);
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)c));
   PetscCall(MuonParametersCreate((PetscObject)c));
   c->keys   = "";
   c->status = MUON_STATUS_OK;
@@ -526,7 +525,6 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*c));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -39,7 +39,6 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   *exchange = NULL;
   PetscCall(MuonExchangeInitializePackage());
   PetscCall(PetscHeaderCreate(ex, MUONEXCHANGE_CLASSID, "MuonExchange", "Exchange of messages", "MuonExchange", comm, MuonExchangeDestroy, MuonExchangeView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)ex));
   PetscCall(MuonParametersCreate((PetscObject)ex));
   PetscCall(PetscNew(&ex->link));
   PetscCallMPI(MPI_Comm_dup(comm, &ex->link->comm));
@@ -380,7 +379,6 @@ PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
   MuonTransportFree(&(*exchange)->link->transport);
   PetscCallMPI(MPI_Comm_free(&(*exchange)->link->comm));
   PetscCall(PetscFree((*exchange)->link));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*exchange));
   PetscCall(PetscHeaderDestroy(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

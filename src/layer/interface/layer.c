@@ -280,7 +280,6 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
   PetscCall(PetscFree((*layer)->parameters.family));
   PetscCall(MuonParametersDestroy((PetscObject)*layer));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*layer));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,7 +47,6 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonLayerCheckName_Private(name));
   PetscCall(PetscHeaderCreate(layer, MUONLAYER_CLASSID, "MuonLayer", "Layer of an optimizer", "MuonLayer", PETSC_COMM_SELF, MuonLayerDestroy, MuonLayerView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)layer));
   PetscCall(PetscObjectSetName((PetscObject)layer, name));
   PetscCall(MuonNameHash_Private(name, &layer->hash));
   PetscCallMPI(MPI_Comm_size(comm, &layer->ranks));

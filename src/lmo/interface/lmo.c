@@ -31,7 +31,6 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)l));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
   l->form = MUON_LMO_NO_FORM;
@@ -611,7 +610,6 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

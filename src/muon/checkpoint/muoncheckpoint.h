@@ -31,11 +31,8 @@ static inline PetscInt MuonPrograms(Muon muon)
 
 /* All ranks get the result of the first that failed, and what it says */
 PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, char text[MUON_FILE_TEXT]);
-/*
-   Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes the
-   manifest and frees the seals
-*/
-PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileFolder *, MuonFileReader *manifest, MuonFileSeal seals[]);
+/* Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes it */
+PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileReader *);
 /*
    Loads the latest generation that is in order, or the one before it, or is an error on every rank; where the
    caller asks for it, absent says that there is none
@@ -80,11 +77,6 @@ typedef struct {
   MuonArray      array;
 } MuonCheckpointPart;
 
-/* The name of the record of a program's bytes */
-typedef struct {
-  char name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
-} MuonProgramRecord;
-
 PETSC_INTERN MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder);
 PETSC_INTERN PetscErrorCode MuonCheckpointFindLayer_Private(Muon, const char name[], PetscInt *layer, const MuonShard **);
 PETSC_INTERN PetscErrorCode MuonCheckpointRecord_Private(Muon, const MuonState *, MuonFileRecord *, MuonCheckpointPlace *);
@@ -95,7 +87,6 @@ PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace 
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
 PETSC_INTERN PetscErrorCode MuonCheckpointDescribe_Private(Muon, char **);
-PETSC_INTERN PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *, MuonProgramRecord *);
 
 /*
    Makes and locks the folder; after a step that was counted, where one is due or asked for; at the end, where

@@ -195,35 +195,24 @@ PetscErrorCode MuonCheckpointAtEnd_Private(Muon muon)
 
 /*
    Every byte of a generation, whose files are shared out among the ranks; the same run for all. The caller
-   closes the manifest and frees the seals of one that is in order. ABSENT is a folder without a manifest
+   closes the reader of one that is in order. ABSENT is a folder without a manifest
 */
-static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *manifest, MuonFileSeal **seals, MuonFileResult *result)
+static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader, MuonFileResult *result)
 {
-  unsigned char    run[MUON_FILE_RUN];
-  MuonFileIdentity id;
+  unsigned char run[MUON_FILE_RUN];
 
   PetscFunctionBegin;
-  *result = MuonFileManifestRead(folder, generation, manifest, seals);
+  *result = MuonFileReaderOpen(folder, generation, reader);
   if (*result == MUON_FILE_ABSENT && muon->rank > 0) *result = MUON_FILE_CORRUPT;
-  id = manifest->id;
-  PetscCall(PetscArraycpy(run, id.run, MUON_FILE_RUN));
+  PetscCall(PetscArraycpy(run, reader->id.run, MUON_FILE_RUN));
   PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
-  if (*result == MUON_FILE_OK && memcmp(run, id.run, MUON_FILE_RUN) != 0) {
+  if (*result == MUON_FILE_OK && memcmp(run, reader->id.run, MUON_FILE_RUN) != 0) {
     *result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank));
   }
-  for (id.rank = (uint32_t)muon->rank; id.rank < id.ranks && *result == MUON_FILE_OK; id.rank += (uint32_t)muon->size) {
-    MuonFileReader reader;
-
-    *result = MuonFileReaderOpen(folder, &id, &(*seals)[id.rank], &reader);
-    if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(&reader);
-    if (*result == MUON_FILE_ABSENT) *result = MUON_FILE_CORRUPT;
-    MuonFileReaderClose(&reader);
-  }
+  if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(reader, (uint32_t)muon->rank, (uint32_t)muon->size);
   PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
-  if (*result == MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonFileReaderClose(manifest);
-  free(*seals);
+  if (*result != MUON_FILE_OK) MuonFileReaderClose(reader);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,8 +220,7 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
 {
   MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
   MuonFileFolder      folder;
-  MuonFileReader      manifest;
-  MuonFileSeal       *seals;
+  MuonFileReader      reader;
   MuonFileGeneration *all   = NULL, found;
   size_t              count = 0;
   PetscInt            left;
@@ -240,12 +228,14 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
   char                text[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
-  result = MuonFileFolderInit(&folder, NULL, path);
+  result = MuonFileFolderInit(&folder, path);
   if (result == MUON_FILE_OK && muon->rank == 0) result = MuonFileFolderList(&folder, &all, &count);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, folder.text));
-  if (result == MUON_FILE_OK) PetscCall(PetscSNPrintf(text, sizeof(text), "%s: no checkpoint is there", folder.path));
-  else PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
-  if (result == MUON_FILE_OK) result = MUON_FILE_ABSENT;
+  if (result == MUON_FILE_OK) {
+    result = MUON_FILE_ABSENT;
+    PetscCall(PetscSNPrintf(folder.text, sizeof(folder.text), "%s: no checkpoint is there", folder.path));
+  }
+  PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
   left = (PetscInt)count;
   PetscCallMPI(MPI_Bcast(&left, 1, MPIU_INT, 0, comm));
   for (PetscInt k = 0; k < left; k++) {
@@ -254,7 +244,7 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
 
     if (muon->rank == 0) found = all[k];
     PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
-    PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &manifest, &seals, &one));
+    PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &reader, &one));
     if (one == MUON_FILE_ABSENT) continue;
     if (second) PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", text));
     PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
@@ -265,6 +255,6 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
   if (absent != NULL) *absent = result == MUON_FILE_ABSENT ? PETSC_TRUE : PETSC_FALSE;
   if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(result == MUON_FILE_OK, comm, left == 0 || result == MUON_FILE_ABSENT ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", text);
-  PetscCall(MuonCheckpointLoad_Private(muon, &folder, &manifest, seals));
+  PetscCall(MuonCheckpointLoad_Private(muon, &reader));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,11 @@
+#define PETSC_DESIRE_FEATURE_TEST_MACROS /* fsync() */
 #include "muoncheckpoint.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
    Writes checkpoints: a file of each rank, then the manifest, which is the commit; and weights as matrices.
@@ -88,7 +90,7 @@ static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
 
 static MuonFileRecord MuonCheckpointOwnRecord_Private(const char name[], MuonFilePrecision precision, uint64_t rows)
 {
-  MuonFileRecord record = {"", name, MUON_FILE_EVERYONE, precision, 0, 0, 0, 0, 0, 0, 0, rows, 1, 0, 0, NULL};
+  MuonFileRecord record = {"", name, MUON_FILE_EVERYONE, precision, 0, 0, 0, 0, 0, 0, 0, rows, 1, 0, 0, 0, NULL};
 
   return record;
 }
@@ -119,17 +121,16 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
     numbers[NUMBER_UP + k]   = (double)muon->traffic.total_up[k];
     numbers[NUMBER_DOWN + k] = (double)muon->traffic.total_down[k];
   }
-  *result = MuonFileWriterOpen(folder, &id, &writer);
-  if (*result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)MuonFileWriterOpen(folder, &id, &writer);
   (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
     const MuonProgram *program = &muon->programs->program[k];
-    MuonProgramRecord  own;
+    char               name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
 
-    PetscCall(MuonProgramRecordName_Private(program, &own));
-    record        = MuonCheckpointOwnRecord_Private(own.name, MUON_FILE_BYTES, (uint64_t)program->bytes);
-    record.holder = MUON_FILE_WORKER;
-    record.whose  = id.rank;
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
+    record.state     = name;
+    record.precision = MUON_FILE_BYTES;
+    record.rows      = (uint64_t)program->bytes;
     (void)MuonFileWriterAdd(&writer, &record, program->data, record.rows);
   }
   PetscCall(MuonCheckpointWriteWeights_Private(muon, &visitor));
@@ -159,12 +160,10 @@ static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *fo
   PetscFunctionBegin;
   PetscCall(MuonCheckpointDescribe_Private(muon, &description));
   PetscCall(MuonParametersWrite((PetscObject)muon, &options));
-  *result = MuonFileManifestOpen(folder, id, seals, &writer);
-  if (*result == MUON_FILE_OK) {
-    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_DESCRIPTION, description));
-    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_OPTIONS, options));
-    *result = MuonFileWriterClose(&writer, NULL);
-  }
+  (void)MuonFileManifestOpen(folder, id, seals, &writer);
+  PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_DESCRIPTION, description));
+  PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_OPTIONS, options));
+  *result = MuonFileWriterClose(&writer, NULL);
   PetscCall(PetscFree(description));
   PetscCall(PetscFree(options));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,24 +185,22 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
     MuonFileFolder named;
     PetscBool      same = PETSC_FALSE;
 
-    if (MuonFileFolderInit(&named, NULL, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->checkpoints->folder.path, &same));
+    if (MuonFileFolderInit(&named, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->checkpoints->folder.path, &same));
     if (same) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonCheckpointsDestroy_Private(muon));
   }
   PetscCall(PetscNew(&c));
-  result = MuonFileFolderInit(&c->folder, NULL, folder);
+  result = MuonFileFolderInit(&c->folder, folder);
   if (result == MUON_FILE_OK && muon->rank == 0) {
-    result = MuonFileFolderCreate(&c->folder);
-    if (result == MUON_FILE_OK && muon->continues == PETSC_FALSE) result = MuonFileFolderList(&c->folder, &all, &count);
-    if (result == MUON_FILE_OK) result = MuonFileRun(&c->folder, c->id.run);
-    if (result == MUON_FILE_OK) result = MuonFileFolderLock(&c->folder, c->id.run);
+    result = MuonFileFolderLock(&c->folder, c->id.run);
+    if (result == MUON_FILE_OK && !muon->continues) result = MuonFileFolderList(&c->folder, &all, &count);
   }
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   if (result != MUON_FILE_OK) {
     char text[MUON_FILE_TEXT];
 
     PetscCall(PetscStrncpy(text, c->folder.text, sizeof(text)));
-    free(all);
+    MuonFileFolderUnlock(&c->folder);
     PetscCall(PetscFree(c));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", text);
   }
@@ -221,7 +218,7 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
 PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->checkpoints != NULL) (void)MuonFileFolderUnlock(&muon->checkpoints->folder);
+  if (muon->checkpoints != NULL) MuonFileFolderUnlock(&muon->checkpoints->folder);
   PetscCall(PetscFree(muon->checkpoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,146 +262,93 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
     (void)MuonFileRemove(&c->folder, &id);
     SETERRQ(comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", text);
   }
-  if (muon->rank == 0) result = MuonFilePrune(&c->folder, &c->id, (size_t)keep);
+  if (muon->rank == 0) result = MuonFilePrune(&c->folder, (size_t)keep);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "The checkpoint of step %" PetscInt_FMT " was written, but an older one could not be removed: %s", muon->step, c->folder.text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The weights of all layers as dense matrices of PETSc's binary format, which rank 0 writes. What goes wrong
-   is kept here and told to the other ranks at the end, so that none waits for another
+   The weights of all layers as dense matrices, which rank 0 writes to a viewer of its own, NULL elsewhere. What
+   goes wrong there is kept and told to the other ranks at the end, so that none waits for another. Of a layer
+   whose rows are spread the ranks of rank 0's worker take part
 */
-typedef struct {
-  const char    *name;
-  int            descriptor; /* of rank 0 */
-  MuonFileResult result;
-  char           text[MUON_FILE_TEXT];
-} MuonWeightsFile;
-
-static void MuonWeightsCheck_Private(MuonWeightsFile *file, int error, const char what[])
-{
-  if (error >= 0 || file->result != MUON_FILE_OK) return;
-  file->result = MUON_FILE_SYSTEM;
-  (void)snprintf(file->text, sizeof(file->text), "%s: cannot %s: %s", file->name, what, strerror(-error));
-}
-
-/* In the byte order of PETSc's files */
-static PetscErrorCode MuonWeightsPut_Private(MuonWeightsFile *file, void *from, PetscInt count, PetscDataType type)
-{
-  const char *next = (const char *)from;
-  size_t      bytes;
-
-  PetscFunctionBegin;
-  PetscCall(PetscDataTypeGetSize(type, &bytes));
-  if (!PetscDefined(WORDS_BIGENDIAN)) PetscCall(PetscByteSwap(from, type, count));
-  for (bytes *= (size_t)count; bytes > 0 && file->result == MUON_FILE_OK;) {
-    const ptrdiff_t wrote = MuonFileSystemGet()->write(NULL, file->descriptor, next, bytes);
-
-    MuonWeightsCheck_Private(file, wrote > 0 ? 0 : wrote < 0 ? (int)wrote : -ENOSPC, "write to it");
-    if (wrote <= 0) break;
-    next += wrote;
-    bytes -= (size_t)wrote;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Rank 0: a matrix by rows behind the header of a dense one, a part at a time */
-static PetscErrorCode MuonWeightsPutMatrix_Private(MuonWeightsFile *file, const MuonArray *W)
-{
-  const size_t m = MuonArrayRows(W), n = MuonArrayColumns(W), max = 1 << 17;
-  PetscInt     header[4] = {MAT_FILE_CLASSID, (PetscInt)m, (PetscInt)n, -1};
-  PetscScalar *part;
-  size_t       count = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWeightsPut_Private(file, header, 4, PETSC_INT));
-  PetscCall(PetscMalloc1(max, &part));
-  for (size_t e = 0; e < m * n; e++) {
-    const void *entry = MuonArrayAt(W, e / n, e % n);
-
-    part[count++] = W->precision == MUON_SINGLE ? (PetscScalar) * (const float *)entry : (PetscScalar) * (const double *)entry;
-    if (count < max && e + 1 < m * n) continue;
-    PetscCall(MuonWeightsPut_Private(file, part, (PetscInt)count, PETSC_SCALAR));
-    count = 0;
-  }
-  PetscCall(PetscFree(part));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Of a layer whose rows are spread those of rank 0's worker, whose ranks are all that take part */
-static PetscErrorCode MuonWeightsPutAll_Private(Muon muon, MuonWeightsFile *file)
+static PetscErrorCode MuonWeightsPut_Private(Muon muon, PetscViewer viewer, int *error)
 {
   PetscFunctionBegin;
+  if (viewer != NULL) PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_NATIVE));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer            layer = muon->layer[l];
-    const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
-    MuonArray            W, host;
-    MuonMatrix           matrix;
+    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
     Mat                  full;
 
-    if (layer->ranks > 1 && grid->worker == grid->worker_of[0]) {
-      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, NULL, &full));
-      PetscCall(MuonLayerGetFullWeights(layer, full));
-      PetscCall(MuonMatGetMatrix(full, PETSC_FALSE, &matrix));
-      if (muon->rank == 0) PetscCall(MuonWeightsPutMatrix_Private(file, &matrix.here));
-      PetscCall(MuonMatRestoreMatrix(full, PETSC_FALSE, &matrix));
-      PetscCall(MatDestroy(&full));
-    } else if (layer->ranks == 1 && muon->rank == 0) {
-      PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-      PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
-      PetscCall(MuonWeightsPutMatrix_Private(file, &host));
-      PetscCall(MuonArrayOffHost(&W, PETSC_FALSE, &host));
-      PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
-    }
+    if (grid->worker != grid->worker_of[0]) continue;
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, muon->layer[l]->m, muon->layer[l]->n, NULL, &full));
+    PetscCall(MuonLayerGetFullWeights(muon->layer[l], full));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    if (viewer != NULL && *error == 0 && MatView(full, viewer) != PETSC_SUCCESS) *error = errno != 0 ? errno : EIO;
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(MatDestroy(&full));
   }
+  if (viewer != NULL) PetscCall(PetscViewerPopFormat(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWeightsAgree_Private(Muon muon, const char name[], int error)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Bcast(&error, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(error == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "%s: cannot write to it: %s", name, strerror(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
 {
-  MPI_Comm        comm = PetscObjectComm((PetscObject)muon);
-  MuonWeightsFile file = {NULL, -1, MUON_FILE_OK, ""};
-  PetscFileMode   mode;
-  PetscBool       binary, mpiio, bare;
+  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+  PetscViewer   own;
+  PetscFileMode mode;
+  PetscBool     binary, mpiio;
+  const char   *name;
+  int           error = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   PetscCheck(binary, comm, PETSC_ERR_SUP, "A viewer of type %s, expected one of type %s", ((PetscObject)viewer)->type_name, PETSCVIEWERBINARY);
   PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
-  PetscCall(PetscViewerBinaryGetSkipHeader(viewer, &bare));
-  PetscCheck(!mpiio && !bare, comm, PETSC_ERR_SUP, "A binary viewer with MPI-IO or without headers: leave out -viewer_binary_mpiio and -viewer_binary_skip_header");
+  PetscCheck(!mpiio, comm, PETSC_ERR_SUP, "A binary viewer with MPI-IO: leave out -viewer_binary_mpiio");
   PetscCall(PetscViewerFileGetMode(viewer, &mode));
   PetscCheck(mode != FILE_MODE_READ, comm, PETSC_ERR_FILE_UNEXPECTED, "A viewer that was opened to read, expected one that was opened to write");
-  PetscCall(PetscViewerFileGetName(viewer, &file.name));
-  PetscCall(PetscViewerBinaryGetDescriptor(viewer, &file.descriptor));
-  PetscCall(MuonWeightsPutAll_Private(muon, &file));
-  PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
-  PetscCheck(file.result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "%s", file.text);
+  PetscCall(PetscViewerFileGetName(viewer, &name));
+  PetscCall(PetscViewerGetSubViewer(viewer, PETSC_COMM_SELF, &own));
+  PetscCall(MuonWeightsPut_Private(muon, muon->rank == 0 ? own : NULL, &error));
+  PetscCall(PetscViewerRestoreSubViewer(viewer, PETSC_COMM_SELF, &own));
+  PetscCall(MuonWeightsAgree_Private(muon, name, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonSaveWeights_Private(Muon muon, const char name[], PetscBool trial)
 {
-  const MuonFileSystem *posix = MuonFileSystemGet();
-  MuonWeightsFile       file  = {name, -1, MUON_FILE_OK, ""};
-  char                  part[PETSC_MAX_PATH_LEN];
+  PetscViewer viewer = NULL;
+  char        part[PETSC_MAX_PATH_LEN];
+  int         error = 0, file;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(part, sizeof(part), "%s.part", name));
   if (muon->rank == 0) {
-    (void)posix->unlink(NULL, part); /* what a crash left */
-    file.descriptor = posix->open(NULL, part, MUON_FILE_CREATE);
-    MuonWeightsCheck_Private(&file, file.descriptor, "write to it");
+    (void)remove(part); /* what a crash left */
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    if (PetscViewerBinaryOpen(PETSC_COMM_SELF, part, FILE_MODE_WRITE, &viewer) != PETSC_SUCCESS) error = errno != 0 ? errno : EIO;
+    PetscCall(PetscPopErrorHandler());
+    if (error == 0) PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
   }
-  if (trial == PETSC_FALSE) PetscCall(MuonWeightsPutAll_Private(muon, &file));
-  if (file.descriptor >= 0) {
-    if (trial == PETSC_FALSE && file.result == MUON_FILE_OK) MuonWeightsCheck_Private(&file, posix->sync(NULL, file.descriptor), "make it durable");
-    MuonWeightsCheck_Private(&file, posix->close(NULL, file.descriptor), "close it");
-    if (trial == PETSC_FALSE && file.result == MUON_FILE_OK) MuonWeightsCheck_Private(&file, posix->rename(NULL, part, name), "rename it");
-    if (trial || file.result != MUON_FILE_OK) (void)posix->unlink(NULL, part);
+  if (!trial) PetscCall(MuonWeightsPut_Private(muon, viewer, &error));
+  if (muon->rank == 0) {
+    if (!trial && error == 0) PetscCall(PetscViewerBinaryGetDescriptor(viewer, &file));
+    if (!trial && error == 0 && fsync(file) < 0) error = errno;
+    PetscCall(PetscViewerDestroy(&viewer));
+    if (!trial && error == 0 && rename(part, name) < 0) error = errno;
+    if (trial || error != 0) (void)remove(part);
   }
-  PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
-  PetscCheck(file.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-%smuon_checkpoint_weights: %s", MuonPrefix(muon), file.text);
+  PetscCall(PetscSNPrintf(part, sizeof(part), "-%smuon_checkpoint_weights: %s", MuonPrefix(muon), name));
+  PetscCall(MuonWeightsAgree_Private(muon, part, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
-#include "muoncheckpoint.h" /*I "petscmuon.h" I*/
-#include <stdarg.h>
+#define PETSC_DESIRE_FEATURE_TEST_MACROS /* open_memstream() */
+#include "muoncheckpoint.h"              /*I "petscmuon.h" I*/
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
@@ -363,21 +364,16 @@ PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Behind what a text has; without a text only the length is counted */
-static void MuonDescriptionAdd_Private(char *text, size_t capacity, size_t *length, const char format[], ...)
+/* What decides which state there is, a line each: a checkpoint fits where these are the same */
+PetscErrorCode MuonCheckpointDescribe_Private(Muon muon, char **description)
 {
-  va_list arguments;
+  char  *text   = NULL;
+  size_t length = 0;
+  FILE  *to     = open_memstream(&text, &length);
 
-  va_start(arguments, format);
-  *length += (size_t)vsnprintf(text != NULL ? text + *length : NULL, text != NULL ? capacity - *length : 0, format, arguments);
-  va_end(arguments);
-}
-
-static PetscErrorCode MuonDescriptionWrite_Private(Muon muon, char *text, size_t capacity, size_t *length)
-{
   PetscFunctionBegin;
-  *length = 0;
-  MuonDescriptionAdd_Private(text, capacity, length, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
+  PetscCheck(to != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for a description");
+  (void)fprintf(to, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer     layer = muon->layer[l];
     MuonShard    *shard = NULL;
@@ -385,30 +381,14 @@ static PetscErrorCode MuonDescriptionWrite_Private(Muon muon, char *text, size_t
 
     for (PetscInt p = 0; p < muon->nshards && shard == NULL; p++) shard = muon->shard[p].layer == layer ? &muon->shard[p] : NULL;
     PetscCall(MuonLayerGetRule(layer, &rule));
-    MuonDescriptionAdd_Private(text, capacity, length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
-    if (shard != NULL && layer->keepsmomentum == PETSC_FALSE) MuonDescriptionAdd_Private(text, capacity, length, ", no momentum");
-    if (shard != NULL) MuonDescriptionAdd_Private(text, capacity, length, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
-    MuonDescriptionAdd_Private(text, capacity, length, "\n");
+    (void)fprintf(to, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
+    if (shard != NULL && !layer->keepsmomentum) (void)fprintf(to, ", no momentum");
+    if (shard != NULL) (void)fprintf(to, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
+    (void)fprintf(to, "\n");
   }
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) MuonDescriptionAdd_Private(text, capacity, length, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What decides which state there is, a line each: a checkpoint fits where these are the same */
-PetscErrorCode MuonCheckpointDescribe_Private(Muon muon, char **description)
-{
-  size_t length;
-
-  PetscFunctionBegin;
-  PetscCall(MuonDescriptionWrite_Private(muon, NULL, 0, &length));
-  PetscCall(PetscMalloc1(length + 1, description));
-  PetscCall(MuonDescriptionWrite_Private(muon, *description, length + 1, &length));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *program, MuonProgramRecord *record)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(record->name, sizeof(record->name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) (void)fprintf(to, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
+  (void)fclose(to);
+  PetscCall(PetscStrallocpy(text, description));
+  free(text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -45,7 +45,6 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -457,7 +456,6 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

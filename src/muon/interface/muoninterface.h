@@ -26,8 +26,6 @@ PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameter
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
-/* Tells -info what was decided at the set-up */
-PETSC_INTERN PetscErrorCode MuonInfoSetUp_Private(Muon);
 /* Ranks that differ in layers, options or weights raise one error that names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
 /* What a layer takes over from the optimizer where it has no choice of its own */

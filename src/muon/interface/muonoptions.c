@@ -266,7 +266,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 . * - K. Gruntkowska et al., Error feedback for Muon and friends, 2025
 - * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 
-.seealso: `Muon`, `MuonGetPreset()`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`
+.seealso: `Muon`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`
 @*/
 PetscErrorCode MuonSetPreset(Muon muon, const char name[])
 {

@@ -107,7 +107,6 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
-  PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon, PETSC_TRUE));

@@ -64,31 +64,6 @@ static PetscErrorCode MuonDescribeOwner_Private(Muon muon, MuonLayer layer, size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonInfoSetUp_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
-    const MuonGroup   group = muon->group[g];
-    MuonExchangeType  type;
-    const char *const mode = group->ops->votes ? "votes" : MuonExchangeModes[group->mode];
-
-    PetscCall(MuonExchangeGetType(group->exchange, &type));
-    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->grid->nworkers, group->grid->size, group->nshards,
-                        group->no_downlink && group->ops->votes == PETSC_FALSE ? ", nothing goes down" : ""));
-    for (PetscInt k = 0; k < group->nshards; k++) {
-      MuonLayer layer     = group->shard[k].layer;
-      char      owner[32] = "", rows[96] = "", messages[256] = "";
-
-      PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
-      PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-      if (group->ops->votes == PETSC_FALSE) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
-      PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
-                          owner, rows, messages[0] ? ", " : "", messages));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;

@@ -58,7 +58,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   c->value[COLUMN_PART_DOWN]  = (double)muon->meandown / PetscMax(fp32[1], 1);
   c->value[COLUMN_VALIDATION] = (double)muon->value;
   c->value[COLUMN_AGREEMENT]  = (double)muon->agreement;
-  c->has[COLUMN_LOSS]         = MuonHasLoss(muon);
+  c->has[COLUMN_LOSS]         = muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE;
   c->has[COLUMN_DUAL]         = dual;
   c->has[COLUMN_VALIDATION]   = muon->validated == step ? PETSC_TRUE : PETSC_FALSE;
   c->has[COLUMN_AGREEMENT]    = muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE;

@@ -107,25 +107,3 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/*@
-  MuonGetPreset - Gets the name of the published optimizer that was set
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. name - the name, borrowed; `NULL` where none was
-
-  Level: beginner
-
-.seealso: `Muon`, `MuonSetPreset()`
-@*/
-PetscErrorCode MuonGetPreset(Muon muon, const char *name[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, name, muon->preset);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -32,7 +32,6 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   *polar = NULL;
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)p));
   PetscCall(MuonParametersCreate((PetscObject)p));
   *polar = p;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -341,7 +340,6 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   PetscCall(MuonPolarMonitorDestroy_Private(*polar));
   PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

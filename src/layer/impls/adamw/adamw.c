@@ -103,11 +103,13 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
     PetscCall((*visitor->make)(visitor, "adamw.mean", PETSC_TRUE, &adamw->mean));
     PetscCall((*visitor->make)(visitor, "adamw.square", PETSC_TRUE, &adamw->square));
   }
+  visitor->late = PETSC_TRUE;
   PetscCall(MuonStateVisitArray(visitor, "adamw.mean", PETSC_TRUE, PETSC_FALSE, &adamw->mean));
   PetscCall(MuonStateVisitArray(visitor, "adamw.square", PETSC_TRUE, PETSC_FALSE, &adamw->square));
   PetscCall(MuonStateVisitArray(visitor, "adamw.newmean", PETSC_TRUE, PETSC_TRUE, &adamw->newmean));
   PetscCall(MuonStateVisitArray(visitor, "adamw.newsquare", PETSC_TRUE, PETSC_TRUE, &adamw->newsquare));
   if (adamw->mean.data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
+  visitor->late = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

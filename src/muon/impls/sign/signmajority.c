@@ -72,7 +72,7 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
     for (size_t k = 0; from != NULL && planes > 1 && k < section; k++) alone |= (unsigned)(from[section + k] & ~from[k]);
     if (from == NULL || alone != 0) received = MUON_STATUS_CORRUPT;
     else {
-      PetscCall(MuonExchangeOwns(group->exchange, i, &owns));
+      owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
       MuonVotesCountMessage(muon, group, 1, owns, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes);
       MuonKernelCopyBits(entries, from, 0, votes->majority, (size_t)votes->cut[i]);
       if (planes > 1) MuonKernelCopyBits(entries, from + section, 0, votes->ties, (size_t)votes->cut[i]);

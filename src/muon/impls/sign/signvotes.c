@@ -206,7 +206,7 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
     PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_UP, i, MuonVotesMessageBytes(votes, i, 1), &to));
     head = MuonVotesWrite(votes, i, 1, to, &whole);
     MuonKernelCopyBits(entries, votes->own, (size_t)votes->cut[i], to + head, 0);
-    PetscCall(MuonExchangeOwns(group->exchange, i, &owns));
+    owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     MuonVotesCountMessage(muon, group, 0, owns, entries, 1, to + head, (double)entries, 8.0 * (double)whole);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
