@@ -25,7 +25,6 @@ LIBRARY      := $(BUILD)/lib/libpetscmuon.$(SL_LINKER_SUFFIX)
 SONAME       := $(notdir $(LIBRARY)).$(MAJOR_MINOR)
 INTERNAL     := $(BUILD)/libpetscmuon_internal.a
 CONF_H       := $(BUILD)/include/petscmuonconf.h
-KEYS_H       := $(BUILD)/include/petscmuonkeys.h
 PC           := $(BUILD)/lib/pkgconfig/petscmuon.pc
 CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
 CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
@@ -82,7 +81,7 @@ Q            := $(if $(V),,@)
 say          = $(if $(V),,@printf '  %-8s %s\n' $1 $2)
 
 # Objects and the library
-$(OBJ)/%.o: %.c | $(GENERATED) $(KEYS_H)
+$(OBJ)/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(PCC) $(call flags_of,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -172,7 +171,7 @@ FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h src/file/*.c src/file/*.h include/petscmuon/private/muonfile.h tests/file_model.h) | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter-out src/file/%,$(filter %.c,$^))
 
 # Generated files
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
@@ -187,12 +186,6 @@ $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk 
 	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' HAVE_KOKKOS='$(HAVE_KOKKOS)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
-
-# The option keys that the sources read; the stamp says when they were looked at, the header when they changed
-$(KEYS_H): $(BUILD)/keys.stamp ;
-$(BUILD)/keys.stamp: config/keys.sh $(LIB_SRC) $(OBJ)/sources.list | $(CONF_H)
-	$(call refresh,$(KEYS_H),sh config/keys.sh $(LIB_SRC))
-	@touch $@
 
 ALL_OBJ := $(LIB_OBJ) $(foreach s,$(CASES_MAIN) $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o))
 -include $(wildcard $(ALL_OBJ:.o=.d))

@@ -56,7 +56,7 @@ QUICKSTART = $(RUN) $(NANOGPT) -nanogpt_preset quickstart -nanogpt_data $(PETSC_
 PICTURE = $(BUILD)/quickstart
 quickstart: lib $(NANOGPT)
 	@mkdir -p $(PICTURE) && rm -f $(PICTURE)/*
-	@$(WITH_KERNEL) $(QUICKSTART) -muon_monitor_csv $(PICTURE)/first.csv -dense_muon_monitor_csv $(PICTURE)/dense.csv $(QUICKSTART_OPTIONS)
+	@$(WITH_KERNEL) $(QUICKSTART) -muon_monitor_csv $(PICTURE)/compressed.csv -dense_muon_monitor_csv $(PICTURE)/uncompressed.csv $(QUICKSTART_OPTIONS)
 	@for python in $(PYTHON3) /usr/bin/python3; do \
 	  if $$python -c 'import matplotlib' 2>/dev/null; then $$python share/petscmuon/plot.py -o $(PICTURE)/quickstart.png $(PICTURE)/*.csv && break; fi; done; \
 	echo; if [ -f $(PICTURE)/quickstart.png ]; then echo "Picture: $(PICTURE)/quickstart.png, drawn from the files beside it"; else echo "No picture: share/petscmuon/plot.py draws $(PICTURE)/*.csv where Python has matplotlib"; fi

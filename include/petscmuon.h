@@ -248,23 +248,6 @@ typedef enum {
 PETSC_EXTERN const char *const MuonStatePrecisions[];
 
 /*E
-   MuonDownlink - How a server tells the workers of new weights
-
-   Values:
-+  `MUON_DOWNLINK_WEIGHTS` - by a message of a compressor: the weights, or their difference to those that the workers have
--  `MUON_DOWNLINK_STEP`    - by the step inside the norm ball, in the natural format of its norm, which each worker takes by itself
-
-   Level: intermediate
-
-.seealso: `MuonEF21SetLayerDownlink()`, `MUONEF21`, `MuonLMOEncode()`
-E*/
-typedef enum {
-  MUON_DOWNLINK_WEIGHTS,
-  MUON_DOWNLINK_STEP
-} MuonDownlink;
-PETSC_EXTERN const char *const MuonDownlinks[];
-
-/*E
    MuonEF21Init - What EF21 starts from
 
    Values:
@@ -387,21 +370,21 @@ typedef struct {
    Level: intermediate
 
    Notes:
-   Index 0 is the Frobenius norm, index 1 the dual norm of the layer on the way up and its norm on the way
-   down, the two of which the theory of EF21-Muon speaks.
+   The first index is 0 for the way up, $x = M_j - G_j$, and 1 for the way down, $x = X - W$. The second is 0 for
+   the Frobenius norm; 1 is the dual norm of the layer up and its norm down, the two of which the theory of
+   EF21-Muon speaks.
 
-   A contraction (`up_mean`, `up_worst`, `down`) is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0; mean and
-   worst are those of the workers. A bound is 1 - alpha of `MuonCompressorGetAlpha()`, -1 where none is known
-   in the Frobenius norm.
+   A contraction is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0, and a lag the norm of what the receiver lacks
+   after the message. Mean and worst are those of the workers; down they are the server's. A bound is 1 - alpha of
+   `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm.
 
-.seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
+.seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`
 S*/
 typedef struct {
-  PetscInt  step;                      /* of which the figures are, -1 where there are none */
-  PetscReal up_mean[2], up_worst[2];   /* contraction of x = M_j - G_j */
-  PetscReal lag_mean[2], lag_worst[2]; /* ||M_j - G_j|| after the step */
-  PetscReal down[2], gap[2];           /* contraction of x = X - W, and ||X - W|| after the step */
-  PetscReal up_bound, down_bound;
+  PetscInt  step; /* of which the figures are, -1 where there are none */
+  PetscReal bound[2];
+  PetscReal mean[2][2], worst[2][2];         /* contraction */
+  PetscReal lag_mean[2][2], lag_worst[2][2]; /* what is left after the step */
 } MuonEF21Compression;
 
 PETSC_EXTERN PetscClassId      MUON_CLASSID;
@@ -435,8 +418,6 @@ PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonSetLayerAssemblyKind(Muon, MuonLayer, PetscInt);
-PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
@@ -466,10 +447,8 @@ PETSC_EXTERN PetscErrorCode MuonSetScheduleFunction(Muon, MuonScheduleFn *, void
 PETSC_EXTERN PetscErrorCode MuonSetMomentum(Muon, PetscReal, MuonMomentumStyle, MuonNesterovType);
 PETSC_EXTERN PetscErrorCode MuonSetWeightDecay(Muon, PetscReal, MuonWeightDecayStyle);
 PETSC_EXTERN PetscErrorCode MuonSetAdamW(Muon, PetscReal, PetscReal, PetscReal, PetscReal, PetscReal);
-PETSC_EXTERN PetscErrorCode MuonSetLayerRule(Muon, MuonLayerRule);
 PETSC_EXTERN PetscErrorCode MuonSetRuleMatch(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
-PETSC_EXTERN PetscErrorCode MuonGetPreset(Muon, const char *[]);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetDeviceStream(Muon, void *);
@@ -499,10 +478,8 @@ PETSC_EXTERN PetscErrorCode MuonDestroy(Muon *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
-PETSC_EXTERN PetscErrorCode MuonEF21SetLayerDownlink(Muon, MuonLayer, MuonDownlink);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
-PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
 
 PETSC_EXTERN PetscErrorCode MuonSignGetAgreement(Muon, PetscReal *);

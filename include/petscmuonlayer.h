@@ -98,6 +98,23 @@ typedef struct {
 } MuonLayerArray;
 
 /*E
+   MuonDownlink - How a server tells the workers of new weights
+
+   Values:
++  `MUON_DOWNLINK_WEIGHTS` - by a message of a compressor: the weights, or their difference to those that the workers have
+-  `MUON_DOWNLINK_STEP`    - by the step inside the norm ball, in the natural format of its norm, which each worker takes by itself
+
+   Level: intermediate
+
+.seealso: `MUONEF21`
+E*/
+typedef enum {
+  MUON_DOWNLINK_WEIGHTS,
+  MUON_DOWNLINK_STEP
+} MuonDownlink;
+PETSC_EXTERN const char *const MuonDownlinks[];
+
+/*E
    MuonTensorKind - Which matrices a tensor of several dimensions is made of
 
    Values:

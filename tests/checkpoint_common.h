@@ -63,7 +63,7 @@ static inline PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt chang
 
       PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
       PetscCall(MuonLMOSetType(lmo, MUONLMOL1));
-      if (l == 4) PetscCall(MuonEF21SetLayerDownlink(p->muon, p->layer[l], MUON_DOWNLINK_WEIGHTS));
+      if (l == 4) PetscCall(MuonParametersAssign((PetscObject)p->layer[l], "ef21_downlink", (double)MUON_DOWNLINK_WEIGHTS));
     }
   }
   if (p->n > 4) PetscCall(MuonLayerSetRule(p->layer[4], change == 7 ? MUONLAYERLMO : MUONLAYERADAMW));

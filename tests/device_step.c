@@ -149,7 +149,7 @@ int main(int argc, char **argv)
   PetscCall(MakeOptimizer(device, fw, fg, &far));
   if (staged) PetscCall(MuonSetParameter(far, "muon_device_mpi", "false"));
   PetscCall(MuonSetUp(far));
-  direct = far->group[0]->exchange->direct;
+  direct = far->group[0]->exchange->device;
   PetscCheck(direct == PETSC_FALSE || staged == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "MPI is given the memory of the device");
   for (PetscInt step = 0; step < STEPS; step++) {
     for (int l = 0; l < NLAYERS; l++) {

@@ -1,4 +1,4 @@
-static char help[] = "Contraction, lag and gap of every layer: written beside the matrices that they are of, for tests/oracle/ef21_compression.py to compute them again.\n";
+static char help[] = "Contraction and lag of every layer: written beside the matrices that they are of, for tests/oracle/ef21_compression.py to compute them again.\n";
 
 #include "parameters.h"
 #include "ef21_common.h"
@@ -112,15 +112,15 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
       alpha[0] = -1;
     }
   }
-  PetscCheck(c.up_bound == (alpha[0] < 0 ? -1 : 1 - alpha[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.up_bound, (double)alpha[0]);
-  PetscCheck(c.down_bound == (alpha[1] < 0 ? -1 : 1 - alpha[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.down_bound, (double)alpha[1]);
+  PetscCheck(c.bound[0] == (alpha[0] < 0 ? -1 : 1 - alpha[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.bound[0], (double)alpha[0]);
+  PetscCheck(c.bound[1] == (alpha[1] < 0 ? -1 : 1 - alpha[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %" PetscInt_FMT ": bound %g, alpha %g", l, (double)c.bound[1], (double)alpha[1]);
   PetscCall(MuonLayerGetRule(p->layer[l], &rule));
   PetscCall(MuonLayerGetLMO(p->layer[l], &lmo));
   PetscCall(MuonLMOGetType(lmo, &norm));
   if (p->rank > 0 || c.step != step) PetscFunctionReturn(PETSC_SUCCESS);
   fprintf(file, "%d %d %d %d %s %s", (int)step, (int)l, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm);
   for (int k = 0; k < 2; k++) {
-    fprintf(file, " %.17g %.17g %.17g %.17g %.17g %.17g", (double)c.up_mean[k], (double)c.up_worst[k], (double)c.lag_mean[k], (double)c.lag_worst[k], (double)c.down[k], (double)c.gap[k]);
+    fprintf(file, " %.17g %.17g %.17g %.17g %.17g %.17g", (double)c.mean[0][k], (double)c.worst[0][k], (double)c.lag_mean[0][k], (double)c.lag_worst[0][k], (double)c.mean[1][k], (double)c.lag_mean[1][k]);
   }
   fprintf(file, "\n");
   PetscFunctionReturn(PETSC_SUCCESS);

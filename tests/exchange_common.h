@@ -14,12 +14,28 @@
 static const char *const ItemNames[MAXITEMS] = {"q", "k", "v", "o", "up", "down", "embed", "norm", "w8", "w9", "a", "b"};
 
 /* Costs with ties, bytes with ties among the ties, and items that cost nothing */
-static inline void ItemCosts(PetscInt n, PetscLogDouble cost[], PetscLogDouble bytes[])
+static inline void ItemsMake(PetscInt n, MuonExchangeItem item[])
 {
   for (PetscInt i = 0; i < n; i++) {
-    cost[i]  = i % 5 == 4 ? 0. : (PetscLogDouble)(1 + TestHash((uint32_t)i, 3, 7, 0) % 4);
-    bytes[i] = (PetscLogDouble)(TestHash((uint32_t)i, 5, 11, 0) % 2);
+    item[i].name  = ItemNames[i];
+    item[i].cost  = i % 5 == 4 ? 0. : (PetscLogDouble)(1 + TestHash((uint32_t)i, 3, 7, 0) % 4);
+    item[i].bytes = (PetscLogDouble)(TestHash((uint32_t)i, 5, 11, 0) % 2);
+    item[i].rows = item[i].columns = 1;
   }
+}
+
+/* An exchange of a type on n such items */
+static inline PetscErrorCode ExchangeMake(MPI_Comm comm, MuonExchangeType type, PetscInt n, MuonExchange *exchange)
+{
+  MuonExchangeItem item[MAXITEMS];
+
+  PetscFunctionBegin;
+  ItemsMake(n, item);
+  PetscCall(MuonExchangeCreate(comm, exchange));
+  PetscCall(MuonExchangeSetType(*exchange, type));
+  PetscCall(MuonExchangeSetItems(*exchange, n, item));
+  PetscCall(MuonExchangeSetUp(*exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A whole message of item i from sender (a worker, or the server where down) at a step; returns its length */
@@ -42,47 +58,19 @@ static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, Pets
   return (size_t)MuonWireMessageBytes(&header);
 }
 
-/* Whose message on an item a rank gets down: its own where every rank serves */
-static inline PetscErrorCode ServerOf(MuonExchange exchange, PetscInt item, PetscMPIInt *server)
+/* Puts the messages of this rank one way */
+static inline PetscErrorCode MessagesPut(MuonExchange exchange, MuonExchangeDirection way, PetscInt step)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonExchangeGetOwner(exchange, item, server));
-  if (*server < 0) PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)exchange), server));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode MessagesPutUp(MuonExchange exchange, PetscInt n, PetscInt step, int rank)
-{
-  const PetscInt *order;
-  unsigned char  *to;
+  unsigned char *to;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetOrder(exchange, &order));
-  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, step));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[k], 300, &to));
-    PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[k], MessageMake(step, rank, PETSC_FALSE, order[k], to)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PetscCall(MuonExchangeBegin(exchange, way, step));
+  for (PetscInt k = 0; k < exchange->nitems; k++) {
+    const PetscInt i = exchange->order[k];
 
-static inline PetscErrorCode MessagesPutDown(MuonExchange exchange, PetscInt n, PetscInt step)
-{
-  const PetscInt *order;
-  unsigned char  *to;
-
-  PetscFunctionBegin;
-  PetscCall(MuonExchangeGetOrder(exchange, &order));
-  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_DOWN, step));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscMPIInt owner;
-    PetscBool   serves;
-
-    PetscCall(MuonExchangeOwns(exchange, order[k], &serves));
-    if (serves == PETSC_FALSE) continue;
-    PetscCall(ServerOf(exchange, order[k], &owner));
-    PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, order[k], 300, &to));
-    PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, order[k], MessageMake(step, owner, PETSC_TRUE, order[k], to)));
+    if (way == MUON_EXCHANGE_DOWN && exchange->owner[i] != exchange->worker) continue;
+    PetscCall(MuonExchangeReserve(exchange, way, i, 300, &to));
+    PetscCall(MuonExchangeAdvance(exchange, way, i, MessageMake(step, exchange->worker, way == MUON_EXCHANGE_DOWN ? PETSC_TRUE : PETSC_FALSE, i, to)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,4 +82,24 @@ static inline PetscBool MessageIs(PetscInt step, int sender, PetscBool down, Pet
 
   if (message == NULL || MessageMake(step, sender, down, item, expected) != bytes) return PETSC_FALSE;
   return memcmp(message, expected, bytes) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* How many of the messages that came here one way are not what they should be */
+static inline PetscErrorCode MessagesCheck(MuonExchange exchange, MuonExchangeDirection way, PetscInt step, PetscInt *wrong)
+{
+  const unsigned char *message;
+  size_t               bytes;
+  MuonStatus           status;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < exchange->nitems; i++) {
+    const PetscBool down = way == MUON_EXCHANGE_DOWN ? PETSC_TRUE : PETSC_FALSE;
+
+    for (PetscMPIInt w = down ? exchange->owner[i] : 0; w <= (down ? exchange->owner[i] : exchange->nworkers - 1); w++) {
+      if (down == PETSC_FALSE && exchange->owner[i] != exchange->worker) continue;
+      PetscCall(MuonExchangeGet(exchange, way, w, i, &bytes, &message, &status));
+      *wrong += status != MUON_STATUS_OK || MessageIs(step, w, down, i, bytes, message) == PETSC_FALSE;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

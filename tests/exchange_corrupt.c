@@ -93,77 +93,49 @@ static PetscErrorCode CheckStatus(PetscInt *wrong, const char where[], int sende
 }
 
 /*
-   One way up and one down. The packets from a sender are damaged on the victim where damaged says so; poison
+   Messages up and down. The packets from a sender are damaged on the victim where damaged says so; announced
    is the status that the sender announces. In the end all ranks agree on the worst status that any of them
    saw, as an optimizer does.
 */
-static PetscErrorCode Step(MuonExchange exchange, PetscInt step, PetscBool down, int victim, int sender, PetscBool damaged, MuonStatus poison, PetscInt *wrong)
+static PetscErrorCode Step(MuonExchange exchange, PetscInt step, MuonExchangeDirection hit, int victim, int sender, PetscBool damaged, MuonStatus announced, PetscInt *wrong)
 {
+  const char          *type = ((PetscObject)exchange)->type_name;
+  const PetscMPIInt    rank = exchange->worker;
   const unsigned char *message;
-  const char          *type;
   size_t               bytes;
-  PetscInt             done[2], worst = MUON_STATUS_OK;
-  PetscBool            hit = PETSC_FALSE;
+  PetscInt             worst = MUON_STATUS_OK;
   MuonStatus           status;
-  PetscMPIInt          rank, size;
-  double               record, *all;
+  double               record, all[64];
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MuonExchangeGetType(exchange, &type));
-  PetscCall(PetscMalloc1(size, &all));
   damage.done   = 0;
   damage.sender = sender;
+  for (int k = MUON_EXCHANGE_UP; k <= (int)MUON_EXCHANGE_DOWN; k++) {
+    const MuonExchangeDirection way      = (MuonExchangeDirection)k;
+    const PetscBool             down     = way == MUON_EXCHANGE_DOWN ? PETSC_TRUE : PETSC_FALSE;
+    const MuonStatus            expected = way != hit ? MUON_STATUS_OK : announced;
 
-  PetscCall(MessagesPutUp(exchange, NITEMS, step, rank));
-  damage.armed = damaged == PETSC_TRUE && rank == victim && down == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonExchangeUp(exchange, rank == sender && down == PETSC_FALSE ? poison : MUON_STATUS_OK));
-  done[0] = damage.done;
-
-  PetscCall(MessagesPutDown(exchange, NITEMS, step));
-  damage.armed = damaged == PETSC_TRUE && rank == victim && down == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonExchangeDown(exchange, rank == sender && down == PETSC_TRUE ? poison : MUON_STATUS_OK));
-  damage.armed = PETSC_FALSE;
-  done[1]      = damage.done - done[0];
-
-  for (PetscInt i = 0; i < NITEMS; i++) {
-    PetscBool   serves;
-    PetscMPIInt owner;
-
-    PetscCall(MuonExchangeOwns(exchange, i, &serves));
-    PetscCall(ServerOf(exchange, i, &owner));
-    for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
-      MuonStatus expected = MUON_STATUS_OK;
-
-      if (r == sender && done[0] > 0) expected = MUON_STATUS_CORRUPT;
-      else if (r == sender && down == PETSC_FALSE) expected = poison;
-      PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
-      PetscCall(CheckStatus(wrong, type, r, i, step, PETSC_FALSE, bytes, message, status, expected));
-      worst = PetscMax(worst, (PetscInt)status);
+    PetscCall(MessagesPut(exchange, way, step));
+    damage.armed = damaged && rank == victim && way == hit ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonExchangeMove(exchange, way, rank == sender ? expected : MUON_STATUS_OK));
+    damage.armed = PETSC_FALSE;
+    for (PetscInt i = 0; i < NITEMS; i++) {
+      for (int r = down ? exchange->owner[i] : 0; r < (down ? exchange->owner[i] + 1 : exchange->nworkers); r++) {
+        if (down == PETSC_FALSE && exchange->owner[i] != rank) continue;
+        PetscCall(MuonExchangeGet(exchange, way, r, i, &bytes, &message, &status));
+        PetscCall(CheckStatus(wrong, type, r, i, step, down, bytes, message, status, r != sender ? MUON_STATUS_OK : way == hit && damage.done > 0 ? MUON_STATUS_CORRUPT : expected));
+        worst = PetscMax(worst, (PetscInt)status);
+      }
+      /* The victim may well be its own sender: what it holds of its own is as it was */
+      if (down) continue;
+      PetscCall(MuonExchangeGetOwn(exchange, way, i, &bytes, &message));
+      if (announced == MUON_STATUS_OK && MessageIs(step, rank, PETSC_FALSE, i, bytes, message) == PETSC_FALSE) (*wrong)++;
     }
-    {
-      MuonStatus expected = MUON_STATUS_OK;
-
-      if (owner == sender && done[1] > 0) expected = MUON_STATUS_CORRUPT;
-      else if (owner == sender && down == PETSC_TRUE) expected = poison;
-      PetscCall(MuonExchangeDownGet(exchange, i, &bytes, &message, &status));
-      PetscCall(CheckStatus(wrong, type, owner, i, step, PETSC_TRUE, bytes, message, status, expected));
-      worst = PetscMax(worst, (PetscInt)status);
-    }
-    /* The victim may well be its own sender: what it holds of its own is as it was */
-    PetscCall(MuonExchangeUpOwn(exchange, i, &bytes, &message));
-    if (poison == MUON_STATUS_OK && MessageIs(step, rank, PETSC_FALSE, i, bytes, message) == PETSC_FALSE) (*wrong)++;
   }
-
-  /* All ranks learn what one of them saw */
   record = (double)worst;
   PetscCall(MuonExchangeGatherRecords(exchange, 1, &record, all));
-  worst = MUON_STATUS_OK;
-  for (int r = 0; r < size; r++) worst = PetscMax(worst, (PetscInt)all[r]);
-  if (done[0] + done[1] > 0) hit = PETSC_TRUE;
-  if (hit == PETSC_TRUE && worst != MUON_STATUS_CORRUPT) (*wrong)++;
-  PetscCall(PetscFree(all));
+  for (int r = 0; r < exchange->nworkers; r++) worst = PetscMax(worst, (PetscInt)all[r]);
+  if (damage.done > 0 && worst != MUON_STATUS_CORRUPT) (*wrong)++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,44 +161,32 @@ static PetscBool Delivers(MuonExchange exchange, PetscBool down, int sender, int
 */
 static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
 {
+  const int            size = exchange->nworkers;
   const unsigned char *message;
   unsigned char        original[300];
   size_t               bytes;
   MuonStatus           status;
-  PetscMPIInt          rank, size, owner;
-  PetscBool            serves;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (PetscInt step = 3000; step < 3000 + 4 * size * size; step++) {
-    const int       victim = (int)(step / 4 % size), sender = (int)(step / 4 / size % size);
-    const PetscBool down  = step % 2 == 1 ? PETSC_TRUE : PETSC_FALSE;
-    PetscInt        other = 0, corrupt = 0;
+    const int                   victim = (int)(step / 4 % size), sender = (int)(step / 4 / size % size);
+    const PetscBool             down  = step % 2 == 1 ? PETSC_TRUE : PETSC_FALSE;
+    const MuonExchangeDirection way   = down ? MUON_EXCHANGE_DOWN : MUON_EXCHANGE_UP;
+    PetscInt                    other = 0, corrupt = 0;
 
     damage.kind      = step % 4 < 2 ? DAMAGE_CONTENT : DAMAGE_SPLIT;
     damage.sender    = sender;
-    damage.direction = down == PETSC_TRUE ? 1 : 0;
+    damage.direction = (uint32_t)way;
     damage.step      = (uint64_t)step;
     damage.done      = 0;
-    PetscCall(MessagesPutUp(exchange, NITEMS, step, rank));
-    damage.armed = rank == victim && down == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
-    PetscCall(MessagesPutDown(exchange, NITEMS, step));
-    damage.armed = rank == victim && down == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));
+    PetscCall(MessagesPut(exchange, way, step));
+    damage.armed = exchange->worker == victim ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(MuonExchangeMove(exchange, way, MUON_STATUS_OK));
     damage.armed = PETSC_FALSE;
     for (PetscInt i = 0; i < NITEMS; i++) {
-      PetscCall(MuonExchangeOwns(exchange, i, &serves));
-      PetscCall(ServerOf(exchange, i, &owner));
       for (int r = 0; r < size; r++) {
-        if (down == PETSC_TRUE) {
-          if (owner != r) continue;
-          PetscCall(MuonExchangeDownGet(exchange, i, &bytes, &message, &status));
-        } else {
-          if (serves == PETSC_FALSE) continue;
-          PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
-        }
+        if (exchange->owner[i] != (down ? r : exchange->worker)) continue;
+        PetscCall(MuonExchangeGet(exchange, way, r, i, &bytes, &message, &status));
         if (status == MUON_STATUS_CORRUPT) corrupt += r == sender ? 1 : 1000;
         else {
           if (bytes != MessageMake(step, r, down, i, original)) (*wrong)++;
@@ -250,41 +210,35 @@ static PetscErrorCode CheckForgery(MuonExchange exchange, PetscInt *wrong)
 static PetscErrorCode CheckDisagreement(MuonExchange exchange, PetscInt *wrong)
 {
   const char *const    names[] = {"another step", "wrong length", "too many messages"};
+  const PetscMPIInt    rank = exchange->worker, sender = exchange->nworkers - 1;
   const unsigned char *message;
-  const PetscInt      *order;
   unsigned char       *to;
   size_t               bytes;
   MuonStatus           status;
-  PetscMPIInt          rank, size, sender;
   unsigned long long   count, payload;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  sender = size - 1;
-  PetscCall(MuonExchangeGetOrder(exchange, &order));
   for (int how = 0; how < 3; how++) {
     const PetscInt step = 100 + how;
 
     PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, how == 0 && rank == sender ? step - 1 : step));
     for (PetscInt k = 0; k < NITEMS; k++) {
-      PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[k], 1000, &to));
-      bytes = MessageMake(step, rank, PETSC_FALSE, order[k], to);
+      const PetscInt i = exchange->order[k];
+
+      PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, i, 1000, &to));
+      bytes = MessageMake(step, rank, PETSC_FALSE, i, to);
       (void)TestHeader(to, &count, &payload);
       if (rank == sender && how == 1) to[6 + TestGroups(count)]++; /* the lowest byte of the length of the payload, behind the count */
-      if (rank == sender && how == 2) bytes += MessageMake(step, rank, PETSC_FALSE, order[k], to + bytes);
-      PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[k], bytes));
+      if (rank == sender && how == 2) bytes += MessageMake(step, rank, PETSC_FALSE, i, to + bytes);
+      PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, i, bytes));
     }
-    PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
+    PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_UP, MUON_STATUS_OK));
     for (PetscInt i = 0; i < NITEMS; i++) {
-      PetscBool serves;
-
-      PetscCall(MuonExchangeOwns(exchange, i, &serves));
-      for (int r = 0; r < size && serves == PETSC_TRUE; r++) {
+      for (int r = 0; r <= sender && exchange->owner[i] == rank; r++) {
         /* The one that is behind expects all the others to be where it is */
         const PetscBool bad = how == 0 ? ((r == sender) != (rank == sender) ? PETSC_TRUE : PETSC_FALSE) : (r == sender ? PETSC_TRUE : PETSC_FALSE);
 
-        PetscCall(MuonExchangeUpGet(exchange, r, i, &bytes, &message, &status));
+        PetscCall(MuonExchangeGet(exchange, MUON_EXCHANGE_UP, r, i, &bytes, &message, &status));
         PetscCall(CheckStatus(wrong, names[how], r, i, step, PETSC_FALSE, bytes, message, status, bad == PETSC_TRUE ? MUON_STATUS_CORRUPT : MUON_STATUS_OK));
       }
     }
@@ -296,8 +250,7 @@ int main(int argc, char **argv)
 {
   const MuonExchangeType types[]      = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
   const size_t           most[NITEMS] = {1000, 1000, 1000, 1000, 1000};
-  PetscLogDouble         cost[NITEMS], bytes[NITEMS];
-  PetscInt               wrong = 0, hits, expected;
+  PetscInt               wrong        = 0, hits, expected;
   PetscMPIInt            rank, size;
   MuonExchange           exchange;
 
@@ -305,12 +258,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  ItemCosts(NITEMS, cost, bytes);
   mpicount_received = Damage;
   for (int t = 0; t < 3; t++) {
-    PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-    PetscCall(MuonExchangeSetType(exchange, types[t]));
-    PetscCall(MuonExchangeSetItems(exchange, NITEMS, ItemNames, cost, bytes));
+    PetscCall(ExchangeMake(PETSC_COMM_WORLD, types[t], NITEMS, &exchange));
     PetscCall(MuonExchangeSetMaxBytes(exchange, most, most));
     for (int down = 0; down < 2; down++) {
       hits = expected = 0;
@@ -319,7 +269,7 @@ int main(int argc, char **argv)
         const int victim = (int)byte % size, sender = (int)(byte / (size_t)size) % size;
 
         damage.byte = byte;
-        PetscCall(Step(exchange, (PetscInt)byte, down == 1 ? PETSC_TRUE : PETSC_FALSE, victim, sender, PETSC_TRUE, MUON_STATUS_OK, &wrong));
+        PetscCall(Step(exchange, (PetscInt)byte, (MuonExchangeDirection)down, victim, sender, PETSC_TRUE, MUON_STATUS_OK, &wrong));
         hits += damage.done;
         if (rank == victim) expected += Delivers(exchange, down == 1 ? PETSC_TRUE : PETSC_FALSE, sender, victim) == PETSC_TRUE ? 1 : 0;
       }
@@ -327,8 +277,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "[%d] %s: %d packets were damaged, not %d\n", rank, types[t], (int)hits, (int)expected);
         wrong++;
       }
-      for (int poison = (int)MUON_STATUS_NANORINF; poison <= (int)MUON_STATUS_LMO; poison++) {
-        for (int sender = 0; sender < size; sender++) PetscCall(Step(exchange, 2000 + poison, down == 1 ? PETSC_TRUE : PETSC_FALSE, 0, sender, PETSC_FALSE, (MuonStatus)poison, &wrong));
+      for (int status = (int)MUON_STATUS_NANORINF; status <= (int)MUON_STATUS_LMO; status++) {
+        for (int sender = 0; sender < size; sender++) PetscCall(Step(exchange, 2000 + status, (MuonExchangeDirection)down, 0, sender, PETSC_FALSE, (MuonStatus)status, &wrong));
       }
     }
     PetscCall(CheckForgery(exchange, &wrong));

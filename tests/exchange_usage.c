@@ -88,129 +88,126 @@ static PetscErrorCode CheckModes(void)
 
 static PetscErrorCode CheckMistakes(void)
 {
-  const PetscLogDouble cost[3] = {3, 2, 1}, bytes[3] = {0, 0, 0};
-  PetscLogDouble       bad[3] = {3, -2, 1};
-  const unsigned char *message;
-  const PetscInt      *order;
-  unsigned char       *to;
-  size_t               length;
-  MuonStatus           status;
-  MuonExchange         exchange;
-  MuonExchangeType     type;
-  PetscMPIInt          rank, size, owner;
-  PetscBool            serves;
+  unsigned char   *to;
+  MuonExchangeItem item[3];
+  MuonExchange     exchange;
+  MuonExchangeType type;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  ItemsMake(3, item);
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
   PetscCall(MuonExchangeGetType(exchange, &type));
   Check(type == NULL);
   Fails(MuonExchangeSetType(exchange, "ring"), PETSC_ERR_ARG_UNKNOWN_TYPE, "ring", "-muon_exchange_type", "layerwise");
   Fails(MuonExchangeSetMode(exchange, (MuonExchangeMode)3), PETSC_ERR_ARG_OUTOFRANGE, "mode", "3", "");
-  Fails(MuonExchangeSetItemShapes(exchange, NULL, NULL), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
   Fails(MuonExchangeSetUp(exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems", "", "");
-  Fails(MuonExchangeSetItems(exchange, -1, ItemNames, cost, bytes), PETSC_ERR_ARG_OUTOFRANGE, "-1", "", "");
-  Fails(MuonExchangeSetItems(exchange, 3, ItemNames, bad, bytes), PETSC_ERR_ARG_OUTOFRANGE, "Cost -2", " k ", "");
-  bad[1] = HUGE_VAL;
-  Fails(MuonExchangeSetItems(exchange, 3, ItemNames, cost, bad), PETSC_ERR_ARG_OUTOFRANGE, "Size", " k ", "");
-  PetscCall(MuonExchangeSetItems(exchange, 3, ItemNames, cost, bytes));
-  Fails(MuonExchangeGetOwner(exchange, 0, &owner), PETSC_ERR_ORDER, "MuonExchangeSetUp", "", "");
-  Fails(MuonExchangeGetOrder(exchange, &order), PETSC_ERR_ORDER, "MuonExchangeSetUp", "", "");
+  PetscCall(MuonExchangeSetItems(exchange, 3, item));
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeGetType(exchange, &type));
   Check(strcmp(type, MUONEXCHANGELAYERWISE) == 0);
-  Fails(MuonExchangeGetOwner(exchange, 3, &owner), PETSC_ERR_ARG_OUTOFRANGE, "3", "[0,3)", "");
-  Fails(MuonExchangeOwns(exchange, -1, &serves), PETSC_ERR_ARG_OUTOFRANGE, "-1", "[0,3)", "");
-
-  /* The order of the calls of a step; all of these fail before anything is sent */
-  PetscCall(MuonExchangeGetOrder(exchange, &order));
-  Fails(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[0], 100, &to), PETSC_ERR_ORDER, "Begin", "", "");
-  Fails(MuonExchangeUp(exchange, MUON_STATUS_OK), PETSC_ERR_ORDER, "Begin", "", "");
-  Fails(MuonExchangeDown(exchange, MUON_STATUS_OK), PETSC_ERR_ORDER, "Begin", "", "");
   PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, 0));
-  Fails(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[1], 100, &to), PETSC_ERR_ORDER, ItemNames[order[1]], "", "");
-  Fails(MuonExchangeUpOwn(exchange, order[0], &length, &message), PETSC_ERR_ORDER, "", "", "");
-  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, order[0], 30, &to));
-  Fails(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[0], 31), PETSC_ERR_ARG_SIZ, "31", "30", ItemNames[order[0]]);
-  Fails(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, order[1], 30), PETSC_ERR_ORDER, ItemNames[order[1]], "", "");
-  Fails(MuonExchangeUp(exchange, MUON_STATUS_OK), PETSC_ERR_ORDER, "no message", "", "");
-  Fails(MuonExchangeUpGet(exchange, 0, rank % 3, &length, &message, &status), (rank < 3 && exchange->owner[rank % 3] == rank) ? PETSC_ERR_ORDER : PETSC_ERR_ARG_WRONG, "", "", "");
-  Fails(MuonExchangeDownGet(exchange, 0, &length, &message, &status), PETSC_ERR_ORDER, "MuonExchangeDown", "", "");
-  if (size > 1) {
-    PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_DOWN, 0));
-    Fails(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, rank == 0 ? 1 : 0, 30, &to), PETSC_ERR_ARG_WRONG, ItemNames[rank == 0 ? 1 : 0], "served by worker", "");
-  }
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, exchange->order[0], 30, &to));
+  Fails(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, exchange->order[0], 31), PETSC_ERR_ARG_SIZ, "31", "30", ItemNames[exchange->order[0]]);
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What does not fit: packets larger than was announced, and arrays that cannot be summed. All ranks fail
-   alike, before anything moves
-*/
+/* Packets larger than was announced become error packets */
 static PetscErrorCode CheckSizes(void)
 {
-  const PetscLogDouble cost[2] = {1, 1}, bytes[2] = {0, 0};
   const size_t         most[2] = {300, 300}, least[2] = {MessageMake(7, 0, PETSC_FALSE, 0, NULL), 0};
-  double               data[2][12];
-  signed char          votes[2][3] = {{1, -1, 1}, {0, 0, 0}}, sum[2][3];
-  const PetscInt64     length[2]   = {3, 0};
-  const MPI_Datatype   type[2]     = {MPI_SIGNED_CHAR, MPI_DOUBLE};
-  const void          *from[2]     = {votes[0], NULL};
-  void                *to[2]       = {sum[0], NULL};
-  MuonArray            in[2], out[2];
+  PetscInt             wrong = 0;
   MuonExchange         exchange;
   const unsigned char *message;
-  size_t               length0;
+  size_t               bytes;
   MuonStatus           status;
-  PetscMPIInt          size, rank;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-  PetscCall(MuonExchangeGetWorkers(exchange, &size, &rank));
-  PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGEREPLICATED));
-  PetscCall(MuonExchangeSetItems(exchange, 2, ItemNames, cost, bytes));
+  PetscCall(ExchangeMake(PETSC_COMM_WORLD, MUONEXCHANGEREPLICATED, 2, &exchange));
   PetscCall(MuonExchangeSetMaxBytes(exchange, most, most));
-  PetscCall(MessagesPutUp(exchange, 2, 7, rank));
-  PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
-  /* Room for one of the messages of the first worker, and not for both */
+  PetscCall(MessagesPut(exchange, MUON_EXCHANGE_UP, 7));
+  PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_UP, MUON_STATUS_OK));
+  PetscCall(MessagesCheck(exchange, MUON_EXCHANGE_UP, 7, &wrong));
+  Check(wrong == 0);
+  /* For one of the messages of the first worker, and not for both */
   PetscCall(MuonExchangeSetMaxBytes(exchange, least, most));
-  PetscCall(MessagesPutUp(exchange, 2, 7, rank));
-  PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
-  for (PetscMPIInt w = 0; w < size; w++) {
+  PetscCall(MessagesPut(exchange, MUON_EXCHANGE_UP, 7));
+  PetscCall(MuonExchangeMove(exchange, MUON_EXCHANGE_UP, MUON_STATUS_OK));
+  for (PetscMPIInt w = 0; w < exchange->nworkers; w++) {
     const PetscBool fits = MessageMake(7, w, PETSC_FALSE, 0, NULL) + MessageMake(7, w, PETSC_FALSE, 1, NULL) <= least[0] + least[1] ? PETSC_TRUE : PETSC_FALSE;
 
-    PetscCall(MuonExchangeUpGet(exchange, w, 0, &length0, &message, &status));
+    PetscCall(MuonExchangeGet(exchange, MUON_EXCHANGE_UP, w, 0, &bytes, &message, &status));
     Check(status == (fits ? MUON_STATUS_OK : MUON_STATUS_CORRUPT));
     Check(w > 0 || fits == PETSC_FALSE);
   }
+  PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* Sums of arrays of both precisions, where the owner wants them, and of any type of MPI's */
+static PetscErrorCode CheckSums(MuonExchangeType type)
+{
+  const signed char votes[3] = {1, -1, 1};
+  signed char       majority[3];
+  double            from[MAXITEMS][8], to[MAXITEMS][8];
+  MuonArray         in[MAXITEMS], out[MAXITEMS];
+  MuonExchange      exchange;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeMake(PETSC_COMM_WORLD, type, MAXITEMS, &exchange));
   PetscCall(PetscMemzero(in, sizeof(in)));
-  for (int i = 0; i < 2; i++) {
-    in[i].data      = data[i];
-    in[i].len       = 2;
-    in[i].count     = 3;
-    in[i].ld        = 2;
-    in[i].precision = MUON_DOUBLE;
-    out[i]          = in[i];
-    for (int k = 0; k < 12; k++) data[i][k] = k;
+  for (PetscInt i = 0; i < MAXITEMS; i++) {
+    in[i].len = in[i].ld = (size_t)i % 4;
+    in[i].count          = 1 + (size_t)i % 2;
+    in[i].precision      = i % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
+    in[i].data           = from[i];
+    out[i]               = in[i];
+    out[i].data          = exchange->owner[i] == exchange->worker ? to[i] : NULL; /* where the sum is not wanted there is no memory for it */
+    for (int k = 0; k < 8; k++) {
+      if (in[i].precision == MUON_DOUBLE) from[i][k] = exchange->worker * (k + 1.) + (double)i;
+      else ((float *)from[i])[k] = (float)(exchange->worker * (k + 1.) + (double)i);
+    }
   }
-  out[0].data = data[1];
-  out[1].data = NULL;
-  in[0].ld    = 4;
-  Fails(MuonExchangeReduceBegin(exchange, 0, &in[0], &out[0]), PETSC_ERR_ARG_SIZ, "gaps", ItemNames[0], "");
-  in[0].ld         = 2;
-  out[0].precision = MUON_SINGLE;
-  Fails(MuonExchangeReduceBegin(exchange, 0, &in[0], &out[0]), PETSC_ERR_ARG_SIZ, "precision", ItemNames[0], "");
-  out[0]      = in[0];
-  out[0].data = NULL;
-  Fails(MuonExchangeReduceBegin(exchange, 0, &in[0], &out[0]), PETSC_ERR_ARG_NULL, "no room", ItemNames[0], "");
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, 0));
+  for (PetscInt i = 0; i < MAXITEMS; i++) PetscCall(MuonExchangeReduceBegin(exchange, i, &in[i], &out[i]));
+  PetscCall(MuonExchangeReduceWait(exchange, 3)); /* one before the others */
+  PetscCall(MuonExchangeReduceEnd(exchange));
+  for (PetscInt i = 0; i < MAXITEMS; i++) {
+    for (size_t k = 0; k < MuonArrayEntries(&in[i]); k++) {
+      const double n = exchange->nworkers, sum = n * (n - 1) / 2 * ((double)k + 1) + n * (double)i;
 
-  /* Any type that MPI sums */
-  PetscCall(MuonExchangeReduceTyped(exchange, length, type, from, to));
-  Check(sum[0][0] == size && sum[0][1] == -size && sum[0][2] == size);
+      Check((in[i].precision == MUON_DOUBLE ? from[i][k] : ((float *)from[i])[k]) == exchange->worker * ((double)k + 1) + (double)i);
+      Check(out[i].data == NULL || (in[i].precision == MUON_DOUBLE ? to[i][k] : ((float *)to[i])[k]) == sum);
+    }
+  }
+  PetscCall(MuonExchangeReduceTyped(exchange, 3, MPI_SIGNED_CHAR, votes, majority));
+  Check(exchange->owner[0] != exchange->worker || (majority[0] == exchange->nworkers && majority[1] == -exchange->nworkers && majority[2] == exchange->nworkers));
+  PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Buffers are kept: the same steps again take no more memory, with a rank that fails among them */
+static PetscErrorCode CheckMemory(MuonExchangeType type, PetscInt n)
+{
+  PetscLogDouble memory, before = 0;
+  PetscInt       wrong = 0;
+  MuonExchange   exchange;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeMake(PETSC_COMM_WORLD, type, n, &exchange));
+  for (PetscInt step = 0; step < 16; step++) {
+    const PetscBool fails = step >= 8 && step % 3 == 1 && exchange->worker == (PetscMPIInt)(step % exchange->nworkers) ? PETSC_TRUE : PETSC_FALSE;
+
+    if (step == 8) PetscCall(MuonExchangeGetMemory(exchange, &before));
+    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
+      PetscCall(MessagesPut(exchange, (MuonExchangeDirection)way, step % 8));
+      PetscCall(MuonExchangeMove(exchange, (MuonExchangeDirection)way, fails ? MUON_STATUS_LMO : MUON_STATUS_OK));
+      if (step < 8) PetscCall(MessagesCheck(exchange, (MuonExchangeDirection)way, step, &wrong));
+    }
+  }
+  PetscCall(MuonExchangeGetMemory(exchange, &memory));
+  Check(wrong == 0 && memory == before && (memory == 0) == (n == 0));
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -218,11 +215,11 @@ static PetscErrorCode CheckSizes(void)
 /* Groups of one optimizer: exchanges of different types among other ranks each, run one after the other */
 static PetscErrorCode CheckGroups(void)
 {
-  const PetscLogDouble cost[3] = {3, 2, 1}, bytes[3] = {0, 0, 0};
-  const char          *types[] = {MUONEXCHANGELAYERWISE, MUONEXCHANGESTAR, MUONEXCHANGEREPLICATED};
-  MuonExchange         group[3];
-  MPI_Comm             comm[3];
-  PetscMPIInt          rank, size, worker[3], nworkers[3];
+  const char  *types[] = {MUONEXCHANGELAYERWISE, MUONEXCHANGESTAR, MUONEXCHANGEREPLICATED};
+  MuonExchange group[3];
+  MPI_Comm     comm[3];
+  PetscMPIInt  rank, size;
+  PetscInt     wrong = 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -230,45 +227,26 @@ static PetscErrorCode CheckGroups(void)
   for (int g = 0; g < 3; g++) {
     /* All ranks; every second one; backwards */
     PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, g == 1 ? rank % 2 : 0, g == 2 ? -rank : rank, &comm[g]));
-    PetscCall(MuonExchangeCreate(comm[g], &group[g]));
-    PetscCall(MuonExchangeSetType(group[g], types[g]));
-    PetscCall(MuonExchangeSetItems(group[g], 3 - g, ItemNames, cost, bytes));
-    PetscCall(MuonExchangeSetUp(group[g]));
-    PetscCall(MuonExchangeGetWorkers(group[g], &nworkers[g], &worker[g]));
+    PetscCall(ExchangeMake(comm[g], types[g], 3 - g, &group[g]));
   }
-  Check(nworkers[0] == size && worker[0] == rank && nworkers[1] == (size + 1 - rank % 2) / 2 && worker[1] == rank / 2 && nworkers[2] == size && worker[2] == size - 1 - rank);
+  Check(group[0]->nworkers == size && group[0]->worker == rank && group[1]->nworkers == (size + 1 - rank % 2) / 2 && group[1]->worker == rank / 2 && group[2]->worker == size - 1 - rank);
   for (PetscInt step = 0; step < 20; step++) {
-    for (int g = 0; g < 3; g++) {
-      PetscCall(MessagesPutUp(group[g], 3 - g, 10 * step + g, worker[g]));
-      PetscCall(MuonExchangeUp(group[g], MUON_STATUS_OK));
-    }
-    for (int g = 0; g < 3; g++) {
-      PetscCall(MessagesPutDown(group[g], 3 - g, 10 * step + g));
-      PetscCall(MuonExchangeDown(group[g], MUON_STATUS_OK));
-    }
-    for (int g = 0; g < 3; g++) {
-      double record = worker[g], all[8];
-
-      for (PetscInt i = 0; i < 3 - g; i++) {
-        const unsigned char *message;
-        size_t               length;
-        MuonStatus           status;
-        PetscBool            serves;
-        PetscMPIInt          owner;
-
-        PetscCall(MuonExchangeOwns(group[g], i, &serves));
-        for (PetscMPIInt w = 0; w < nworkers[g] && serves == PETSC_TRUE; w++) {
-          PetscCall(MuonExchangeUpGet(group[g], w, i, &length, &message, &status));
-          Check(status == MUON_STATUS_OK && MessageIs(10 * step + g, w, PETSC_FALSE, i, length, message) == PETSC_TRUE);
-        }
-        PetscCall(ServerOf(group[g], i, &owner));
-        PetscCall(MuonExchangeDownGet(group[g], i, &length, &message, &status));
-        Check(status == MUON_STATUS_OK && MessageIs(10 * step + g, owner, PETSC_TRUE, i, length, message) == PETSC_TRUE);
+    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
+      for (int g = 0; g < 3; g++) {
+        PetscCall(MessagesPut(group[g], (MuonExchangeDirection)way, 10 * step + g));
+        PetscCall(MuonExchangeMove(group[g], (MuonExchangeDirection)way, MUON_STATUS_OK));
       }
+    }
+    for (int g = 0; g < 3; g++) {
+      double record = group[g]->worker, all[8];
+
+      PetscCall(MessagesCheck(group[g], MUON_EXCHANGE_UP, 10 * step + g, &wrong));
+      PetscCall(MessagesCheck(group[g], MUON_EXCHANGE_DOWN, 10 * step + g, &wrong));
       PetscCall(MuonExchangeGatherRecords(group[g], 1, &record, all));
-      Check(all[nworkers[g] - 1] == nworkers[g] - 1);
+      Check(all[group[g]->nworkers - 1] == group[g]->nworkers - 1);
     }
   }
+  Check(wrong == 0);
   for (int g = 0; g < 3; g++) {
     PetscCall(MuonExchangeDestroy(&group[g]));
     PetscCallMPI(MPI_Comm_free(&comm[g]));
@@ -279,54 +257,44 @@ static PetscErrorCode CheckGroups(void)
 /* Changing the type, the assignment or the items of an exchange that was in use; Reset keeps the options */
 static PetscErrorCode CheckReuse(void)
 {
-  const PetscLogDouble cost[3] = {0, 1, 2}, bytes[3] = {0, 0, 0};
-  MuonExchange         exchange;
-  char                 assignment[32];
-  MuonExchangeMode     mode;
-  PetscMPIInt          rank, size, owner;
+  MuonExchangeItem item[3];
+  PetscInt         wrong = 0;
+  MuonExchange     exchange;
+  char             assignment[32];
+  MuonExchangeMode mode;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  ItemsMake(3, item);
+  for (PetscInt i = 0; i < 3; i++) item[i].cost = i;
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
-  PetscCall(MuonExchangeSetItems(exchange, 3, ItemNames, cost, bytes));
+  PetscCall(MuonExchangeSetItems(exchange, 3, item));
   PetscCall(MuonExchangeSetMode(exchange, MUON_EXCHANGE_MODE_GATHER));
   for (int t = 0; t < 4; t++) {
     PetscCall(MuonExchangeSetType(exchange, t == 1 ? MUONEXCHANGESTAR : t == 2 ? MUONEXCHANGEREPLICATED : MUONEXCHANGELAYERWISE));
     PetscCall(MuonExchangeSetUp(exchange));
-    PetscCall(MuonExchangeGetOwner(exchange, 2, &owner));
-    Check(owner == (t == 2 ? -1 : 0));
-    PetscCall(MessagesPutUp(exchange, 3, t, rank));
-    PetscCall(MuonExchangeUp(exchange, MUON_STATUS_OK));
-    PetscCall(MessagesPutDown(exchange, 3, t));
-    PetscCall(MuonExchangeDown(exchange, MUON_STATUS_OK));
-    for (PetscInt i = 0; i < 3; i++) {
-      const unsigned char *message;
-      size_t               length;
-      MuonStatus           status;
-
-      PetscCall(ServerOf(exchange, i, &owner));
-      PetscCall(MuonExchangeDownGet(exchange, i, &length, &message, &status));
-      Check(status == MUON_STATUS_OK && MessageIs(t, owner, PETSC_TRUE, i, length, message) == PETSC_TRUE);
+    Check(exchange->owner[2] == (t == 2 ? exchange->worker : 0));
+    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
+      PetscCall(MessagesPut(exchange, (MuonExchangeDirection)way, t));
+      PetscCall(MuonExchangeMove(exchange, (MuonExchangeDirection)way, MUON_STATUS_OK));
+      PetscCall(MessagesCheck(exchange, (MuonExchangeDirection)way, t, &wrong));
     }
   }
+  Check(wrong == 0);
   /*
      2, 1 and 0 in the order of falling cost: lpt gives the last one to the second rank, round robin to the
      third or the first
   */
   PetscCall(MuonObjectSetParameter((PetscObject)exchange, "muon_exchange_assignment", "roundrobin"));
   PetscCall(MuonExchangeSetUp(exchange));
-  PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));
-  Check(owner == 2 % size);
+  Check(exchange->owner[0] == 2 % exchange->nworkers);
   PetscCall(MuonExchangeReset(exchange));
   PetscCall(MuonExchangeReset(exchange));
   PetscCall(MuonExchangeGetMode(exchange, &mode));
   PetscCall(MuonObjectGetParameter((PetscObject)exchange, "muon_exchange_assignment", assignment, sizeof(assignment)));
   Check(mode == MUON_EXCHANGE_MODE_GATHER && strcmp(assignment, "roundrobin") == 0);
-  PetscCall(MuonExchangeSetItems(exchange, 2, ItemNames, cost, bytes));
+  PetscCall(MuonExchangeSetItems(exchange, 2, item));
   PetscCall(MuonExchangeSetUp(exchange));
-  PetscCall(MuonExchangeGetOwner(exchange, 0, &owner));
-  Check(owner == (size > 1 ? 1 : 0));
+  Check(exchange->owner[0] == (exchange->nworkers > 1 ? 1 : 0));
   PetscCall(MuonExchangeDestroy(&exchange));
 
   /* The default of the mode follows the messages and the type */
@@ -348,17 +316,23 @@ static PetscErrorCode CheckReuse(void)
 /* Two exchanges with prefixes of their own, from the options, as they are printed */
 static PetscErrorCode Print(const char prefix[])
 {
-  const PetscLogDouble cost[4] = {5, 3, 2, 1}, bytes[4] = {0, 0, 0, 0};
+  const PetscLogDouble cost[4] = {5, 3, 2, 1};
+  MuonExchangeItem     item[4];
   const char          *found;
   MuonExchange         exchange;
 
   PetscFunctionBegin;
+  ItemsMake(4, item);
+  for (PetscInt i = 0; i < 4; i++) {
+    item[i].cost = cost[i];
+    item[i].rows = 1 + i;
+  }
   PetscCall(MuonExchangeCreate(PETSC_COMM_WORLD, &exchange));
   PetscCall(MuonExchangeSetOptionsPrefix(exchange, prefix));
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)exchange, &found));
   Check(strcmp(found, prefix) == 0);
   PetscCall(MuonExchangeSetFromOptions(exchange));
-  PetscCall(MuonExchangeSetItems(exchange, 4, ItemNames, cost, bytes));
+  PetscCall(MuonExchangeSetItems(exchange, 4, item));
   PetscCall(MuonExchangeView(exchange, NULL));
   PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(MuonExchangeView(exchange, NULL));
@@ -368,7 +342,9 @@ static PetscErrorCode Print(const char prefix[])
 
 int main(int argc, char **argv)
 {
-  PetscBool check = PETSC_FALSE;
+  const MuonExchangeType types[]  = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
+  const PetscInt         counts[] = {0, 1, 3, MAXITEMS};
+  PetscBool              check    = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -381,6 +357,10 @@ int main(int argc, char **argv)
     PetscCall(PetscPopErrorHandler());
     PetscCall(CheckReuse());
     PetscCall(CheckGroups());
+    for (int t = 0; t < 3; t++) {
+      PetscCall(CheckSums(types[t]));
+      for (int c = 0; c < 4; c++) PetscCall(CheckMemory(types[t], counts[c]));
+    }
   } else {
     PetscCall(Print("a_"));
     PetscCall(Print("b_"));

@@ -3,7 +3,22 @@
 */
 #pragma once
 
-#include "file_model.h"
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <petscmuon/private/muonfile.h>
+
+#define Check(condition, ...) \
+  do { \
+    if (!(condition)) { \
+      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+      fprintf(stderr, __VA_ARGS__); \
+      fprintf(stderr, "\n"); \
+      abort(); \
+    } \
+  } while (0)
 
 enum {
   RUN_RANKS   = 2,
@@ -104,17 +119,16 @@ static inline MuonFileResult RunSaveLocked(MuonFileFolder *folder, const unsigne
   if (result != MUON_FILE_OK) return result;
   for (int rank = 0; rank < RUN_RANKS; rank++) {
     id.rank = (uint32_t)rank;
-    other   = MuonFileWriterOpen(folder, &id, &writer[rank]);
-    if (other == MUON_FILE_OK) other = RunWrite(&writer[rank], rank, step);
-    if (result == MUON_FILE_OK) result = other;
+    (void)MuonFileWriterOpen(folder, &id, &writer[rank]);
+    (void)RunWrite(&writer[rank], rank, step);
   }
   for (int rank = 0; rank < RUN_RANKS; rank++) {
     other = MuonFileWriterClose(&writer[rank], &seal[rank]);
     if (result == MUON_FILE_OK) result = other;
   }
   if (result == MUON_FILE_OK) {
-    result = MuonFileManifestOpen(folder, &id, seal, &manifest);
-    if (result == MUON_FILE_OK) result = MuonFileWriterClose(&manifest, NULL);
+    (void)MuonFileManifestOpen(folder, &id, seal, &manifest);
+    result     = MuonFileWriterClose(&manifest, NULL);
     *committed = result == MUON_FILE_OK;
   }
   if (result != MUON_FILE_OK) {
@@ -123,24 +137,21 @@ static inline MuonFileResult RunSaveLocked(MuonFileFolder *folder, const unsigne
     for (id.rank = 0; id.rank < RUN_RANKS; id.rank++) (void)MuonFileRemove(folder, &id);
     return result;
   }
-  return MuonFilePrune(folder, &id, keep);
+  return MuonFilePrune(folder, keep);
 }
 
-static inline MuonFileResult RunSave(const MuonFileSystem *system, const char path[], uint64_t step, size_t keep, int *committed)
+static inline MuonFileResult RunSave(const char path[], uint64_t step, size_t keep, int *committed)
 {
   unsigned char  run[MUON_FILE_RUN];
   MuonFileFolder folder;
-  MuonFileResult result, end;
+  MuonFileResult result;
 
   *committed = 0;
-  result     = MuonFileFolderInit(&folder, system, path);
-  if (result == MUON_FILE_OK) result = MuonFileFolderCreate(&folder);
-  if (result == MUON_FILE_OK) result = MuonFileRun(&folder, run);
+  result     = MuonFileFolderInit(&folder, path);
   if (result == MUON_FILE_OK) result = MuonFileFolderLock(&folder, run);
-  if (result != MUON_FILE_OK) return result;
-  result = RunSaveLocked(&folder, run, step, keep, committed);
-  end    = MuonFileFolderUnlock(&folder);
-  return result != MUON_FILE_OK ? result : end;
+  if (result == MUON_FILE_OK) result = RunSaveLocked(&folder, run, step, keep, committed);
+  MuonFileFolderUnlock(&folder);
+  return result;
 }
 
 /* Reads a record as it was written, and in another order, and compares every entry */
@@ -162,38 +173,32 @@ static inline int RunRecordIs(MuonFileReader *reader, const MuonFileRecord *reco
   return 1;
 }
 
-/*
-   Whether a file is in order and holds the state of a rank at a step; result says what a function of the room
-   answered
-*/
-static inline int RunFileIs(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal *seal, MuonFileResult *result)
+/* Whether a generation is in order and holds the state of all ranks at its step */
+static inline MuonFileResult RunGenerationIs(MuonFileFolder *folder, const MuonFileGeneration *generation)
 {
   MuonFileReader reader;
-  int            good = 0;
+  MuonFileResult result = MuonFileReaderOpen(folder, generation, &reader);
+  int            good;
 
-  *result = MuonFileReaderOpen(folder, id, seal, &reader);
-  if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(&reader);
-  if (*result == MUON_FILE_OK) {
-    good = reader.records == RUN_RECORDS;
-    for (int k = 0; k < RUN_RECORDS && good; k++) {
-      const RunRecord       r = RunRecordOf((int)id->rank, k);
-      const MuonFileRecord *a = &r.record, *b = &reader.record[k];
+  if (result == MUON_FILE_OK) result = MuonFileReaderVerify(&reader, 0, 1);
+  good = result == MUON_FILE_OK && reader.records == 1 + RUN_RANKS * RUN_RECORDS;
+  for (int k = 0; k < RUN_RANKS * RUN_RECORDS && good; k++) {
+    const RunRecord       r = RunRecordOf(k / RUN_RECORDS, k % RUN_RECORDS);
+    const MuonFileRecord *a = &r.record, *b = &reader.record[k + 1];
 
-      good = strcmp(a->layer, b->layer) == 0 && strcmp(a->state, b->state) == 0 && a->holder == b->holder && a->precision == b->precision && a->entrywise == b->entrywise && a->rowmajor == b->rowmajor && a->whose == b->whose &&
-             a->layer_rows == b->layer_rows && a->layer_columns == b->layer_columns && a->row == b->row && a->column == b->column && a->rows == b->rows && a->columns == b->columns && RunRecordIs(&reader, b, id->generation.step);
-    }
-    /* In order, and another state */
-    if (!good) *result = MUON_FILE_USAGE;
+    good = strcmp(a->layer, b->layer) == 0 && strcmp(a->state, b->state) == 0 && a->holder == b->holder && a->precision == b->precision && a->entrywise == b->entrywise && a->rowmajor == b->rowmajor && a->whose == b->whose &&
+           a->layer_rows == b->layer_rows && a->layer_columns == b->layer_columns && a->row == b->row && a->column == b->column && a->rows == b->rows && a->columns == b->columns && b->file == (uint32_t)(k / RUN_RECORDS) &&
+           RunRecordIs(&reader, b, generation->step);
   }
   MuonFileReaderClose(&reader);
-  return good;
+  return good || result != MUON_FILE_OK ? result : MUON_FILE_USAGE; /* in order, and another state */
 }
 
 /*
    The step of the latest good generation; how many later ones have a manifest and are not good, and what was
    wrong with the first of them
 */
-static inline int RunLoad(const MuonFileSystem *system, const char path[], int *skipped, MuonFileResult *why, char text[MUON_FILE_TEXT])
+static inline int RunLoad(const char path[], int *skipped, MuonFileResult *why, char text[MUON_FILE_TEXT])
 {
   MuonFileFolder      folder;
   MuonFileGeneration *generation;
@@ -201,7 +206,7 @@ static inline int RunLoad(const MuonFileSystem *system, const char path[], int *
   int                 step = RUN_NONE;
 
   *skipped = 0;
-  *why     = MuonFileFolderInit(&folder, system, path);
+  *why     = MuonFileFolderInit(&folder, path);
   Check(*why == MUON_FILE_OK, "%s", folder.text);
   *why = MuonFileFolderList(&folder, &generation, &count);
   if (*why != MUON_FILE_OK) {
@@ -209,25 +214,12 @@ static inline int RunLoad(const MuonFileSystem *system, const char path[], int *
     return *why == MUON_FILE_ABSENT ? RUN_NONE : RUN_BROKEN;
   }
   for (size_t g = 0; g < count && step < 0; g++) {
-    MuonFileReader manifest;
-    MuonFileSeal  *seal;
-    MuonFileResult result = MuonFileManifestRead(&folder, &generation[g], &manifest, &seal);
-    int            good   = result == MUON_FILE_OK;
+    const MuonFileResult result = RunGenerationIs(&folder, &generation[g]);
 
-    if (good) {
-      MuonFileIdentity id = manifest.id;
-
-      for (id.rank = 0; id.rank < id.ranks && good; id.rank++) good = RunFileIs(&folder, &id, &seal[id.rank], &result);
-      if (result == MUON_FILE_ABSENT) result = MUON_FILE_CORRUPT;
-    }
-    MuonFileReaderClose(&manifest);
-    free(seal);
-    if (good) step = (int)generation[g].step;
-    else if (result != MUON_FILE_ABSENT) {
-      if ((*skipped)++ == 0) {
-        *why = result;
-        if (text != NULL) memcpy(text, folder.text, MUON_FILE_TEXT);
-      }
+    if (result == MUON_FILE_OK) step = (int)generation[g].step;
+    else if (result != MUON_FILE_ABSENT && (*skipped)++ == 0) {
+      *why = result;
+      if (text != NULL) memcpy(text, folder.text, MUON_FILE_TEXT);
     }
   }
   free(generation);

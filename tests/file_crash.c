@@ -9,7 +9,7 @@
    That this could find something is shown by file systems on which one kind of synchronizing does nothing: on
    each of them some crash loses a generation.
 */
-#include "file_common.h"
+#include "file_model.h"
 
 enum {
   WAYS = 1 << 16
@@ -50,12 +50,11 @@ static void CrashNow(Crashes *crashes, const Model *model, int committed)
 
     ModelCrash(model, way, &after);
     crashes->states++;
-    step = RunLoad(&after.system, "run", &skipped, &why, NULL);
+    step = RunLoad("run", &skipped, &why, NULL);
     if (skipped > 0 || (step != crashes->expected[1] && (committed || step != crashes->expected[0]))) crashes->failures++;
     if (crashes->left != NULL && IsNew(crashes, ModelHash(&after))) {
       Check(crashes->distinct <= crashes->room, "too many states");
-      crashes->left[crashes->distinct - 1]            = after;
-      crashes->left[crashes->distinct - 1].system.ctx = &crashes->left[crashes->distinct - 1];
+      crashes->left[crashes->distinct - 1] = after;
     } else ModelFree(&after);
     for (e = 0; e < model->effects; e++) {
       if (++way[e] < ModelWays(&model->effect[e])) break;
@@ -78,7 +77,7 @@ static void CrashSave(Crashes *crashes, const Model *from, uint64_t step)
     model.deaf_generations = from->deaf_generations;
     model.deaf_folder      = from->deaf_folder;
     model.stop             = stop;
-    result                 = RunSave(&model.system, "run", step, (size_t)crashes->keep, &committed);
+    result                 = RunSave("run", step, (size_t)crashes->keep, &committed);
     ended                  = model.calls <= stop;
     Check(!ended || (result == MUON_FILE_OK && committed), "the save itself failed");
     CrashNow(crashes, &model, committed);
@@ -94,11 +93,11 @@ static void Before(Model *model, int generations)
   for (int g = 0; g < generations; g++) {
     int committed;
 
-    Check(RunSave(&model->system, "run", (uint64_t)(10 + 10 * g), 2, &committed) == MUON_FILE_OK && committed, "the save itself failed");
+    Check(RunSave("run", (uint64_t)(10 + 10 * g), 2, &committed) == MUON_FILE_OK && committed, "the save itself failed");
   }
 }
 
-static void DoubleCrash(const Model *left, long states)
+static void DoubleCrash(Model *left, long states)
 {
   Crashes *again = (Crashes *)calloc(1, sizeof(*again));
 
@@ -113,14 +112,15 @@ static void DoubleCrash(const Model *left, long states)
     size_t              count;
 
     /* Restored, and crashed again while it saves */
-    step               = RunLoad(&left[k].system, "run", &skipped, &why, NULL);
+    Disk               = &left[k];
+    step               = RunLoad("run", &skipped, &why, NULL);
     again->expected[0] = step;
     again->expected[1] = 40;
     CrashSave(again, &left[k], 40);
 
     /* Restored, and all the rest is deleted */
     ModelCrash(&left[k], NULL, &model);
-    Check(MuonFileFolderInit(&folder, &model.system, "run") == MUON_FILE_OK && MuonFileFolderList(&folder, &generation, &count) == MUON_FILE_OK, "%s", folder.text);
+    Check(MuonFileFolderInit(&folder, "run") == MUON_FILE_OK && MuonFileFolderList(&folder, &generation, &count) == MUON_FILE_OK, "%s", folder.text);
     for (size_t g = 0; g < count; g++) {
       char path[64];
 
@@ -128,7 +128,7 @@ static void DoubleCrash(const Model *left, long states)
       if ((int)generation[g].step != step) ModelForget(&model, path);
     }
     free(generation);
-    Check(RunLoad(&model.system, "run", &skipped, &why, NULL) == step && skipped == 0, "generation %d needs another", step);
+    Check(RunLoad("run", &skipped, &why, NULL) == step && skipped == 0, "generation %d needs another", step);
     ModelFree(&model);
   }
   Check(again->failures == 0, "%d of %ld states of a second crash do not load", again->failures, again->states);

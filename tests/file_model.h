@@ -2,27 +2,24 @@
    A file system in memory that knows what a crash leaves. src/file/README.md says by which rules: what was
    synchronized stays; of the rest, each write, name and removal stays or does not, whatever the others do.
 
-   It is a table of calls for src/file. It counts the calls that change something, can stop for good at any of
-   them, or have one of them fail, and cuts writes short.
+   Its calls take the place of the system's: src/file is compiled here once more, with their names. They go to
+   the model that Disk points to, which counts those that change something, can stop for good at any of them, or
+   have one of them fail, and cuts writes short.
 */
 #pragma once
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <petscmuon/private/muonfile.h>
-
-#define Check(condition, ...) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      fprintf(stderr, __VA_ARGS__); \
-      fprintf(stderr, "\n"); \
-      abort(); \
-    } \
-  } while (0)
+#if !defined(_DEFAULT_SOURCE)
+  #define _DEFAULT_SOURCE
+#endif
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "file_common.h"
 
 enum {
   MODEL_NODES   = 96,
@@ -61,19 +58,20 @@ typedef struct {
 } ModelEffect;
 
 typedef struct {
-  MuonFileSystem system;
-  ModelNode      node[MODEL_NODES];
-  ModelEffect    effect[MODEL_EFFECTS];
-  int            nodes, effects, handle[MODEL_HANDLES];     /* -1, or its node */
-  long           calls, stop;                               /* that change something; after stop of them nothing happens any more */
-  long           fail_at;                                   /* the number of the call that fails, 0 for none */
-  int            fail_error, fail_on;                       /* all calls that need space fail from there on */
-  size_t         most;                                      /* bytes that one write takes */
-  int            deaf_files, deaf_generations, deaf_folder; /* synchronizing these does nothing */
-  int            no_locks;
-  const char    *host;
-  long           process;
+  ModelNode   node[MODEL_NODES];
+  ModelEffect effect[MODEL_EFFECTS];
+  int         nodes, effects, handle[MODEL_HANDLES];     /* -1, or its node */
+  long        calls, stop;                               /* that change something; after stop of them nothing happens any more */
+  long        fail_at;                                   /* the number of the call that fails, 0 for none */
+  int         fail_error, fail_on;                       /* all calls that need space fail from there on */
+  size_t      most;                                      /* bytes that one write takes */
+  int         deaf_files, deaf_generations, deaf_folder; /* synchronizing these does nothing */
+  int         no_locks;
+  const char *host;
+  long        process;
 } Model;
+
+static Model *Disk;
 
 static inline ModelBytes ModelBytesOf(const void *from, size_t length)
 {
@@ -174,79 +172,98 @@ static inline int ModelNew(Model *model, int parent, const char name[], int fold
   return model->nodes++;
 }
 
-static inline int ModelOpen(void *ctx, const char path[], MuonFileAccess access)
+/* What a call of the system answers: the number of an error, negative, goes to errno */
+static inline int ModelAnswer(int answer)
 {
-  Model *model  = (Model *)ctx;
-  int    parent = 0, node, handle = 0, error;
-  char   name[MODEL_NAME];
+  if (answer >= 0) return answer;
+  errno = -answer;
+  return -1;
+}
 
-  node = ModelFind(model, path, &parent, name);
-  while (handle < MODEL_HANDLES && model->handle[handle] >= 0) handle++;
+/* Where a file is created, O_CREAT, it has a mode, which the model does not */
+static inline int ModelOpen(const char path[], int flags, ...)
+{
+  int  parent = 0, node, handle = 0, error;
+  char name[MODEL_NAME];
+
+  node = ModelFind(Disk, path, &parent, name);
+  while (handle < MODEL_HANDLES && Disk->handle[handle] >= 0) handle++;
   Check(handle < MODEL_HANDLES, "too many open files");
-  if (access == MUON_FILE_CREATE && node >= 0) return -EEXIST;
-  if ((access == MUON_FILE_CREATE || access == MUON_FILE_LOCK) && node == -ENOENT) {
-    error = ModelStep(model, 1);
-    if (error < 0) return error;
-    node = ModelNew(model, parent, name, 0);
+  if ((flags & O_EXCL) && node >= 0) return ModelAnswer(-EEXIST);
+  if ((flags & O_CREAT) && node == -ENOENT) {
+    error = ModelStep(Disk, 1);
+    if (error < 0) return ModelAnswer(error);
+    node = ModelNew(Disk, parent, name, 0);
   }
-  if (node < 0) return node;
-  if (access == MUON_FILE_FOLDER && !model->node[node].folder) return -ENOTDIR;
-  model->handle[handle] = node;
+  if (node >= 0 && (flags & O_DIRECTORY) && !Disk->node[node].folder) node = -ENOTDIR;
+  if (node < 0) return ModelAnswer(node);
+  Disk->handle[handle] = node;
   return handle;
 }
 
-static inline ModelNode *ModelNodeOf(Model *model, int handle)
+static inline ModelNode *ModelNodeOf(int handle)
 {
-  Check(handle >= 0 && handle < MODEL_HANDLES && model->handle[handle] >= 0, "handle %d", handle);
-  return &model->node[model->handle[handle]];
+  Check(handle >= 0 && handle < MODEL_HANDLES && Disk->handle[handle] >= 0, "handle %d", handle);
+  return &Disk->node[Disk->handle[handle]];
 }
 
-static inline ptrdiff_t ModelRead(void *ctx, int handle, uint64_t at, void *to, size_t bytes)
+static inline ssize_t ModelRead(int handle, void *to, size_t bytes, off_t from)
 {
-  Model           *model = (Model *)ctx;
-  const ModelNode *node  = ModelNodeOf(model, handle);
+  const ModelNode *node = ModelNodeOf(handle);
+  const size_t     at   = (size_t)from;
 
-  if (node->folder) return -EISDIR;
+  if (node->folder) return ModelAnswer(-EISDIR);
   if (at >= node->now.length) return 0;
-  if (bytes > node->now.length - at) bytes = (size_t)(node->now.length - at);
-  if (bytes > model->most) bytes = model->most;
+  if (bytes > node->now.length - at) bytes = node->now.length - at;
+  if (bytes > Disk->most) bytes = Disk->most;
   memcpy(to, node->now.bytes + at, bytes);
-  return (ptrdiff_t)bytes;
+  return (ssize_t)bytes;
 }
 
-static inline ptrdiff_t ModelWrite(void *ctx, int handle, const void *from, size_t bytes)
+static inline ssize_t ModelWrite(int handle, const void *from, size_t bytes)
 {
-  Model       *model = (Model *)ctx;
-  ModelNode   *node  = ModelNodeOf(model, handle);
-  const int    error = ModelStep(model, 1);
+  ModelNode   *node  = ModelNodeOf(handle);
+  const int    error = ModelStep(Disk, 1);
   ModelEffect *effect;
 
-  if (error < 0) return error;
-  if (bytes > model->most) bytes = model->most;
-  effect        = ModelEffectAdd(model, MODEL_WRITE, model->handle[handle]);
+  if (error < 0) return ModelAnswer(error);
+  if (bytes > Disk->most && strcmp(node->name, "lock") != 0) bytes = Disk->most;
+  effect        = ModelEffectAdd(Disk, MODEL_WRITE, Disk->handle[handle]);
   effect->at    = node->now.length;
   effect->bytes = ModelBytesOf(from, bytes);
   ModelBytesPut(&node->now, node->now.length, (const unsigned char *)from, bytes);
-  return (ptrdiff_t)bytes;
+  return (ssize_t)bytes;
 }
 
-static inline int ModelSize(void *ctx, int handle, uint64_t *bytes)
+static inline int ModelStatNode(int node, struct stat *info)
 {
-  const ModelNode *node = ModelNodeOf((Model *)ctx, handle);
-
-  if (node->folder) return -EINVAL;
-  *bytes = node->now.length;
+  if (node < 0) return ModelAnswer(node);
+  memset(info, 0, sizeof(*info));
+  info->st_mode = Disk->node[node].folder ? S_IFDIR : S_IFREG;
+  info->st_size = (off_t)Disk->node[node].now.length;
   return 0;
 }
 
-static inline int ModelEmpty(void *ctx, int handle)
+static inline int ModelStat(int handle, struct stat *info)
 {
-  Model    *model = (Model *)ctx;
-  const int error = ModelStep(model, 0);
+  return ModelStatNode(Disk->handle[handle], info);
+}
 
-  if (error < 0) return error;
-  (void)ModelEffectAdd(model, MODEL_EMPTY, model->handle[handle]);
-  ModelNodeOf(model, handle)->now.length = 0;
+static inline int ModelStatPath(const char path[], struct stat *info)
+{
+  int  parent = 0;
+  char name[MODEL_NAME];
+
+  return ModelStatNode(ModelFind(Disk, path, &parent, name), info);
+}
+
+static inline int ModelTruncate(int handle, off_t length)
+{
+  const int error = ModelStep(Disk, 0);
+
+  if (error < 0) return ModelAnswer(error);
+  (void)ModelEffectAdd(Disk, MODEL_EMPTY, Disk->handle[handle]);
+  ModelNodeOf(handle)->now.length = (size_t)length;
   return 0;
 }
 
@@ -278,14 +295,14 @@ static inline void ModelApply(Model *model, const ModelEffect *effect, int how)
   }
 }
 
-static inline int ModelSync(void *ctx, int handle)
+static inline int ModelSync(int handle)
 {
-  Model    *model = (Model *)ctx;
+  Model    *model = Disk;
   const int node = model->handle[handle], error = ModelStep(model, 0);
   const int deaf = !model->node[node].folder ? model->deaf_files : strncmp(model->node[node].name, "step-", 5) == 0 ? model->deaf_generations : model->deaf_folder;
   int       left = 0;
 
-  if (error < 0) return error;
+  if (error < 0) return ModelAnswer(error);
   for (int e = 0; e < model->effects; e++) {
     if (model->effect[e].node == node && !deaf) {
       ModelApply(model, &model->effect[e], 1);
@@ -296,153 +313,126 @@ static inline int ModelSync(void *ctx, int handle)
   return 0;
 }
 
-static inline int ModelLock(void *ctx, int handle)
+static inline int ModelLock(int handle, int how)
 {
-  Model     *model = (Model *)ctx;
-  ModelNode *node  = ModelNodeOf(model, handle);
+  ModelNode *node = ModelNodeOf(handle);
 
-  if (model->no_locks) return -ENOLCK;
-  if (node->locked) return -EWOULDBLOCK;
+  if (how == LOCK_UN) return 0;
+  if (Disk->no_locks || node->locked) return ModelAnswer(Disk->no_locks ? -ENOLCK : -EWOULDBLOCK);
   node->locked = handle + 1;
   return 0;
 }
 
-static inline int ModelClose(void *ctx, int handle)
+static inline int ModelClose(int handle)
 {
-  Model     *model = (Model *)ctx;
-  ModelNode *node  = ModelNodeOf(model, handle);
+  ModelNode *node = ModelNodeOf(handle);
 
   if (node->locked == handle + 1) node->locked = 0;
-  model->handle[handle] = -1;
+  Disk->handle[handle] = -1;
   return 0;
 }
 
-static inline int ModelUnlinkNode(Model *model, int node)
+static inline int ModelUnlinkNode(int node)
 {
-  ModelEffect *effect = ModelEffectAdd(model, MODEL_UNLINK, model->node[node].parent);
+  ModelEffect *effect = ModelEffectAdd(Disk, MODEL_UNLINK, Disk->node[node].parent);
 
-  memcpy(effect->name, model->node[node].name, MODEL_NAME);
-  model->node[node].used = 0;
+  memcpy(effect->name, Disk->node[node].name, MODEL_NAME);
+  Disk->node[node].used = 0;
   return 0;
 }
 
 /* Of two effects, so that a crash may leave both names or none */
-static inline int ModelRename(void *ctx, const char from[], const char to[])
+static inline int ModelRename(const char from[], const char to[])
 {
-  Model       *model  = (Model *)ctx;
   int          parent = 0, node, old;
   char         name[MODEL_NAME];
   ModelEffect *effect;
-  const int    error = ModelStep(model, 1);
+  const int    error = ModelStep(Disk, 1);
 
-  if (error < 0) return error;
-  old  = ModelFind(model, to, &parent, name);
-  node = ModelFind(model, from, &parent, name);
-  if (node < 0) return node;
-  if (old >= 0) model->node[old].used = 0;
-  (void)ModelUnlinkNode(model, node);
-  (void)ModelFind(model, to, &parent, name);
-  model->node[node].used   = 1;
-  model->node[node].parent = parent;
-  memcpy(model->node[node].name, name, MODEL_NAME);
-  effect         = ModelEffectAdd(model, MODEL_LINK, parent);
+  if (error < 0) return ModelAnswer(error);
+  old  = ModelFind(Disk, to, &parent, name);
+  node = ModelFind(Disk, from, &parent, name);
+  if (node < 0) return ModelAnswer(node);
+  if (old >= 0) Disk->node[old].used = 0;
+  (void)ModelUnlinkNode(node);
+  (void)ModelFind(Disk, to, &parent, name);
+  Disk->node[node].used   = 1;
+  Disk->node[node].parent = parent;
+  memcpy(Disk->node[node].name, name, MODEL_NAME);
+  effect         = ModelEffectAdd(Disk, MODEL_LINK, parent);
   effect->target = node;
   memcpy(effect->name, name, MODEL_NAME);
   return 0;
 }
 
-static inline int ModelUnlink(void *ctx, const char path[])
+/* Of a file, or of an empty folder */
+static inline int ModelRemove(const char path[])
 {
-  Model    *model  = (Model *)ctx;
   int       parent = 0, error;
   char      name[MODEL_NAME];
-  const int node = ModelFind(model, path, &parent, name);
+  const int node = ModelFind(Disk, path, &parent, name);
 
-  if (node < 0) return node;
-  if (model->node[node].folder) return -EISDIR;
-  error = ModelStep(model, 0);
-  return error < 0 ? error : ModelUnlinkNode(model, node);
-}
-
-static inline int ModelMakeFolder(void *ctx, const char path[])
-{
-  Model *model  = (Model *)ctx;
-  int    parent = 0, node, error;
-  char   name[MODEL_NAME];
-
-  node = ModelFind(model, path, &parent, name);
-  if (node != -ENOENT) return node >= 0 ? -EEXIST : node;
-  error = ModelStep(model, 1);
-  if (error < 0) return error;
-  (void)ModelNew(model, parent, name, 1);
-  return 0;
-}
-
-static inline int ModelRemoveFolder(void *ctx, const char path[])
-{
-  Model    *model  = (Model *)ctx;
-  int       parent = 0, error;
-  char      name[MODEL_NAME];
-  const int node = ModelFind(model, path, &parent, name);
-
-  if (node < 0) return node;
-  for (int n = 1; n < model->nodes; n++) {
-    if (model->node[n].used && model->node[n].parent == node) return -ENOTEMPTY;
+  if (node < 0) return ModelAnswer(node);
+  for (int n = 1; n < Disk->nodes; n++) {
+    if (Disk->node[n].used && Disk->node[n].parent == node) return ModelAnswer(-ENOTEMPTY);
   }
-  error = ModelStep(model, 0);
-  return error < 0 ? error : ModelUnlinkNode(model, node);
+  error = ModelStep(Disk, 0);
+  return error < 0 ? ModelAnswer(error) : ModelUnlinkNode(node);
 }
 
-static inline int ModelList(void *ctx, const char path[], int (*each)(void *to, const char name[]), void *to)
+static inline int ModelMakeFolder(const char path[], mode_t mode)
 {
-  Model    *model  = (Model *)ctx;
-  int       parent = 0, answer = 0;
+  int  parent = 0, node, error;
+  char name[MODEL_NAME];
+
+  (void)mode;
+  node = ModelFind(Disk, path, &parent, name);
+  if (node != -ENOENT) return ModelAnswer(node >= 0 ? -EEXIST : node);
+  error = ModelStep(Disk, 1);
+  if (error < 0) return ModelAnswer(error);
+  (void)ModelNew(Disk, parent, name, 1);
+  return 0;
+}
+
+static inline int ModelList(const char path[], struct dirent ***names, int (*filter)(const struct dirent *), int (*order)(const struct dirent **, const struct dirent **))
+{
+  int       parent = 0, count = 0;
   char      name[MODEL_NAME];
-  const int node = ModelFind(model, path, &parent, name);
+  const int node = ModelFind(Disk, path, &parent, name);
 
-  if (node < 0) return node;
-  if (!model->node[node].folder) return -ENOTDIR;
-  for (int n = 1; n < model->nodes && answer == 0; n++) {
-    if (model->node[n].used && model->node[n].parent == node) answer = each(to, model->node[n].name);
+  (void)filter;
+  (void)order;
+  if (node < 0 || !Disk->node[node].folder) return ModelAnswer(node < 0 ? node : -ENOTDIR);
+  *names = (struct dirent **)malloc(MODEL_NODES * sizeof(**names));
+  Check(*names != NULL, "no memory");
+  for (int n = 1; n < Disk->nodes; n++) {
+    if (!Disk->node[n].used || Disk->node[n].parent != node) continue;
+    (*names)[count] = (struct dirent *)calloc(1, sizeof(***names));
+    Check((*names)[count] != NULL, "no memory");
+    memcpy((*names)[count++]->d_name, Disk->node[n].name, MODEL_NAME);
   }
-  return answer;
+  return count;
 }
 
-static inline int ModelRandom(void *ctx, void *to, size_t bytes)
+static inline int ModelRandom(void *to, size_t bytes)
 {
-  for (size_t i = 0; i < bytes; i++) ((unsigned char *)to)[i] = (unsigned char)(i * 7 + (size_t)((Model *)ctx)->process);
+  for (size_t i = 0; i < bytes; i++) ((unsigned char *)to)[i] = (unsigned char)(i * 7 + (size_t)Disk->process);
   return 0;
 }
 
-static inline int ModelProcess(void *ctx, char host[], size_t bytes, long *number)
+static inline int ModelHost(char host[], size_t bytes)
 {
-  const Model *model = (const Model *)ctx;
-
-  (void)snprintf(host, bytes, "%s", model->host);
-  *number = model->process;
+  (void)snprintf(host, bytes, "%s", Disk->host);
   return 0;
 }
 
-static inline void ModelTable(Model *model)
+static inline pid_t ModelProcess(void)
 {
-  MuonFileSystem *system = &model->system;
+  return (pid_t)Disk->process;
+}
 
-  system->ctx          = model;
-  system->open         = ModelOpen;
-  system->read         = ModelRead;
-  system->write        = ModelWrite;
-  system->size         = ModelSize;
-  system->empty        = ModelEmpty;
-  system->sync         = ModelSync;
-  system->lock         = ModelLock;
-  system->close        = ModelClose;
-  system->rename       = ModelRename;
-  system->unlink       = ModelUnlink;
-  system->makefolder   = ModelMakeFolder;
-  system->removefolder = ModelRemoveFolder;
-  system->list         = ModelList;
-  system->random       = ModelRandom;
-  system->process      = ModelProcess;
+static inline void ModelStart(Model *model)
+{
   for (int h = 0; h < MODEL_HANDLES; h++) model->handle[h] = -1;
   model->stop    = INT32_MAX;
   model->most    = SIZE_MAX;
@@ -454,7 +444,8 @@ static inline void ModelTable(Model *model)
 static inline void ModelInit(Model *model)
 {
   memset(model, 0, sizeof(*model));
-  ModelTable(model);
+  Disk = model;
+  ModelStart(model);
   model->node[0].used   = 1;
   model->node[0].folder = 1;
   model->node[0].stable = 1;
@@ -525,8 +516,9 @@ static inline void ModelCrash(const Model *model, const int way[], Model *after)
   work->effects = 0;
   work->calls   = 0;
   work->fail_at = work->fail_on = 0;
-  ModelTable(work);
+  ModelStart(work);
   work->process = process + 1;
+  Disk          = after;
 }
 
 /* All that is there, as a number: of names and contents, not of the order in which they came */
@@ -578,3 +570,23 @@ static inline void ModelForget(Model *model, const char path[])
     if (n == node || model->node[n].parent == node) model->node[n].used = model->node[n].stable = 0;
   }
 }
+
+#define open        ModelOpen
+#define pread       ModelRead
+#define write       ModelWrite
+#define fstat       ModelStat
+#define lstat       ModelStatPath
+#define ftruncate   ModelTruncate
+#define fsync       ModelSync
+#define flock       ModelLock
+#define close       ModelClose
+#define rename      ModelRename
+#define remove      ModelRemove
+#define mkdir       ModelMakeFolder
+#define scandir     ModelList
+#define getentropy  ModelRandom
+#define gethostname ModelHost
+#define getpid      ModelProcess
+#include "file/folder.c"
+#include "file/reader.c"
+#include "file/writer.c"

@@ -6,25 +6,24 @@
 */
 #include "file_common.h"
 
-static ModelBytes BytesOf(const char folder[], const char name[])
+static size_t BytesOf(const char folder[], const char name[], unsigned char bytes[1 << 16])
 {
-  char       path[2048];
-  FILE      *file;
-  ModelBytes bytes;
+  char   path[2048];
+  FILE  *file;
+  size_t length;
 
   (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
   file = fopen(path, "rb");
   Check(file != NULL, "%s", path);
-  bytes        = ModelBytesOf(NULL, 1 << 16);
-  bytes.length = fread(bytes.bytes, 1, bytes.length, file);
+  length = fread(bytes, 1, 1 << 16, file);
   (void)fclose(file);
-  return bytes;
+  return length;
 }
 
 int main(int argc, char **argv)
 {
   static const char *const name[] = {"step-000000000120-000001/rank-000000", "step-000000000120-000001/rank-000001", "step-000000000120-000001/manifest"};
-  unsigned char            run[MUON_FILE_RUN];
+  unsigned char            run[MUON_FILE_RUN], own[MUON_FILE_RUN];
   MuonFileFolder           folder;
   MuonFileResult           why;
   int                      committed, skipped;
@@ -32,15 +31,14 @@ int main(int argc, char **argv)
 
   Check(argc == 2, "one argument is expected, a folder");
   for (int i = 0; i < MUON_FILE_RUN; i++) run[i] = (unsigned char)(17 * i);
-  Check(MuonFileFolderInit(&folder, NULL, "checkpoints") == MUON_FILE_OK && MuonFileFolderCreate(&folder) == MUON_FILE_OK && RunSaveLocked(&folder, run, 120, 1, &committed) == MUON_FILE_OK, "%s", folder.text);
+  Check(MuonFileFolderInit(&folder, "checkpoints") == MUON_FILE_OK && MuonFileFolderLock(&folder, own) == MUON_FILE_OK && RunSaveLocked(&folder, run, 120, 1, &committed) == MUON_FILE_OK, "%s", folder.text);
   for (int f = 0; f < 3; f++) {
-    ModelBytes kept = BytesOf(argv[1], name[f]), now = BytesOf("checkpoints", name[f]);
+    static unsigned char kept[1 << 16], now[1 << 16];
+    const size_t         length = BytesOf(argv[1], name[f], kept);
 
-    Check(kept.length == now.length && memcmp(kept.bytes, now.bytes, kept.length) == 0, "%s: the writer of version %d writes something else", name[f], MUON_FILE_VERSION_NUMBER);
-    ModelBytesFree(&kept);
-    ModelBytesFree(&now);
+    Check(BytesOf("checkpoints", name[f], now) == length && memcmp(kept, now, length) == 0, "%s: the writer of version %d writes something else", name[f], MUON_FILE_VERSION_NUMBER);
   }
-  Check(RunLoad(MuonFileSystemGet(), argv[1], &skipped, &why, text) == 120 && skipped == 0, "%s", text);
+  Check(RunLoad(argv[1], &skipped, &why, text) == 120 && skipped == 0, "%s", text);
   printf("ok\n");
   return 0;
 }

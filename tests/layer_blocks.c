@@ -1,5 +1,6 @@
 static char help[] = "A layer that is cut into blocks takes the steps of one layer for each block, to the last bit; damaged messages of blocks end a step as corrupt and leave no trace.\n\n";
 
+#include <petscmuon/private/muonlmoimpl.h>
 #include "parameters.h"
 #include <petscmuon.h>
 #include <petscmuon/private/muonwire.h>
@@ -210,7 +211,7 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
       PetscCall(MuonCompressorSetStream(up, (PetscInt64)seed, name, p->rank, 0));
       PetscCall(MuonCompressorSetStream(down, (PetscInt64)seed, name, 0, 1));
       PetscCall(MuonLayerGetLMO(part->layer, &lmo));
-      PetscCall(MuonLMOSetLayerName(lmo, name));
+      PetscCall(MuonNameHash_Private(name, &lmo->layer));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,17 +302,17 @@ static PetscErrorCode CheckMeter(Problem *a, Problem *b)
 
       if (b->part[k].l != l) continue;
       PetscCall(MuonEF21GetLayerCompression(b->muon, b->part[k].layer, &one));
-      lag += one.lag_mean[1];
-      gap = PetscMax(gap, one.gap[1]);
-      squares += one.gap[0] * one.gap[0];
-      up   = PetscMax(up, one.up_bound);
-      down = PetscMax(down, one.down_bound);
+      lag += one.lag_mean[0][1];
+      gap = PetscMax(gap, one.lag_mean[1][1]);
+      squares += one.lag_mean[1][0] * one.lag_mean[1][0];
+      up   = PetscMax(up, one.bound[0]);
+      down = PetscMax(down, one.bound[1]);
     }
-    PetscCheck(lag > 0 && PetscAbsReal(whole.lag_mean[1] - lag) <= 64 * PETSC_MACHINE_EPSILON * lag, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: lag %g, %g is the sum of the blocks", Shapes[l].name, (double)whole.lag_mean[1], (double)lag);
-    PetscCheck(gap > 0 && PetscAbsReal(whole.gap[1] - gap) <= 64 * PETSC_MACHINE_EPSILON * gap, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: gap %g, %g is the largest of the blocks", Shapes[l].name, (double)whole.gap[1], (double)gap);
-    PetscCheck(PetscAbsReal(whole.gap[0] - PetscSqrtReal(squares)) <= 64 * PETSC_MACHINE_EPSILON * whole.gap[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: gap %g, %g is that of the blocks", Shapes[l].name, (double)whole.gap[0],
+    PetscCheck(lag > 0 && PetscAbsReal(whole.lag_mean[0][1] - lag) <= 64 * PETSC_MACHINE_EPSILON * lag, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: lag %g, %g is the sum of the blocks", Shapes[l].name, (double)whole.lag_mean[0][1], (double)lag);
+    PetscCheck(gap > 0 && PetscAbsReal(whole.lag_mean[1][1] - gap) <= 64 * PETSC_MACHINE_EPSILON * gap, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: gap %g, %g is the largest of the blocks", Shapes[l].name, (double)whole.lag_mean[1][1], (double)gap);
+    PetscCheck(PetscAbsReal(whole.lag_mean[1][0] - PetscSqrtReal(squares)) <= 64 * PETSC_MACHINE_EPSILON * whole.lag_mean[1][0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: gap %g, %g is that of the blocks", Shapes[l].name, (double)whole.lag_mean[1][0],
                (double)PetscSqrtReal(squares));
-    PetscCheck(whole.up_bound == up && whole.down_bound == down, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: bounds %g and %g, %g and %g are the largest of the blocks", Shapes[l].name, (double)whole.up_bound, (double)whole.down_bound, (double)up,
+    PetscCheck(whole.bound[0] == up && whole.bound[1] == down, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: bounds %g and %g, %g and %g are the largest of the blocks", Shapes[l].name, (double)whole.bound[0], (double)whole.bound[1], (double)up,
                (double)down);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

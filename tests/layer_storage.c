@@ -92,7 +92,7 @@ static PetscErrorCode CheckWeights(MuonLayer layer, PetscObject object, const vo
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet(object, &before));
-  PetscCall(MuonLayerGetShape(layer, &shape));
+  shape = layer->shape;
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
   Check(W.data == data && W.ld == ld && W.len == shape.len && W.count == shape.count && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.len,
         "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart", ((PetscObject)layer)->name, W.data, data, W.len, W.count, W.ld);
@@ -157,7 +157,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(CheckAsked(layer, PETSC_FALSE, "before anybody did"));
-  PetscCall(MuonLayerGetShape(layer, &shape));
+  shape = layer->shape;
   PetscCall(MuonArrayCreate(&shape, shape.precision, &M));
   if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonLayerGetGradient(layer, &mat));
   if (layer->storage == MUON_LAYER_VEC) PetscCall(MuonLayerGetGradientVec(layer, &vec));
@@ -270,7 +270,7 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 3, NULL, &B));
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without an optimizer is served");
-  PetscCall(MuonLayerGetShape(layer, &X));
+  X             = layer->shape;
   layer->server = &X;
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without a server's memory is served");
@@ -366,10 +366,10 @@ static PetscErrorCode CheckNames(Mat W)
   Refused(MuonLayerCreate(name, W, &layer), PETSC_ERR_ARG_OUTOFRANGE, "has 129 characters, expected at most 128");
   name[128] = '\0';
   PetscCall(MuonLayerCreate(name, W, &layer));
-  PetscCall(MuonLayerSetOptionsPrefix(layer, "mine_"));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "mine_"));
   PetscCall(PetscSNPrintf(key, sizeof(key), "-mine_muon_layer_%s_scale", name));
   PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
-  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(PetscOptionsClearValue(NULL, key));
   PetscCall(LayerGet(layer, "scale", &scale));
   Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);
@@ -401,7 +401,7 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   Refused(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
   Refused(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
   /* As the driver says it after its set-up */
-  layer->fixed = PETSC_TRUE;
+  layer->parameters.fixed = PETSC_TRUE;
   Refused(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
   Refused(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
@@ -412,7 +412,7 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   PetscCall(MuonLayerSetScale(layer, 0));
   PetscCall(MuonLayerReset(layer));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERFROZEN));
-  layer->fixed = PETSC_TRUE;
+  layer->parameters.fixed = PETSC_TRUE;
   Refused(MuonLayerSetRule(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the rule frozen");
   PetscCall(MuonLayerReset(layer));
   PetscFunctionReturn(PETSC_SUCCESS);

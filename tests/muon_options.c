@@ -1,6 +1,7 @@
 static char help[] = "Options of an optimizer: every key does what MuonSetParameter() does, and MuonGetParameter() tells; -what chooses other parts.\n\n";
 
 #include "muon_common.h"
+#include "wire_header.h"
 #include "parameters.h"
 #include "layer_parameter.h"
 
@@ -180,9 +181,8 @@ static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void
   PetscReal   rate, dual;
   PetscInt    most;
   char        schedule[16];
-  MuonTraffic traffic;
-  double      mine[2], sum[2];
-  PetscMPIInt size;
+  double      fp32[2] = {0, 0};
+  PetscMPIInt size, owner;
 
   PetscFunctionBegin;
   /* The step is counted: MuonGetRate() is of the next one */
@@ -191,19 +191,26 @@ static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void
   PetscCall(MuonGetMaxSteps(muon, &most));
   if (strcmp(schedule, "linear") == 0) rate *= (PetscReal)(most - step) / (PetscReal)most;
   PetscCall(MuonGetGradientDualNorm(muon, &dual));
-  PetscCall(MuonGetTraffic(muon, &traffic));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  mine[0] = traffic.up[1];
-  mine[1] = traffic.down[1];
-  PetscCallMPI(MPI_Allreduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   row[0] = (double)step;
   row[1] = (double)loss;
   row[2] = (double)rate;
   row[3] = (double)dual;
-  for (int k = 0; k < 2; k++) {
-    row[4 + k] = sum[k] / size;
-    row[6 + k] = sum[k] / size / traffic.dense;
+  /* Sums up, and weights down where there is an owner, but for what it has of its own */
+  row[4] = row[5] = 0;
+  for (PetscInt l = 0; l < NLAYERS; l++) {
+    const double entries = (double)(Shapes[l].m * Shapes[l].n), others = (size - 1.) / size;
+    MuonLayer    layer;
+
+    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
+    PetscCall(MuonGetLayer(muon, l, &layer));
+    PetscCall(MuonLayerGetOwner(layer, &owner));
+    row[4] += 8 * (owner < 0 ? 1 : others) * (double)sizeof(PetscScalar) * entries;
+    if (owner >= 0) row[5] += 8 * others * (double)TestMessageBytes((unsigned long long)entries, (unsigned long long)(sizeof(PetscScalar) * (size_t)entries));
+    fp32[0] += 32 * (owner < 0 ? 1 : others) * entries;
+    fp32[1] += 32 * others * entries;
   }
+  for (int k = 0; k < 2; k++) row[6 + k] = row[4 + k] / PetscMax(fp32[k], 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,7 +268,7 @@ static PetscErrorCode CheckMonitors(PetscInt interval)
       if (s % interval != 0 && s != 5) continue;
       lines++;
       PetscCheck(fgets(line, sizeof(line), file) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No line of step %" PetscInt_FMT, s);
-      PetscCheck(sscanf(line, "%lf Muon loss %lf rate %lf dual norm %lf bits up %lf down %lf of dense up %lf down %lf", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &a[6], &a[7]) == 8, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+      PetscCheck(sscanf(line, "%lf Muon loss %lf rate %lf dual norm %lf bits up %lf down %lf of fp32 up %lf down %lf", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &a[6], &a[7]) == 8, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "Line %" PetscInt_FMT " of -muon_monitor: %s", lines, line);
       for (int k = 0; k < 8; k++) {
         PetscCheck(PetscAbs(a[k] - rows.row[s][k]) <= digits[k] * (k < 4 ? PetscAbs(a[k]) : 1.0001), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", number %d: %.17g is printed, expected %.17g", s, k, a[k], rows.row[s][k]);
@@ -406,7 +413,7 @@ int main(int argc, char **argv)
     args: -what monitors -muon_monitor ascii:run.txt -muon_monitor_csv run.csv -muon_max_steps 6 -muon_schedule linear
     test:
       suffix: monitors
-      args: -muon_exchange_type {{star layerwise replicated}} -ef21_compressor topk -ef21_server_compressor topk
+      args: -muon_exchange_type {{star layerwise replicated}}
     test:
       suffix: interval
       args: -muon_monitor_interval 4
@@ -454,7 +461,7 @@ int main(int argc, char **argv)
       suffix: misspelt
       args: -ef21_compresor topk -lmo_typ max -muon_layer_h0.qkv_lmo_tpe max -muon_lerning_rate 1
       unused: -ef21_compresor -lmo_typ -muon_layer_h0.qkv_lmo_tpe -muon_lerning_rate
-    # What people try first: a word too much or too little, an abbreviation; never the key of another type or one that a layer has not
+    # What people try first: a word too much or too little, an abbreviation; never one that a layer has not
     test:
       suffix: tried
       args: -muon_rule adamw -muon_lr 1 -muon_steps 2 -ef21_compressor_type topk -muon_layer_gain_lr 1 -muon_layer_gain_rule_match sgd -muon_layer_gain_seed 1 -lmo_polar svd -muon_tie plus
@@ -465,11 +472,11 @@ int main(int argc, char **argv)
       unused: -a_ef21_server_compresor -muon_lerning_rate
     test:
       suffix: idle
-      args: -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd -muon_dampening 0.5 -muon_adamw_beta2 0.9 -muon_sgd_weight_decay 0
+      args: -muon_type dense -ef21_compressor topk -lmo_polar_type svd -lmo_polar_steps 3 -muon_layer_h0.qkv_lmo_type max -muon_layer_h0.qkv_lmo_polar_type svd
       unused: -ef21_compressor -lmo_polar_steps -muon_layer_h0.qkv_lmo_polar_type
     test:
       suffix: idle_compressor
-      args: -ef21_compressor topk -ef21_compressor_rank 2 -ef21_compressor_ratio 0.5 -ef21_server_compressor_ratio 0.5 -ef21_compressor_line_norm 1 -muon_clip_layers all -muon_compressor topk
+      args: -ef21_compressor topk -ef21_compressor_line_norm 1 -muon_compressor topk
       unused: -ef21_compressor_line_norm -muon_compressor
     test:
       suffix: others
@@ -498,14 +505,6 @@ int main(int argc, char **argv)
     args: -what solve -log_view -ef21_compressor rankk -ef21_server_compressor rankk
     requires: defined(PETSC_USE_LOG)
     filter: awk '/^ *SVD Solver/ {print "SVD objects", $3, $4}'
-
-  # What was decided at the set-up, in one line a layer on each rank
-  test:
-    suffix: info
-    nsize: 2
-    args: -what solve -info :muon -muon_exchange_type star -ef21_compressor topk
-    requires: defined(PETSC_USE_INFO)
-    filter: grep -o -e "Exchange [0-9].*" -e "Layer .*" | sort | uniq -c
 
   # The events of servers are not the same number on all ranks
   test:

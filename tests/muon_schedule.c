@@ -189,7 +189,7 @@ static PetscErrorCode CheckUpdates(PetscBool step)
     PetscCall(MuonLayerSetScale(user.problem.layer[5], 3));
     PetscCall(MuonLayerGetLMO(user.problem.layer[5], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOROWSUM));
-    PetscCall(MuonEF21SetLayerDownlink(user.problem.muon, user.problem.layer[5], MUON_DOWNLINK_STEP));
+    PetscCall(MuonParametersAssign((PetscObject)user.problem.layer[5], "ef21_downlink", (double)MUON_DOWNLINK_STEP));
   }
   PetscCall(MuonStep(user.problem.muon));
   PetscCall(MuonLayerGetUpdateRMS(user.problem.layer[0], &rms));

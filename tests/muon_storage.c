@@ -286,7 +286,7 @@ static PetscErrorCode Check(const char what[], const Spread *spread, MuonType ty
   if (mode >= 0) PetscCall(MuonExchangeSetMode(ex, (MuonExchangeMode)mode));
   if (kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[kind]));
   for (PetscInt l = 0; l < NLAYERS && kind == (PetscInt)MUON_ASSEMBLY_GRAM; l++) {
-    if (Shapes[l].nblocks > 1 || (Shapes[l].polar != NULL && l != 1) || l == 2) PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer[l], (PetscInt)MUON_ASSEMBLY_OWNER));
+    if (Shapes[l].nblocks > 1 || (Shapes[l].polar != NULL && l != 1) || l == 2) PetscCall(MuonParametersAssign((PetscObject)run.layer[l], "assembly", (double)MUON_ASSEMBLY_OWNER));
   }
   for (PetscInt k = 0; k < STEPS; k++) {
     PetscCall(MuonStep(run.muon));

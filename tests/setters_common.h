@@ -206,7 +206,7 @@ SETTER(CSV, MuonMonitorSetCSV(RunMuon(run), run->late == PETSC_TRUE ? "late.csv"
 SETTER(Objective, MuonSetObjectiveAndGradient(RunMuon(run), RunSoundObjective, run))
 SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
 SETTER(Downlink, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_downlink", "step"))
-SETTER(LayerDownlink, MuonEF21SetLayerDownlink(RunMuon(run), RunLayer(run, 0), MUON_DOWNLINK_STEP))
+SETTER(LayerDownlink, MuonParametersAssign((PetscObject)RunLayer(run, 0), "ef21_downlink", (double)MUON_DOWNLINK_STEP))
 SETTER(Init, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_init", "gradient"))
 SETTER(DriftInterval, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_drift_interval", "1"))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
@@ -345,9 +345,9 @@ static const Setter Setters[] = {
   {"MuonSetCountEntropy", UP "topk", Set_ByKey, TAKES_EFFECT, LOGICAL, "muon_count_entropy", "true"},
   {"MuonSetNaNPolicy", DENSE "-bad_gradient", Set_ByKey, TAKES_EFFECT, 0, "muon_nan", "zero"},
   {"MuonSetErrorIfNotConverged", DENSE "-bad_gradient", Set_ByKey, TAKES_EFFECT, 0, "muon_error_if_not_converged", "true"},
-  {"MuonSetCostAlpha", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_alpha", "1ms"},
-  {"MuonSetCostBeta", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_beta", "1Mbit/s"},
-  {"MuonSetCostGamma", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_gamma", "1MB/s"},
+  {"MuonSetCostAlpha", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_alpha", "1e-3"},
+  {"MuonSetCostBeta", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_beta", "1e6"},
+  {"MuonSetCostGamma", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_cost_gamma", "1e6"},
   {"MuonSetCheckDevice", DENSE, Set_ByKey, WITHOUT_EFFECT, OF_RANK | LOGICAL, "muon_check_device", "true"},
   {"MuonSetDeviceBatchBytes", DENSE, Set_ByKey, WITHOUT_EFFECT, LOGICAL, "muon_device_batch_bytes", "1e6"},
   {"MuonSetDeviceMPI", DENSE, Set_ByKey, IS_REFUSED, LOGICAL, "muon_device_mpi", "true"},
@@ -524,7 +524,7 @@ static inline PetscErrorCode RunSteps(Run *run, PetscInt steps, double seen[RUN_
       MuonEF21Compression c;
 
       PetscCall(MuonEF21GetLayerCompression(p->muon, p->layer[0], &c));
-      seen[k++] = (double)c.up_bound;
+      seen[k++] = (double)c.bound[0];
     } else k++;
   }
   PetscCheck(TestTotal(p) <= 96 && k + TestTotal(p) <= RUN_NUMBERS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too much to see");

@@ -186,12 +186,10 @@ static PetscErrorCode GetServed(Problem *p, long long served[])
   PetscFunctionBegin;
   PetscCall(MuonGetExchange(p->muon, &exchange));
   for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscMPIInt owner = -1;
-
     served[l] = -1;
     if (l == FROZEN || l == GAIN) continue;
-    PetscCall(MuonExchangeGetOwner(exchange, item++, &owner));
-    served[l] = owner;
+    served[l] = exchange->everywhere ? -1 : exchange->owner[item];
+    item++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -207,7 +207,7 @@ static PetscErrorCode Check(const char what[], PetscMPIInt s, const Choices *cho
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, rank / s, choices, &run));
   if (choices->kind != PETSC_DETERMINE) PetscCall(MuonSetParameter(run.muon, "muon_assembly", MuonAssemblyKinds[choices->kind]));
   for (PetscInt l = 0; l < NLAYERS && choices->gram; l++) {
-    if (Shapes[l].nblocks == 1) PetscCall(MuonSetLayerAssemblyKind(run.muon, run.layer[l], (PetscInt)MUON_ASSEMBLY_GRAM));
+    if (Shapes[l].nblocks == 1) PetscCall(MuonParametersAssign((PetscObject)run.layer[l], "assembly", (double)MUON_ASSEMBLY_GRAM));
   }
   run.bad = bad && rank == size - 1 ? PETSC_TRUE : PETSC_FALSE;
   /* At each position all workers with whole layers, which exchange their votes in their own way */

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(CreateTargets(&p));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %9s %11s %11s %8s %8s\n", "both directions", "distance", "bytes up", "bytes down", "of dense", "of dense"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %9s %11s %11s %8s %8s\n", "both directions", "distance", "bytes up", "bytes down", "of fp32", "of fp32"));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(choices); i++) {
     PetscReal      distance;
     PetscInt       steps;

@@ -152,10 +152,10 @@ BY_HAND_INTERFACES = """\
       type(c_ptr), value :: file, help
       integer(c_int) :: ierr
     end function
-    function c_MuonCheckHandle(handle, class, function, position) result(ierr) bind(c, name='MuonCheckHandleFortran')
+    function c_MuonCheckHandle(handle, function, position) result(ierr) bind(c, name='MuonCheckHandleFortran')
       import
       type(c_ptr), value :: handle
-      character(kind=c_char), intent(in) :: class(*), function(*)
+      character(kind=c_char), intent(in) :: function(*)
       integer(c_int), value :: position
       integer(c_int) :: ierr
     end function
@@ -169,7 +169,7 @@ VARIABLES = """\
 
 """
 
-# dummy and cdummy are declarations with %s for the name; before and after are statements around the call, uses is what is passed, locals are declared; checked is the condition under which an object must live, and its class, empty for PETSc's
+# dummy and cdummy are declarations with %s for the name; before and after are statements around the call, uses is what is passed, locals are declared; checked is the condition under which there must be an object, and whether it is one of ours
 Argument = collections.namedtuple("Argument", "dummy cdummy uses before after locals checked", defaults=((), (), (), None))
 Function = collections.namedtuple("Function", "name result types")
 
@@ -243,7 +243,7 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
     ours = word in headers.classes
     dummy, value = ("type(t%s)" % word, name + "%v") if ours else ("integer(muon_address)", name)
     if brackets == "" and not const:
-      return Argument(dummy + ", intent(in) :: %s", "type(c_ptr), value :: %s", "muon_ptr(%s)" % value, checked=None if optional else ("", word if ours else ""))
+      return Argument(dummy + ", intent(in) :: %s", "type(c_ptr), value :: %s", "muon_ptr(%s)" % value, checked=None if optional else ("", ours))
     if brackets == "*" and not const:
       return Argument(dummy + ", intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", local, ["%s = %s" % (local, "muon_ptr(%s)" % value if ours else "c_null_ptr")], ["%s = muon_v(%s)" % (value, local)],
                       ["type(c_ptr) :: " + local], ("if (c_associated(muon_ptr(%s))) " % value, word) if destroys else None)
@@ -329,8 +329,8 @@ def subroutine(function, names, found):
     out += "".join("    %s\n" % line for line in one.locals)
   for k, (name, one) in enumerate(zip(names, found), 1):
     if one.checked is not None and fails:
-      condition, word = one.checked
-      out += "    ierr = 0\n" * (condition != "") + wrapped("%sierr = c_MuonCheckHandle(muon_ptr(%s), '%s'//c_null_char, '%s'//c_null_char, %d_c_int)" % (condition, name + "%v" * (word != ""), word, function.name, k), "    ") + "    if (ierr /= 0) return\n"
+      condition, ours = one.checked
+      out += "    ierr = 0\n" * (condition != "") + wrapped("%sierr = c_MuonCheckHandle(muon_ptr(%s), '%s'//c_null_char, %d_c_int)" % (condition, name + "%v" * bool(ours), function.name, k), "    ") + "    if (ierr /= 0) return\n"
   for one in found:
     out += "".join("    %s\n" % line for line in one.before)
   out += wrapped("%s c_%s(%s)" % ("ierr =" if fails else "call", function.name, ", ".join(one.uses for one in found)), "    ")
@@ -381,7 +381,7 @@ def module(headers, found, indices, precision, bool_type):
       continue
     out += "  type, bind(c), public :: %s\n" % name
     for kind, parts in members:
-      out += "    %s :: %s\n" % (scalar(headers, kind), ", ".join(re.sub(r"\[(\d+)\]", r"(\1)", part) for part in parts))
+      out += "    %s :: %s\n" % (scalar(headers, kind), ", ".join(re.sub(r"\[.*\]", lambda m: "(%s)" % ",".join(re.findall(r"\d+", m.group())[::-1]), part) for part in parts))
     out += "  end type\n"
   out += "\n"
   for name, members in headers.enums.items():

@@ -10,6 +10,7 @@ static PetscErrorCode PrintRow(const char family[], const char type[], const Muo
   char value[64] = "", range[1024] = "", least[64], most[64];
 
   PetscFunctionBeginUser;
+  if (row->at == 0 && !(row->flags & MUON_PARAMETER_DATA)) PetscFunctionReturn(PETSC_SUCCESS); /* what selects a type */
   if (row->kind == MUON_PARAMETER_ENUM) {
     for (int k = 0; row->names[k + 2] != NULL; k++) { /* the type, the prefix and NULL stand behind the names */
       if (k > 0) PetscCall(PetscStrlcat(range, "|", sizeof(range)));

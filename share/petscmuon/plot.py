@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws files of -muon_monitor_csv: the loss against the bytes sent and against the step.
+"""Draws files of -muon_monitor_csv: the training or validation loss against the bytes sent and against the step.
 
 plot.py [-o plot.png] [--log-loss] [LABEL=]FILE.csv ...
 plot.py [-o plot.png] --polar FILE.csv
@@ -7,13 +7,13 @@ plot.py [-o plot.png] --wire FILE.csv
 
 The suffix of the output says what it is: png, pdf, svg. Drawing needs matplotlib, Debian's python3-matplotlib.
 
-Bytes are those of both directions, summed from the first step, mean of the ranks. Where a file has every n-th step only (-muon_monitor_interval n), the steps between
+Bytes are those of both directions, summed from the first step, mean of the ranks. What a rank sends to itself is not among them. Where a file has every n-th step only (-muon_monitor_interval n), the steps between
 two rows are taken to have sent what the later one did. Where it has a validation (MuonSetValidation()), that is drawn in place of the loss.
 
 With --polar the file is one of tests/benchmarks/polar -benchmark_csv, and a diagram for each shape has the methods as points: how far <G,Q> is from the nuclear norm, as a fraction of it, against the time.
 
 With --wire it is one of tests/benchmarks/wire -benchmark_csv, and a diagram for each kind of data has three bars for each compressor: what a message costs by the paper's formula, as sent and by its
-entropy, as fractions of 32 bits an entry.
+entropy, as fractions of fp32, 32 bits an entry.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def numbers(path, line, row, columns):
 
 
 def read(path):
-  """[(step, bytes so far, loss)] of a file; rows without a finite loss, which a diverged step writes, are left out."""
+  """The name of the loss and [(step, bytes so far, loss)] of a file; rows without a finite loss, which a diverged step writes, are left out."""
   points, validation, before, sent = [], [], -1, 0.0
   for line, row in rows_of(path, COLUMNS, "-muon_monitor_csv"):
     step, loss, up, down = numbers(path, line, row, COLUMNS)
@@ -69,7 +69,7 @@ def read(path):
       validation.append((step, sent, numbers(path, line, row, ["validation"])[0]))
   if not points:
     raise Bad("%s: no finite loss" % path)
-  return validation or points
+  return ("validation loss", validation) if validation else ("training loss", points)
 
 
 def read_polar(path):
@@ -110,7 +110,9 @@ def panels(count, height):
 
 
 def draw(runs, log_loss=False):
-  """The figure of runs, [(label, points of read())]."""
+  """The figure of runs, [(label, what read() gives)]."""
+  losses = sorted({loss for _, (loss, _) in runs})
+  runs = [(label if len(losses) == 1 else "%s, %s" % (label, loss), points) for label, (loss, points) in runs]
   if log_loss and min(p[2] for _, run in runs for p in run) <= 0:
     raise Bad("--log-loss: a loss is not positive")
   figure, axes = panels(2, 4)
@@ -118,7 +120,7 @@ def draw(runs, log_loss=False):
     for label, run in runs:
       a.plot([p[column] for p in run], [p[2] for p in run], label=label, marker="." if len(run) == 1 else None)
     a.set_xlabel(name)
-    a.set_ylabel("loss")
+    a.set_ylabel(losses[0] if len(losses) == 1 else "loss")
     if log_loss:
       a.set_yscale("log")
   # Runs that differ in what they send differ by factors
@@ -154,7 +156,7 @@ def draw_wire(found):
     a.set_yticklabels([name for name, _ in rows])
     a.invert_yaxis()
     a.set_title(data)
-    a.set_xlabel("fraction of 32 bits an entry")
+    a.set_xlabel("fraction of fp32, 32 bits an entry")
   axes[0].legend()
   return figure
 

@@ -3,11 +3,20 @@
 */
 #pragma once
 
+#if !defined(_DEFAULT_SOURCE)
+  #define _DEFAULT_SOURCE /* flock(), getentropy() */
+#endif
+#if !defined(_FILE_OFFSET_BITS)
+  #define _FILE_OFFSET_BITS 64
+#endif
 #include <petscmuon/private/muonfile.h>
 #include "../wire/muonwirebits.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
   MUON_FILE_HEADER  = 64,
@@ -15,7 +24,6 @@ enum {
   MUON_FILE_ENTRY   = 64, /* bytes of a record in the index, without its names and checksums */
   MUON_FILE_ALIGN   = 64, /* where a record begins */
   MUON_FILE_SEAL    = 12, /* bytes of a seal in the manifest */
-  MUON_FILE_DIRECT  = 1 << 16,
   MUON_FILE_NAME    = 64,
   MUON_FILE_INDEX   = 1 << 26 /* bytes, at most */
 };
@@ -29,11 +37,9 @@ __attribute__((format(printf, 3, 4)))
 #endif
 MuonFileResult
 MuonFileFail(MuonFileFolder *folder, MuonFileResult result, const char format[], ...);
-/* The same for a call of the system that returned error < 0 */
-MuonFileResult MuonFileFailSystem(MuonFileFolder *folder, int error, const char what[], const char path[]);
+/* The same for a call of the system that set errno */
+MuonFileResult MuonFileFailSystem(MuonFileFolder *folder, const char what[], const char path[]);
 
-/* step-000000000120-000003 */
-void MuonFileGenerationName(const MuonFileGeneration *generation, char name[MUON_FILE_NAME]);
 /*
    rank-000001 or manifest, with .part behind it until it is whole; with the generation before it, and all of
    the path
@@ -41,6 +47,7 @@ void MuonFileGenerationName(const MuonFileGeneration *generation, char name[MUON
 typedef struct {
   char path[MUON_FILE_PATH + 3 * MUON_FILE_NAME];
 } MuonFilePathname;
+MuonFilePathname MuonFilePathIn(const MuonFileFolder *folder, const char name[]);
 MuonFilePathname MuonFilePathOfGeneration(const MuonFileFolder *folder, const MuonFileGeneration *generation);
 MuonFilePathname MuonFilePathOf(const MuonFileFolder *folder, const MuonFileIdentity *id, int part);
 
@@ -69,11 +76,6 @@ static inline uint64_t MuonFileAligned(uint64_t bytes)
 static inline uint64_t MuonFileChunks(uint64_t bytes)
 {
   return bytes / MUON_FILE_CHUNK + (bytes % MUON_FILE_CHUNK != 0);
-}
-
-static inline size_t MuonFileAtMostChunk(uint64_t bytes)
-{
-  return bytes < MUON_FILE_CHUNK ? (size_t)bytes : (size_t)MUON_FILE_CHUNK;
 }
 
 /*

@@ -3,16 +3,39 @@
 */
 #include "muonfilebits.h"
 
+/* What is wrong with the file at hand */
+static MuonFileResult MuonFileCorrupt(MuonFileReader *reader, const char what[])
+{
+  return MuonFileFail(reader->folder, MUON_FILE_CORRUPT, "%s: is damaged: %s", MuonFilePathOf(reader->folder, &reader->id, 0).path, what);
+}
+
+/* Has the file of a rank at hand. No file is a link to another, nor a pipe to wait for */
+static MuonFileResult MuonFileSelect(MuonFileReader *reader, uint32_t rank)
+{
+  MuonFilePathname to;
+  struct stat      info;
+
+  if (reader->handle >= 0 && reader->id.rank == rank) return MUON_FILE_OK;
+  if (reader->handle >= 0) (void)close(reader->handle);
+  reader->id.rank   = rank;
+  reader->staged_at = 0;
+  to                = MuonFilePathOf(reader->folder, &reader->id, 0);
+  reader->handle    = open(to.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  if (reader->handle < 0 || fstat(reader->handle, &info) < 0) return MuonFileFailSystem(reader->folder, "open it", to.path);
+  reader->bytes = (uint64_t)info.st_size;
+  return S_ISREG(info.st_mode) ? MUON_FILE_OK : MuonFileFail(reader->folder, MUON_FILE_SYSTEM, "%s: cannot open it: it is no file", to.path);
+}
+
 static MuonFileResult MuonFileReadAt(MuonFileReader *reader, uint64_t at, void *to, size_t bytes)
 {
-  const MuonFileSystem *system = reader->folder->system;
-  unsigned char        *next   = (unsigned char *)to;
+  unsigned char *next = (unsigned char *)to;
 
   while (bytes > 0) {
-    const ptrdiff_t got = system->read(system->ctx, reader->handle, at, next, bytes);
+    const ssize_t got = pread(reader->handle, next, bytes, (off_t)at);
 
-    if (got < 0) return MuonFileFailSystem(reader->folder, (int)got, "read it", MuonFilePathOf(reader->folder, &reader->id, 0).path);
-    if (got == 0) return MuonFileFail(reader->folder, MUON_FILE_CORRUPT, "%s: ends at byte %llu", MuonFilePathOf(reader->folder, &reader->id, 0).path, (unsigned long long)at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return MuonFileFailSystem(reader->folder, "read it", MuonFilePathOf(reader->folder, &reader->id, 0).path);
+    if (got == 0) return MuonFileCorrupt(reader, "it is too short");
     next += got;
     at += (uint64_t)got;
     bytes -= (size_t)got;
@@ -20,49 +43,28 @@ static MuonFileResult MuonFileReadAt(MuonFileReader *reader, uint64_t at, void *
   return MUON_FILE_OK;
 }
 
-static MuonFileResult MuonFileCorrupt(MuonFileReader *reader, const char what[])
-{
-  return MuonFileFail(reader->folder, MUON_FILE_CORRUPT, "%s: is damaged: %s", MuonFilePathOf(reader->folder, &reader->id, 0).path, what);
-}
-
-/* The first difference between what a file is and what it should be, by name */
-static MuonFileResult MuonFileDiffers(MuonFileReader *reader, const char what[], uint64_t is, uint64_t expected)
-{
-  if (is == expected) return MUON_FILE_OK;
-  return MuonFileFail(reader->folder, MUON_FILE_OTHER, "%s: %s is %llu, expected %llu", MuonFilePathOf(reader->folder, &reader->id, 0).path, what, (unsigned long long)is, (unsigned long long)expected);
-}
-
 /* A manifest tells run and ranks, which are known of any other file */
 static MuonFileResult MuonFileHeaderRead(MuonFileReader *reader, unsigned char header[MUON_FILE_HEADER])
 {
-  MuonFileIdentity *id       = &reader->id;
-  const int         manifest = id->rank == MUON_FILE_MANIFEST;
-  unsigned char     same[MUON_FILE_HEADER];
-  char              is[2 * MUON_FILE_RUN + 1], expected[2 * MUON_FILE_RUN + 1];
-  MuonFileResult    result = MuonFileReadAt(reader, 0, header, MUON_FILE_HEADER);
+  MuonFileIdentity      *id = &reader->id;
+  unsigned char          expected[MUON_FILE_HEADER];
+  const MuonFilePathname path   = MuonFilePathOf(reader->folder, id, 0);
+  MuonFileResult         result = MuonFileReadAt(reader, 0, header, MUON_FILE_HEADER);
 
   if (result != MUON_FILE_OK) return result;
   if (memcmp(header, MUON_FILE_MAGIC, 4) != 0) return MuonFileCorrupt(reader, "it does not begin as a checkpoint does");
   if (!MuonFileChecks(MuonWireCRC32C(0, header, 60), header + 60)) return MuonFileCorrupt(reader, "the checksum of the header");
   if (MuonWireLoad32(header + 4) > MUON_FILE_VERSION_NUMBER)
-    return MuonFileFail(reader->folder, MUON_FILE_VERSION, "%s: is of version %u of the format, this library reads versions up to %d", MuonFilePathOf(reader->folder, id, 0).path, MuonWireLoad32(header + 4), MUON_FILE_VERSION_NUMBER);
-  if (manifest) {
+    return MuonFileFail(reader->folder, MUON_FILE_VERSION, "%s: is of version %u of the format, this library reads versions up to %d", path.path, MuonWireLoad32(header + 4), MUON_FILE_VERSION_NUMBER);
+  if (id->rank == MUON_FILE_MANIFEST) {
     memcpy(id->run, header + 8, MUON_FILE_RUN);
     id->ranks = MuonWireLoad32(header + 44);
   }
-  for (int i = 0; i < MUON_FILE_RUN; i++) {
-    (void)snprintf(is + 2 * i, 3, "%02x", header[8 + i]);
-    (void)snprintf(expected + 2 * i, 3, "%02x", id->run[i]);
-  }
-  if (strcmp(is, expected) != 0) return MuonFileFail(reader->folder, MUON_FILE_OTHER, "%s: the run is %s, expected %s", MuonFilePathOf(reader->folder, id, 0).path, is, expected);
-  result = MuonFileDiffers(reader, "the step", MuonWireLoad64(header + 24), id->generation.step);
-  if (result == MUON_FILE_OK) result = MuonFileDiffers(reader, "the counter of the generation", MuonWireLoad64(header + 32), id->generation.counter);
-  if (result == MUON_FILE_OK) result = MuonFileDiffers(reader, "the rank", MuonWireLoad32(header + 40), id->rank);
-  if (result == MUON_FILE_OK) result = MuonFileDiffers(reader, "the number of ranks", MuonWireLoad32(header + 44), id->ranks);
-  if (result != MUON_FILE_OK) return result;
-  /* All else is as it must be */
-  MuonFileHeaderWrite(id, same);
-  return memcmp(header, same, 60) != 0 ? MuonFileCorrupt(reader, "the header") : MUON_FILE_OK;
+  MuonFileHeaderWrite(id, expected);
+  if (memcmp(header, expected, 60) == 0) return MUON_FILE_OK;
+  if (memcmp(header + 8, expected + 8, MUON_FILE_RUN) != 0) return MuonFileFail(reader->folder, MUON_FILE_OTHER, "%s: is a file of another run", path.path);
+  return MuonFileFail(reader->folder, MUON_FILE_OTHER, "%s: is the file of step %llu, generation %llu, rank %u of %u", path.path, (unsigned long long)MuonWireLoad64(header + 24), (unsigned long long)MuonWireLoad64(header + 32),
+                      MuonWireLoad32(header + 40), MuonWireLoad32(header + 44));
 }
 
 /* A name of the index, with a zero behind it; NULL where there is none */
@@ -118,136 +120,128 @@ static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t left, uin
   return MUON_FILE_ENTRY + names + 4 * MuonFileChunks(record->bytes);
 }
 
-static MuonFileResult MuonFileIndexRead(MuonFileReader *reader, uint64_t bytes, uint64_t records)
+/* Behind the records that there are */
+static MuonFileResult MuonFileIndexRead(MuonFileReader *reader, const unsigned char *index, uint64_t bytes, uint64_t records)
 {
-  const uint64_t data_end = reader->seal.bytes - MUON_FILE_TRAILER - bytes;
-  uint64_t       at = MUON_FILE_HEADER, used = 0;
+  const uint64_t  data_end = reader->bytes - MUON_FILE_TRAILER - bytes;
+  MuonFileRecord *more     = (MuonFileRecord *)realloc(reader->record, (reader->records + (size_t)records + 1) * sizeof(*more));
+  uint64_t        at = MUON_FILE_HEADER, used = 0;
 
-  reader->record = (MuonFileRecord *)calloc((size_t)records + 1, sizeof(*reader->record));
-  if (reader->record == NULL) return MuonFileFail(reader->folder, MUON_FILE_MEMORY, "no memory for %llu records", (unsigned long long)records);
+  if (more == NULL) return MuonFileFail(reader->folder, MUON_FILE_MEMORY, "no memory for %llu records", (unsigned long long)records);
+  reader->record = more;
   for (uint64_t k = 0; k < records; k++) {
-    const uint64_t length = MuonFileRecordRead(reader->index + used, bytes - used, at, data_end, &reader->record[k]);
+    MuonFileRecord *record = &reader->record[reader->records++];
+    const uint64_t  length = MuonFileRecordRead(index + used, bytes - used, at, data_end, record);
 
     if (length == 0) return MuonFileCorrupt(reader, "its index");
+    record->file = reader->id.rank;
     used += length;
-    at += MuonFileAligned(reader->record[k].bytes);
+    at += MuonFileAligned(record->bytes);
   }
-  if (used != bytes || at != data_end) return MuonFileCorrupt(reader, "its index");
-  reader->records = (size_t)records;
-  return MUON_FILE_OK;
+  return used != bytes || at != data_end ? MuonFileCorrupt(reader, "its index") : MUON_FILE_OK;
 }
 
-static MuonFileResult MuonFileReaderStart(MuonFileReader *reader, const MuonFileSeal *seal)
+/* Checks all of a file but its data */
+static MuonFileResult MuonFileFileRead(MuonFileReader *reader, uint32_t rank, const MuonFileSeal *seal)
 {
-  const MuonFileSystem *system = reader->folder->system;
-  unsigned char         header[MUON_FILE_HEADER], trailer[MUON_FILE_TRAILER];
-  uint64_t              bytes, records;
-  MuonFileResult        result;
-  int                   error;
+  unsigned char  header[MUON_FILE_HEADER], trailer[MUON_FILE_TRAILER], *index;
+  uint64_t       bytes, records;
+  uint32_t       digest;
+  MuonFileResult result = MuonFileSelect(reader, rank);
 
-  reader->handle = system->open(system->ctx, MuonFilePathOf(reader->folder, &reader->id, 0).path, MUON_FILE_READ);
-  error          = reader->handle < 0 ? reader->handle : system->size(system->ctx, reader->handle, &reader->seal.bytes);
-  if (error < 0) return MuonFileFailSystem(reader->folder, error, "open it", MuonFilePathOf(reader->folder, &reader->id, 0).path);
-  if (reader->seal.bytes < MUON_FILE_HEADER + MUON_FILE_TRAILER) return MuonFileCorrupt(reader, "it is too short");
-  result = MuonFileHeaderRead(reader, header);
-  if (result == MUON_FILE_OK && seal != NULL) result = MuonFileDiffers(reader, "the length in bytes", reader->seal.bytes, seal->bytes);
-  if (result == MUON_FILE_OK) result = MuonFileReadAt(reader, reader->seal.bytes - MUON_FILE_TRAILER, trailer, MUON_FILE_TRAILER);
+  if (result == MUON_FILE_OK && reader->bytes < MUON_FILE_HEADER + MUON_FILE_TRAILER) return MuonFileCorrupt(reader, "it is too short");
+  if (result == MUON_FILE_OK) result = MuonFileHeaderRead(reader, header);
+  if (result == MUON_FILE_OK) result = MuonFileReadAt(reader, reader->bytes - MUON_FILE_TRAILER, trailer, MUON_FILE_TRAILER);
   if (result != MUON_FILE_OK) return result;
   bytes   = MuonWireLoad64(trailer);
   records = MuonWireLoad64(trailer + 8);
-  if (bytes > MUON_FILE_INDEX || bytes > reader->seal.bytes - MUON_FILE_HEADER - MUON_FILE_TRAILER || records > bytes / MUON_FILE_ENTRY) return MuonFileCorrupt(reader, "the length of its index");
-  reader->index = (unsigned char *)malloc((size_t)bytes + 1);
-  if (reader->index == NULL) return MuonFileFail(reader->folder, MUON_FILE_MEMORY, "no memory for an index of %llu bytes", (unsigned long long)bytes);
-  result = MuonFileReadAt(reader, reader->seal.bytes - MUON_FILE_TRAILER - bytes, reader->index, (size_t)bytes);
+  if (bytes > MUON_FILE_INDEX || bytes > reader->bytes - MUON_FILE_HEADER - MUON_FILE_TRAILER || records > bytes / MUON_FILE_ENTRY) return MuonFileCorrupt(reader, "the length of its index");
+  index = reader->index[reader->files++] = (unsigned char *)malloc((size_t)bytes + 1);
+  if (index == NULL) return MuonFileFail(reader->folder, MUON_FILE_MEMORY, "no memory for an index of %llu bytes", (unsigned long long)bytes);
+  result = MuonFileReadAt(reader, reader->bytes - MUON_FILE_TRAILER - bytes, index, (size_t)bytes);
   if (result != MUON_FILE_OK) return result;
-  reader->seal.digest = MuonWireCRC32C(MuonWireCRC32C(MuonWireCRC32C(0, header, sizeof(header)), reader->index, (size_t)bytes), trailer, 16);
-  if (!MuonFileChecks(reader->seal.digest, trailer + 16)) return MuonFileCorrupt(reader, "the checksum of its index");
-  if (seal != NULL && seal->digest != reader->seal.digest) return MuonFileFail(reader->folder, MUON_FILE_OTHER, "%s: is in order, but not the file that the manifest means", MuonFilePathOf(reader->folder, &reader->id, 0).path);
-  return MuonFileIndexRead(reader, bytes, records);
+  digest = MuonWireCRC32C(MuonWireCRC32C(MuonWireCRC32C(0, header, sizeof(header)), index, (size_t)bytes), trailer, 16);
+  if (!MuonFileChecks(digest, trailer + 16)) return MuonFileCorrupt(reader, "the checksum of its index");
+  if (seal != NULL && (seal->bytes != reader->bytes || seal->digest != digest)) return MuonFileFail(reader->folder, MUON_FILE_OTHER, "%s: is not the file that the manifest means", MuonFilePathOf(reader->folder, &reader->id, 0).path);
+  return MuonFileIndexRead(reader, index, bytes, records);
 }
 
-MuonFileResult MuonFileReaderOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal *seal, MuonFileReader *reader)
+/* All files that the first record of the manifest names */
+static MuonFileResult MuonFileFilesRead(MuonFileReader *reader)
 {
+  const MuonFileRecord *first = reader->record;
+  const uint32_t        ranks = reader->id.ranks;
+  unsigned char       **index, *seals;
+  MuonFileResult        result;
+
+  if (reader->records == 0 || strcmp(first->state, MUON_FILE_SEALS) != 0 || first->layer[0] != 0 || first->entrywise || first->precision != MUON_FILE_BYTES || ranks == 0 || first->columns != 1 || first->rows != (uint64_t)MUON_FILE_SEAL * ranks)
+    return MuonFileCorrupt(reader, "it does not name the files");
+  index = (unsigned char **)realloc(reader->index, (ranks + (size_t)1) * sizeof(*index));
+  if (index != NULL) reader->index = index;
+  seals = (unsigned char *)malloc((size_t)first->bytes);
+  if (seals == NULL || index == NULL) result = MuonFileFail(reader->folder, MUON_FILE_MEMORY, "no memory for a manifest of %u files", ranks);
+  else result = MuonFileReaderRead(reader, first, 0, 0, first->rows, 1, seals, 1, 1);
+  for (uint32_t rank = 0; rank < ranks && result == MUON_FILE_OK; rank++) {
+    const unsigned char *from = seals + (size_t)MUON_FILE_SEAL * rank;
+    const MuonFileSeal   seal = {MuonWireLoad64(from), MuonWireLoad32(from + 8)};
+
+    result = MuonFileFileRead(reader, rank, &seal);
+    if (result == MUON_FILE_ABSENT) result = MUON_FILE_CORRUPT;
+  }
+  free(seals);
+  return result;
+}
+
+MuonFileResult MuonFileReaderOpen(MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader)
+{
+  MuonFileResult result;
+
   memset(reader, 0, sizeof(*reader));
-  reader->folder = folder;
-  reader->id     = *id;
-  reader->handle = -1;
-  return MuonFileReaderStart(reader, seal);
+  reader->folder        = folder;
+  reader->id.generation = *generation;
+  reader->handle        = -1;
+  reader->index         = (unsigned char **)malloc(sizeof(*reader->index));
+  reader->stage         = (unsigned char *)malloc(MUON_FILE_CHUNK);
+  if (reader->index == NULL || reader->stage == NULL) return MuonFileFail(folder, MUON_FILE_MEMORY, "no memory to read %s", folder->path);
+  result = MuonFileFileRead(reader, MUON_FILE_MANIFEST, NULL);
+  return result == MUON_FILE_OK ? MuonFileFilesRead(reader) : result;
 }
 
 void MuonFileReaderClose(MuonFileReader *reader)
 {
-  if (reader->handle >= 0) (void)reader->folder->system->close(reader->folder->system->ctx, reader->handle);
+  if (reader->handle >= 0) (void)close(reader->handle);
+  for (size_t k = 0; k < reader->files; k++) free(reader->index[k]);
   free(reader->index);
   free(reader->stage);
   free(reader->record);
-  reader->handle  = -1;
-  reader->index   = NULL;
-  reader->stage   = NULL;
-  reader->record  = NULL;
-  reader->records = 0;
 }
 
-/* Checks a chunk of a record, with the padding behind it */
-static MuonFileResult MuonFileChunkCheck(MuonFileReader *reader, const MuonFileRecord *record, uint64_t chunk, const unsigned char *data, size_t bytes)
-{
-  if (MuonFileChecks(MuonWireCRC32C(0, data, bytes), record->checks + 4 * chunk)) return MUON_FILE_OK;
-  return MuonFileFail(reader->folder, MUON_FILE_CORRUPT, "%s: is damaged: the checksum of %s of layer \"%s\", at byte %llu", MuonFilePathOf(reader->folder, &reader->id, 0).path, record->state, record->layer,
-                      (unsigned long long)(record->at + chunk * MUON_FILE_CHUNK));
-}
-
-/* Brings a chunk with the padding behind it to the stage, and checks it */
+/* Brings a chunk of a record with the padding behind it to the stage, and checks it */
 static MuonFileResult MuonFileChunkStage(MuonFileReader *reader, const MuonFileRecord *record, uint64_t chunk)
 {
-  const uint64_t at    = record->at + chunk * MUON_FILE_CHUNK;
-  const size_t   bytes = MuonFileAtMostChunk(MuonFileAligned(record->bytes) - chunk * MUON_FILE_CHUNK);
-  MuonFileResult result;
+  const uint64_t at = record->at + chunk * MUON_FILE_CHUNK, left = MuonFileAligned(record->bytes) - chunk * MUON_FILE_CHUNK;
+  const size_t   bytes  = left < MUON_FILE_CHUNK ? (size_t)left : (size_t)MUON_FILE_CHUNK;
+  MuonFileResult result = MuonFileSelect(reader, record->file);
 
-  if (reader->staged_at == at) return MUON_FILE_OK;
-  if (reader->stage == NULL) {
-    reader->stage = (unsigned char *)malloc(MuonFileAtMostChunk(reader->seal.bytes));
-    if (reader->stage == NULL) return MuonFileFail(reader->folder, MUON_FILE_MEMORY, "no memory to read a chunk");
-  }
+  if (result != MUON_FILE_OK || reader->staged_at == at) return result;
   reader->staged_at = 0;
   result            = MuonFileReadAt(reader, at, reader->stage, bytes);
-  if (result == MUON_FILE_OK) result = MuonFileChunkCheck(reader, record, chunk, reader->stage, bytes);
-  if (result == MUON_FILE_OK) reader->staged_at = at;
-  return result;
+  if (result != MUON_FILE_OK) return result;
+  reader->staged_at = at;
+  if (MuonFileChecks(MuonWireCRC32C(0, reader->stage, bytes), record->checks + 4 * chunk)) return MUON_FILE_OK;
+  reader->staged_at = 0;
+  return MuonFileFail(reader->folder, MUON_FILE_CORRUPT, "%s: is damaged: the checksum of %s of layer \"%s\", at byte %llu", MuonFilePathOf(reader->folder, &reader->id, 0).path, record->state, record->layer, (unsigned long long)at);
 }
 
-MuonFileResult MuonFileReaderVerify(MuonFileReader *reader)
+MuonFileResult MuonFileReaderVerify(MuonFileReader *reader, uint32_t first, uint32_t stride)
 {
   MuonFileResult result = MUON_FILE_OK;
 
   for (size_t k = 0; k < reader->records; k++) {
-    for (uint64_t chunk = 0; chunk < MuonFileChunks(reader->record[k].bytes) && result == MUON_FILE_OK; chunk++) result = MuonFileChunkStage(reader, &reader->record[k], chunk);
-  }
-  return result;
-}
+    const MuonFileRecord *record = &reader->record[k];
 
-/* count entries of a record from its entry number first on; next is their distance in memory, in bytes */
-static MuonFileResult MuonFileReadSpan(MuonFileReader *reader, const MuonFileRecord *record, uint64_t first, uint64_t count, unsigned char *to, uint64_t next)
-{
-  const size_t   bytes  = MuonFileEntryBytes(record->precision);
-  const int      asis   = next == bytes && (bytes == 1 || MuonWireIsLittleEndian());
-  uint64_t       at     = first * bytes;
-  const uint64_t end    = at + count * bytes;
-  MuonFileResult result = MUON_FILE_OK;
-
-  while (at < end && result == MUON_FILE_OK) {
-    const uint64_t chunk = at / MUON_FILE_CHUNK, start = at % MUON_FILE_CHUNK;
-    const uint64_t part = end - at < MUON_FILE_CHUNK - start ? end - at : MUON_FILE_CHUNK - start;
-
-    /* A whole chunk goes where it belongs */
-    if (asis && part == MUON_FILE_CHUNK) {
-      result = MuonFileReadAt(reader, record->at + at, to, (size_t)part);
-      if (result == MUON_FILE_OK) result = MuonFileChunkCheck(reader, record, chunk, to, (size_t)part);
-    } else {
-      result = MuonFileChunkStage(reader, record, chunk);
-      if (result == MUON_FILE_OK) MuonFileCopyEntries(to, next, reader->stage + start, bytes, part / bytes, bytes);
-    }
-    to += part / bytes * next;
-    at += part;
+    if (record->file != MUON_FILE_MANIFEST && record->file % stride != first) continue;
+    for (uint64_t chunk = 0; chunk < MuonFileChunks(record->bytes) && result == MUON_FILE_OK; chunk++) result = MuonFileChunkStage(reader, record, chunk);
   }
   return result;
 }
@@ -255,46 +249,28 @@ static MuonFileResult MuonFileReadSpan(MuonFileReader *reader, const MuonFileRec
 MuonFileResult MuonFileReaderRead(MuonFileReader *reader, const MuonFileRecord *record, uint64_t row, uint64_t column, uint64_t rows, uint64_t columns, void *to, uint64_t rowstride, uint64_t columnstride)
 {
   const size_t   bytes = MuonFileEntryBytes(record->precision);
-  const int      whole = record->rowmajor ? columns == record->columns && columnstride == 1 && rowstride == columns : rows == record->rows && rowstride == 1 && columnstride == rows;
   const uint64_t m     = record->rowmajor ? record->columns : record->rows; /* entries of a line in the file */
-  const uint64_t line0 = record->rowmajor ? row - record->row : column - record->column, lines = record->rowmajor ? rows : columns;
-  const uint64_t entry0 = record->rowmajor ? column - record->column : row - record->row, entries = record->rowmajor ? columns : rows;
+  const uint64_t line0 = record->rowmajor ? row - record->row : column - record->column, entry0 = record->rowmajor ? column - record->column : row - record->row;
   const uint64_t next_line = (record->rowmajor ? rowstride : columnstride) * bytes, next = (record->rowmajor ? columnstride : rowstride) * bytes;
+  uint64_t       lines = record->rowmajor ? rows : columns, entries = record->rowmajor ? columns : rows;
   MuonFileResult result = MUON_FILE_OK;
 
   if (row < record->row || column < record->column || !MuonFileWithin(row - record->row, rows, record->rows) || !MuonFileWithin(column - record->column, columns, record->columns))
     return MuonFileFail(reader->folder, MUON_FILE_USAGE, "%s of layer \"%s\" has no %llu x %llu entries at (%llu, %llu)", record->state, record->layer, (unsigned long long)rows, (unsigned long long)columns, (unsigned long long)row,
                         (unsigned long long)column);
-  if (rows == 0 || columns == 0) return MUON_FILE_OK;
-  if (whole) return MuonFileReadSpan(reader, record, line0 * m, lines * entries, (unsigned char *)to, bytes);
-  for (uint64_t line = 0; line < lines && result == MUON_FILE_OK; line++) result = MuonFileReadSpan(reader, record, (line0 + line) * m + entry0, entries, (unsigned char *)to + line * next_line, next);
-  return result;
-}
+  if (entries == m && next_line == m * next) { /* whole lines behind one another are one */
+    entries *= lines;
+    lines = lines > 0;
+  }
+  for (uint64_t line = 0; line < lines; line++) {
+    unsigned char *into = (unsigned char *)to + line * next_line;
+    uint64_t       at   = ((line0 + line) * m + entry0) * bytes, part;
 
-MuonFileResult MuonFileManifestRead(MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader, MuonFileSeal **seals)
-{
-  MuonFileIdentity      id;
-  MuonFileResult        result;
-  const MuonFileRecord *record;
-
-  *seals = NULL;
-  memset(&id, 0, sizeof(id));
-  id.generation = *generation;
-  id.rank       = MUON_FILE_MANIFEST;
-  result        = MuonFileReaderOpen(folder, &id, NULL, reader);
-  if (result == MUON_FILE_OK) result = MuonFileReaderVerify(reader);
-  if (result != MUON_FILE_OK) return result;
-  record = reader->record;
-  if (reader->records == 0 || strcmp(record->state, MUON_FILE_SEALS) != 0 || record->layer[0] != 0 || record->entrywise || record->precision != MUON_FILE_BYTES || reader->id.ranks == 0 || record->bytes != (uint64_t)MUON_FILE_SEAL * reader->id.ranks)
-    return MuonFileCorrupt(reader, "it does not name the files");
-  *seals = (MuonFileSeal *)malloc(reader->id.ranks * sizeof(**seals));
-  if (*seals == NULL) return MuonFileFail(folder, MUON_FILE_MEMORY, "no memory for a manifest of %u files", reader->id.ranks);
-  for (uint32_t rank = 0; rank < reader->id.ranks && result == MUON_FILE_OK; rank++) {
-    unsigned char bytes[MUON_FILE_SEAL];
-
-    result                = MuonFileReaderRead(reader, record, (uint64_t)MUON_FILE_SEAL * rank, 0, MUON_FILE_SEAL, 1, bytes, 1, 1);
-    (*seals)[rank].bytes  = MuonWireLoad64(bytes);
-    (*seals)[rank].digest = MuonWireLoad32(bytes + 8);
+    for (const uint64_t end = at + entries * bytes; at < end && result == MUON_FILE_OK; at += part, into += part / bytes * next) {
+      part   = end - at < MUON_FILE_CHUNK - at % MUON_FILE_CHUNK ? end - at : MUON_FILE_CHUNK - at % MUON_FILE_CHUNK;
+      result = MuonFileChunkStage(reader, record, at / MUON_FILE_CHUNK);
+      if (result == MUON_FILE_OK) MuonFileCopyEntries(into, next, reader->stage + at % MUON_FILE_CHUNK, bytes, part / bytes, bytes);
+    }
   }
   return result;
 }

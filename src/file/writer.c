@@ -3,8 +3,6 @@
 */
 #include "muonfilebits.h"
 
-static const unsigned char muon_file_zeros[MUON_FILE_ALIGN] = {0};
-
 void MuonFileHeaderWrite(const MuonFileIdentity *id, unsigned char header[MUON_FILE_HEADER])
 {
   memset(header, 0, MUON_FILE_HEADER);
@@ -18,66 +16,52 @@ void MuonFileHeaderWrite(const MuonFileIdentity *id, unsigned char header[MUON_F
   MuonWireStore32(header + 60, MuonWireCRC32C(0, header, 60));
 }
 
-static void MuonFileFailWriter(MuonFileWriter *writer, MuonFileResult result)
-{
-  if (writer->result == MUON_FILE_OK) writer->result = result;
-}
-
-static void MuonFileWriteAll(MuonFileWriter *writer, const unsigned char *from, size_t bytes)
-{
-  const MuonFileSystem *system = writer->folder->system;
-
-  while (bytes > 0 && writer->result == MUON_FILE_OK) {
-    const ptrdiff_t went = system->write(system->ctx, writer->handle, from, bytes);
-
-    /* A system that takes nothing has no space */
-    if (went <= 0) MuonFileFailWriter(writer, MuonFileFailSystem(writer->folder, went < 0 ? (int)went : -ENOSPC, "write to it", MuonFilePathOf(writer->folder, &writer->id, 1).path));
-    else {
-      from += went;
-      bytes -= (size_t)went;
-    }
-  }
-}
-
 static void MuonFileFlush(MuonFileWriter *writer)
 {
-  MuonFileWriteAll(writer, writer->stage, writer->staged);
+  for (size_t at = 0; at < writer->staged && writer->result == MUON_FILE_OK;) {
+    const ssize_t went = write(writer->handle, writer->stage + at, writer->staged - at);
+
+    if (went > 0) at += (size_t)went;
+    else if (went == 0) errno = ENOSPC; /* a system that takes nothing has no space */
+    if (went <= 0 && errno != EINTR) writer->result = MuonFileFailSystem(writer->folder, "write to it", MuonFilePathOf(writer->folder, &writer->id, 1).path);
+  }
   writer->staged = 0;
 }
 
-/* Appends to the file: what is small through the stage, what is large as it lies */
-static void MuonFileAppend(MuonFileWriter *writer, const unsigned char *from, size_t bytes)
+/* Appends entries to the file; zeros where from is NULL. check is the CRC of what was appended since it was 0 */
+static void MuonFileAppend(MuonFileWriter *writer, const unsigned char *from, uint64_t count, size_t bytes)
 {
-  writer->bytes += bytes;
-  if (writer->staged + bytes > MUON_FILE_CHUNK || bytes >= MUON_FILE_DIRECT) MuonFileFlush(writer);
-  if (bytes >= MUON_FILE_DIRECT) MuonFileWriteAll(writer, from, bytes);
-  else if (bytes > 0) {
-    memcpy(writer->stage + writer->staged, from, bytes);
-    writer->staged += bytes;
+  while (count > 0 && writer->result == MUON_FILE_OK) {
+    const uint64_t       left = (MUON_FILE_CHUNK - writer->staged) / bytes, part = count < left ? count : left;
+    unsigned char *const to = writer->stage + writer->staged;
+
+    if (from != NULL) MuonFileCopyEntries(to, bytes, from, bytes, part, bytes);
+    else memset(to, 0, (size_t)(part * bytes));
+    if (from != NULL) from += part * bytes;
+    writer->check = MuonWireCRC32C(writer->check, to, (size_t)(part * bytes));
+    writer->staged += (size_t)(part * bytes);
+    writer->bytes += part * bytes;
+    count -= part;
+    if (writer->staged > MUON_FILE_CHUNK - 8) MuonFileFlush(writer);
   }
 }
 
 /* Room for so many bytes at the end of the index; NULL where there is none */
 static unsigned char *MuonFileIndexAppend(MuonFileWriter *writer, size_t bytes)
 {
+  const size_t   all = writer->indexed + bytes, capacity = all > writer->capacity ? 2 * all : writer->capacity;
+  unsigned char *more = NULL;
+
   if (writer->result != MUON_FILE_OK) return NULL;
-  if (writer->indexed + bytes > MUON_FILE_INDEX) {
-    MuonFileFailWriter(writer, MuonFileFail(writer->folder, MUON_FILE_USAGE, "%s: an index of more than %d bytes", MuonFilePathOf(writer->folder, &writer->id, 0).path, MUON_FILE_INDEX));
+  if (all <= MUON_FILE_INDEX) more = (unsigned char *)realloc(writer->index, capacity);
+  if (more == NULL) {
+    writer->result = MuonFileFail(writer->folder, MUON_FILE_MEMORY, "%s: no memory for an index of %zu bytes, which has at most %d", MuonFilePathOf(writer->folder, &writer->id, 0).path, all, MUON_FILE_INDEX);
     return NULL;
   }
-  if (writer->indexed + bytes > writer->capacity) {
-    const size_t   capacity = 2 * (writer->indexed + bytes);
-    unsigned char *more     = (unsigned char *)realloc(writer->index, capacity);
-
-    if (more == NULL) {
-      MuonFileFailWriter(writer, MuonFileFail(writer->folder, MUON_FILE_MEMORY, "no memory for an index of %zu bytes", capacity));
-      return NULL;
-    }
-    writer->index    = more;
-    writer->capacity = capacity;
-  }
-  writer->indexed += bytes;
-  return writer->index + writer->indexed - bytes;
+  writer->index    = more;
+  writer->capacity = capacity;
+  writer->indexed  = all;
+  return more + all - bytes;
 }
 
 /* The chunk has ended */
@@ -90,37 +74,28 @@ static void MuonFileChunkEnd(MuonFileWriter *writer)
   writer->chunked = 0;
 }
 
-/* Bytes of a record as they are in the file */
-static void MuonFileAppendData(MuonFileWriter *writer, const unsigned char *from, uint64_t bytes)
+/* Entries of a record, each chunk of which has its checksum in the index */
+static void MuonFileAppendData(MuonFileWriter *writer, const unsigned char *from, uint64_t count, size_t bytes)
 {
-  while (bytes > 0 && writer->result == MUON_FILE_OK) {
-    const uint64_t left = MUON_FILE_CHUNK - writer->chunked;
-    const size_t   part = (size_t)(bytes < left ? bytes : left);
+  while (count > 0 && writer->result == MUON_FILE_OK) {
+    const uint64_t left = (MUON_FILE_CHUNK - writer->chunked) / bytes, part = count < left ? count : left;
 
-    writer->check = MuonWireCRC32C(writer->check, from, part);
-    MuonFileAppend(writer, from, part);
-    writer->chunked += part;
-    from += part;
-    bytes -= part;
+    MuonFileAppend(writer, from, part, bytes);
+    if (from != NULL) from += part * bytes;
+    count -= part;
+    writer->chunked += part * bytes;
     if (writer->chunked == MUON_FILE_CHUNK) MuonFileChunkEnd(writer);
   }
 }
 
-static void MuonFileAppendEntries(MuonFileWriter *writer, const unsigned char *from, uint64_t count, size_t bytes)
+static void MuonFileWriterFree(MuonFileWriter *writer)
 {
-  if (bytes == 1 || MuonWireIsLittleEndian()) {
-    MuonFileAppendData(writer, from, count * bytes);
-    return;
-  }
-  while (count > 0 && writer->result == MUON_FILE_OK) {
-    unsigned char  part[4096];
-    const uint64_t entries = count < sizeof(part) / bytes ? count : sizeof(part) / bytes;
-
-    MuonFileCopyEntries(part, bytes, from, bytes, entries, bytes);
-    MuonFileAppendData(writer, part, entries * bytes);
-    from += entries * bytes;
-    count -= entries;
-  }
+  if (writer->handle >= 0) (void)close(writer->handle); /* what it has is durable, or goes */
+  if (writer->handle >= 0 && writer->result != MUON_FILE_OK) (void)remove(MuonFilePathOf(writer->folder, &writer->id, 1).path);
+  free(writer->stage);
+  free(writer->index);
+  writer->handle = -1;
+  writer->stage = writer->index = NULL;
 }
 
 MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity *id, MuonFileWriter *writer)
@@ -133,42 +108,34 @@ MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity
   writer->id     = *id;
   writer->handle = -1;
   writer->stage  = (unsigned char *)malloc(MUON_FILE_CHUNK);
-  if (writer->stage == NULL) MuonFileFailWriter(writer, MuonFileFail(folder, MUON_FILE_MEMORY, "no memory to write %s", to.path));
+  if (writer->stage == NULL) writer->result = MuonFileFail(folder, MUON_FILE_MEMORY, "no memory to write %s", to.path);
   else {
-    writer->handle = folder->system->open(folder->system->ctx, to.path, MUON_FILE_CREATE);
-    if (writer->handle < 0) MuonFileFailWriter(writer, MuonFileFailSystem(folder, writer->handle, "make it", to.path));
-    else {
-      MuonFileHeaderWrite(id, header);
-      MuonFileAppend(writer, header, sizeof(header));
-    }
+    writer->handle = open(to.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (writer->handle < 0) writer->result = MuonFileFailSystem(folder, "make it", to.path);
   }
-  if (writer->result != MUON_FILE_OK) MuonFileWriterAbort(writer);
+  MuonFileHeaderWrite(id, header);
+  MuonFileAppend(writer, header, sizeof(header), 1);
   return writer->result;
 }
 
-/* A name is shown and compared, so it is text */
+/* A name is shown and compared, so it is text. Its length, or 256 */
 static size_t MuonFileNameLength(const char name[])
 {
   size_t length = 0;
 
-  for (; name[length] != 0 && length < 256; length++) {
-    if (name[length] < ' ' || name[length] > '~') return 256;
-  }
-  return length;
+  while (length < 256 && name[length] >= ' ' && name[length] <= '~') length++;
+  return name[length < 256 ? length : 0] == 0 ? length : 256;
 }
 
 MuonFileResult MuonFileWriterAdd(MuonFileWriter *writer, const MuonFileRecord *record, const void *data, uint64_t ld)
 {
   const size_t         layer = MuonFileNameLength(record->layer), state = MuonFileNameLength(record->state), bytes = MuonFileEntryBytes(record->precision);
   const uint64_t       lines = record->rowmajor ? record->rows : record->columns, entries = record->rowmajor ? record->columns : record->rows;
-  const unsigned char *from = (const unsigned char *)data;
+  const uint64_t       numbers[] = {record->layer_rows, record->layer_columns, record->row, record->column, record->rows, record->columns};
+  const unsigned char *from      = (const unsigned char *)data;
   unsigned char       *to;
 
-  if (writer->result != MUON_FILE_OK) return writer->result;
-  if (layer > 255 || state > 255) {
-    MuonFileFailWriter(writer, MuonFileFail(writer->folder, MUON_FILE_USAGE, "a record has names of at most 255 printable characters"));
-    return writer->result;
-  }
+  if (writer->result == MUON_FILE_OK && (layer > 255 || state > 255)) writer->result = MuonFileFail(writer->folder, MUON_FILE_USAGE, "a record has names of at most 255 printable characters");
   to = MuonFileIndexAppend(writer, MUON_FILE_ENTRY + layer + state + 2);
   if (to == NULL) return writer->result;
   memset(to, 0, MUON_FILE_ENTRY);
@@ -179,20 +146,13 @@ MuonFileResult MuonFileWriterAdd(MuonFileWriter *writer, const MuonFileRecord *r
   to[4] = (unsigned char)layer;
   to[5] = (unsigned char)state;
   MuonWireStore32(to + 8, record->whose);
-  MuonWireStore64(to + 16, record->layer_rows);
-  MuonWireStore64(to + 24, record->layer_columns);
-  MuonWireStore64(to + 32, record->row);
-  MuonWireStore64(to + 40, record->column);
-  MuonWireStore64(to + 48, record->rows);
-  MuonWireStore64(to + 56, record->columns);
+  for (int k = 0; k < 6; k++) MuonWireStore64(to + 16 + 8 * k, numbers[k]);
   memcpy(to + MUON_FILE_ENTRY, record->layer, layer + 1);
   memcpy(to + MUON_FILE_ENTRY + layer + 1, record->state, state + 1);
 
-  if (entries == ld || entries == 0 || lines < 2) MuonFileAppendEntries(writer, from, lines * entries, bytes);
-  else {
-    for (uint64_t line = 0; line < lines; line++) MuonFileAppendEntries(writer, from + line * ld * bytes, entries, bytes);
-  }
-  MuonFileAppendData(writer, muon_file_zeros, MuonFileAligned(writer->bytes) - writer->bytes);
+  writer->check = 0;
+  for (uint64_t line = 0; line < lines; line++) MuonFileAppendData(writer, from + line * ld * bytes, entries, bytes);
+  MuonFileAppendData(writer, NULL, MuonFileAligned(writer->bytes) - writer->bytes, 1);
   if (writer->chunked > 0) MuonFileChunkEnd(writer);
   writer->records++;
   return writer->result;
@@ -201,100 +161,63 @@ MuonFileResult MuonFileWriterAdd(MuonFileWriter *writer, const MuonFileRecord *r
 MuonFileResult MuonFileWriterClose(MuonFileWriter *writer, MuonFileSeal *seal)
 {
   MuonFileFolder *const  folder = writer->folder;
-  const MuonFileSystem  *system = folder->system;
   const MuonFilePathname part = MuonFilePathOf(folder, &writer->id, 1), whole = MuonFilePathOf(folder, &writer->id, 0);
   unsigned char          header[MUON_FILE_HEADER], trailer[MUON_FILE_TRAILER];
-  uint32_t               digest;
-  int                    error = 0;
 
-  if (writer->handle < 0) return writer->result;
-  MuonFileHeaderWrite(&writer->id, header);
-  MuonWireStore64(trailer, writer->indexed);
-  MuonWireStore64(trailer + 8, writer->records);
-  digest = MuonWireCRC32C(MuonWireCRC32C(MuonWireCRC32C(0, header, sizeof(header)), writer->index, writer->indexed), trailer, 16);
-  MuonWireStore32(trailer + 16, digest);
-  MuonFileAppend(writer, writer->index, writer->indexed);
-  MuonFileAppend(writer, trailer, sizeof(trailer));
-  MuonFileFlush(writer);
   if (writer->result == MUON_FILE_OK) {
-    error = system->sync(system->ctx, writer->handle);
-    if (error < 0) MuonFileFailWriter(writer, MuonFileFailSystem(folder, error, "make it durable", part.path));
+    MuonFileHeaderWrite(&writer->id, header);
+    MuonWireStore64(trailer, writer->indexed);
+    MuonWireStore64(trailer + 8, writer->records);
+    MuonWireStore32(trailer + 16, MuonWireCRC32C(MuonWireCRC32C(MuonWireCRC32C(0, header, sizeof(header)), writer->index, writer->indexed), trailer, 16));
+    MuonFileAppend(writer, writer->index, writer->indexed, 1);
+    MuonFileAppend(writer, trailer, sizeof(trailer), 1);
+    MuonFileFlush(writer);
+    if (seal != NULL) {
+      seal->bytes  = writer->bytes;
+      seal->digest = MuonWireLoad32(trailer + 16);
+    }
   }
-  error          = system->close(system->ctx, writer->handle);
-  writer->handle = -1;
-  if (error < 0 && writer->result == MUON_FILE_OK) MuonFileFailWriter(writer, MuonFileFailSystem(folder, error, "close it", part.path));
+  if (writer->result == MUON_FILE_OK && fsync(writer->handle) < 0) writer->result = MuonFileFailSystem(folder, "make it durable", part.path);
+  if (writer->result == MUON_FILE_OK && rename(part.path, whole.path) < 0) writer->result = MuonFileFailSystem(folder, "rename it", part.path);
   if (writer->result == MUON_FILE_OK) {
-    error = system->rename(system->ctx, part.path, whole.path);
-    if (error < 0) MuonFileFailWriter(writer, MuonFileFailSystem(folder, error, "rename it", part.path));
+    writer->result = MuonFileSyncFolder(folder, MuonFilePathOfGeneration(folder, &writer->id.generation).path);
+    if (writer->result == MUON_FILE_OK) writer->result = MuonFileSyncFolder(folder, folder->path);
+    if (writer->result != MUON_FILE_OK) (void)remove(whole.path);
   }
-  if (writer->result == MUON_FILE_OK) MuonFileFailWriter(writer, MuonFileSyncFolder(folder, MuonFilePathOfGeneration(folder, &writer->id.generation).path));
-  if (writer->result == MUON_FILE_OK) MuonFileFailWriter(writer, MuonFileSyncFolder(folder, folder->path));
-  if (seal != NULL) {
-    seal->bytes  = writer->bytes;
-    seal->digest = digest;
-  }
-  if (writer->result != MUON_FILE_OK) {
-    (void)system->unlink(system->ctx, whole.path);
-    (void)system->unlink(system->ctx, part.path);
-  }
-  MuonFileWriterAbort(writer);
+  MuonFileWriterFree(writer);
   return writer->result;
 }
 
-void MuonFileWriterAbort(MuonFileWriter *writer)
+/* Rank 0 looks at each rank's file */
+static MuonFileResult MuonFileLook(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal *seal)
 {
-  if (writer->handle >= 0) {
-    (void)writer->folder->system->close(writer->folder->system->ctx, writer->handle);
-    (void)writer->folder->system->unlink(writer->folder->system->ctx, MuonFilePathOf(writer->folder, &writer->id, 1).path);
-  }
-  writer->handle = -1;
-  free(writer->stage);
-  free(writer->index);
-  writer->stage = NULL;
-  writer->index = NULL;
+  const MuonFilePathname to = MuonFilePathOf(folder, id, 0);
+  struct stat            info;
+
+  if (lstat(to.path, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == seal->bytes) return MUON_FILE_OK;
+  return MuonFileFail(folder, MUON_FILE_OTHER, "%s: rank %u wrote %llu bytes, which rank 0 does not see: the folder must be one that all nodes share", to.path, id->rank, (unsigned long long)seal->bytes);
 }
 
 MuonFileResult MuonFileManifestOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileWriter *writer)
 {
-  const MuonFileSystem *system = folder->system;
-  MuonFileIdentity      one    = *id;
-  MuonFileRecord        record;
-  MuonFileResult        result = MUON_FILE_OK;
-  unsigned char        *bytes  = (unsigned char *)malloc((size_t)MUON_FILE_SEAL * id->ranks + 1);
+  const MuonFileRecord record = {"", MUON_FILE_SEALS, MUON_FILE_EVERYONE, MUON_FILE_BYTES, 0, 0, 0, 0, 0, 0, 0, (uint64_t)MUON_FILE_SEAL * id->ranks, 1, 0, 0, 0, NULL};
+  unsigned char       *bytes  = (unsigned char *)malloc((size_t)record.rows + 1);
+  MuonFileIdentity     one    = *id;
+  MuonFileResult       result = bytes == NULL ? MuonFileFail(folder, MUON_FILE_MEMORY, "no memory for a manifest of %u files", id->ranks) : MUON_FILE_OK;
 
-  memset(writer, 0, sizeof(*writer));
-  writer->folder = folder;
-  writer->handle = -1;
-  if (bytes == NULL) result = MuonFileFail(folder, MUON_FILE_MEMORY, "no memory for a manifest of %u files", id->ranks);
   for (one.rank = 0; one.rank < id->ranks && result == MUON_FILE_OK; one.rank++) {
-    const MuonFilePathname to   = MuonFilePathOf(folder, &one, 0);
-    uint64_t               size = 0;
-    int                    handle, error;
-
-    handle = system->open(system->ctx, to.path, MUON_FILE_READ);
-    error  = handle < 0 ? handle : system->size(system->ctx, handle, &size);
-    if (handle >= 0) (void)system->close(system->ctx, handle);
-    if (error == -ENOENT) result = MuonFileFail(folder, MUON_FILE_ABSENT, "%s: rank %u wrote it, but rank 0 does not see it: the folder must be one that all nodes share", to.path, one.rank);
-    else if (error < 0) result = MuonFileFailSystem(folder, error, "look at it", to.path);
-    else if (size != seals[one.rank].bytes) result = MuonFileFail(folder, MUON_FILE_OTHER, "%s: rank %u wrote %llu bytes, but rank 0 sees %llu", to.path, one.rank, (unsigned long long)seals[one.rank].bytes, (unsigned long long)size);
+    result = MuonFileLook(folder, &one, &seals[one.rank]);
     MuonWireStore64(bytes + (size_t)MUON_FILE_SEAL * one.rank, seals[one.rank].bytes);
     MuonWireStore32(bytes + (size_t)MUON_FILE_SEAL * one.rank + 8, seals[one.rank].digest);
   }
-  if (result == MUON_FILE_OK) {
-    one.rank = MUON_FILE_MANIFEST;
-    result   = MuonFileWriterOpen(folder, &one, writer);
-  }
-  if (result == MUON_FILE_OK) {
-    memset(&record, 0, sizeof(record));
-    record.layer   = "";
-    record.state   = MUON_FILE_SEALS;
-    record.holder  = MUON_FILE_EVERYONE;
-    record.rows    = (uint64_t)MUON_FILE_SEAL * id->ranks;
-    record.columns = 1;
-    result         = MuonFileWriterAdd(writer, &record, bytes, record.rows);
-    if (result != MUON_FILE_OK) MuonFileWriterAbort(writer);
-  }
+  one.rank = MUON_FILE_MANIFEST;
+  memset(writer, 0, sizeof(*writer));
+  writer->folder = folder;
+  writer->id     = one;
+  writer->handle = -1;
   writer->result = result;
+  if (result == MUON_FILE_OK) (void)MuonFileWriterOpen(folder, &one, writer);
+  if (writer->result == MUON_FILE_OK) (void)MuonFileWriterAdd(writer, &record, bytes, record.rows);
   free(bytes);
-  return result;
+  return writer->result;
 }

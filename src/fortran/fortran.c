@@ -12,9 +12,6 @@ typedef void ScheduleFn(const PETSC_UINTPTR_T *, const PetscInt *, PetscReal *, 
 typedef void MonitorFn(const PETSC_UINTPTR_T *, const PetscInt *, const PetscReal *, void **, int *);
 typedef void AnyFn(void);
 
-/* The numbers under which objects keep them, the same for all objects of a class */
-static PetscFortranCallbackId objective_id, validation_id, schedule_id, monitor_id;
-
 /* A MuonLayerArray of Fortran */
 typedef struct {
   int         comm, type, memtype, rowmajor;
@@ -23,7 +20,7 @@ typedef struct {
   const void *g;
 } FortranArray;
 
-PETSC_EXTERN PetscErrorCode MuonCheckHandleFortran(void *, const char[], const char[], int);
+PETSC_EXTERN PetscErrorCode MuonCheckHandleFortran(void *, const char[], int);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonSetValidationFortran(Muon, AnyFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *);
@@ -49,102 +46,59 @@ FortranCreate(MuonLMO);
 FortranCreate(MuonCompressor);
 FortranCreate(MuonExchange);
 
-/*
-   An optimized PETSc follows any handle to its end. A Fortran program gets NULL easily, which is what
-   Destroy() leaves, and a copy of a handle does not know that its object is gone. The classname is empty for
-   objects of PETSc, of which NULL alone is refused
-*/
-PetscErrorCode MuonCheckHandleFortran(void *handle, const char classname[], const char function[], int position)
+/* An optimized PETSc follows any handle, and a Fortran program gets NULL easily: Destroy() leaves it */
+PetscErrorCode MuonCheckHandleFortran(void *handle, const char function[], int position)
 {
-  PetscBool lives = handle != NULL ? PETSC_TRUE : PETSC_FALSE;
-
   PetscFunctionBegin;
-  PetscCheck(lives == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "%s(): argument %d is an object that was never made or was destroyed (its %%v is -2), expected one that lives", function, position);
-  if (classname[0] == '\0') PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonObjectIsRegistered_Private(handle, &lives));
-  /* Another object may have got the address meanwhile */
-  if (lives == PETSC_TRUE) PetscCall(PetscStrcmp(((PetscObject)handle)->class_name, classname, &lives));
-  PetscCheck(lives == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_ARG_CORRUPT, "%s(): argument %d is no %s that lives, expected one: its %%v is a copy of a handle whose object was destroyed, or of none", function, position, classname);
+  PetscCheck(handle != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "%s(): argument %d is an object that was never made or was destroyed (its %%v is -2)", function, position);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ObjectiveFortran(Muon muon, PetscReal *loss, void *unused)
-{
-  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)muon;
-  AnyFn                *fn;
-  void                 *ctx;
-  int                   ierr = 0;
+/* A routine that PETSc's form calls with what a Fortran program has set */
+#define FortranCallback(name, Type, parameters, ...) \
+  static PetscFortranCallbackId name##Id; \
+  static PetscErrorCode name    parameters \
+  { \
+    const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)muon; \
+    AnyFn                *fn; \
+    void                 *ctx; \
+    int                   ierr = 0; \
+\
+    PetscFunctionBegin; \
+    (void)unused; \
+    PetscCall(PetscObjectGetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, name##Id, &fn, &ctx)); \
+    (*(Type *)fn)(&handle, __VA_ARGS__, &ctx, &ierr); \
+    PetscCall((PetscErrorCode)ierr); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode name parameters
 
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, objective_id, &fn, &ctx));
-  (*(ObjectiveFn *)fn)(&handle, loss, &ctx, &ierr);
-  PetscCall((PetscErrorCode)ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+FortranCallback(ObjectiveFortran, ObjectiveFn, (Muon muon, PetscReal *loss, void *unused), loss);
+FortranCallback(ValidationFortran, ObjectiveFn, (Muon muon, PetscReal *value, void *unused), value);
+FortranCallback(ScheduleFortran, ScheduleFn, (Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *unused), &step, factor, momentum, decay);
+FortranCallback(MonitorFortran, MonitorFn, (Muon muon, PetscInt step, PetscReal loss, void *unused), &step, &loss);
 
 PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon muon, AnyFn *fn, void *ctx)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &objective_id, fn, ctx));
+  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &ObjectiveFortranId, fn, ctx));
   PetscCall(MuonSetObjectiveAndGradient(muon, ObjectiveFortran, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ValidationFortran(Muon muon, PetscReal *value, void *unused)
-{
-  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)muon;
-  AnyFn                *fn;
-  void                 *ctx;
-  int                   ierr = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, validation_id, &fn, &ctx));
-  (*(ObjectiveFn *)fn)(&handle, value, &ctx, &ierr);
-  PetscCall((PetscErrorCode)ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonSetValidationFortran(Muon muon, AnyFn *fn, PetscInt interval, void *ctx)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &validation_id, fn, ctx));
+  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &ValidationFortranId, fn, ctx));
   PetscCall(MuonSetValidation(muon, ValidationFortran, interval, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ScheduleFortran(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *unused)
-{
-  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)muon;
-  AnyFn                *fn;
-  void                 *ctx;
-  int                   ierr = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, schedule_id, &fn, &ctx));
-  (*(ScheduleFn *)fn)(&handle, &step, factor, momentum, decay, &ctx, &ierr);
-  PetscCall((PetscErrorCode)ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonSetScheduleFunctionFortran(Muon muon, AnyFn *fn, void *ctx)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &schedule_id, fn, ctx));
+  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &ScheduleFortranId, fn, ctx));
   PetscCall(MuonSetScheduleFunction(muon, ScheduleFortran, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MonitorFortran(Muon muon, PetscInt step, PetscReal loss, void *unused)
-{
-  const PETSC_UINTPTR_T handle = (PETSC_UINTPTR_T)muon;
-  AnyFn                *fn;
-  void                 *ctx;
-  int                   ierr = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, monitor_id, &fn, &ctx));
-  (*(MonitorFn *)fn)(&handle, &step, &loss, &ctx, &ierr);
-  PetscCall((PetscErrorCode)ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +106,7 @@ static PetscErrorCode MonitorFortran(Muon muon, PetscInt step, PetscReal loss, v
 PetscErrorCode MuonMonitorSetFortran(Muon muon, AnyFn *fn, void *ctx)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &monitor_id, fn, ctx));
+  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &MonitorFortranId, fn, ctx));
   PetscCall(MuonMonitorSet(muon, MonitorFortran, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonlmosingular.h>
 #include <petscmuon/private/muonlmoimpl.h>
-#include <petscblaslapack.h>
 #include "../kernels/array/muonlmokernels.h"
 
 /* All of them, or the largest where no other counts */
@@ -9,21 +8,18 @@ static PetscInt Wanted(PetscBool one, PetscInt m, PetscInt n)
   return one == PETSC_TRUE ? PetscMin(1, PetscMin(m, n)) : PetscMin(m, n);
 }
 
-PetscErrorCode MuonLMOSetSingular(MuonLMO lmo)
+static double Exponent(MuonLMO lmo)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &lmo->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return MuonLMOExponent(((MuonLMOSlices *)lmo->data)->p);
 }
 
-PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLogDouble *flops)
+static PetscErrorCode MuonLMOGetFlops_Singular(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  const MuonLMOSlices frobenius = {PETSC_FALSE, 2.0, 2.0};
-  const PetscInt      nsv       = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, m, n);
+  const double   p   = Exponent(lmo);
+  const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, m, n);
 
   PetscFunctionBegin;
-  if (p == 2.0) PetscCall(MuonLMOSlicesGetFlops(&frobenius, m, n, flops));
+  if (p == 2.0) PetscCall(MuonLMOGetFlops_Slices(lmo, m, n, flops));
   else {
     PetscCall(MuonSVDGetFlops(m, n, nsv, flops));
     *flops += 2.0 * m * n * nsv + 1.0 * n * nsv + 8.0 * nsv;
@@ -57,15 +53,15 @@ static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOSingularNorm(MuonLMO lmo, double p, const MuonMatrix *X, double *norm)
+static PetscErrorCode MuonLMONorm_Singular(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, double *norm)
 {
-  const MuonLMOSlices frobenius = {PETSC_FALSE, 2.0, 2.0};
-  PetscInt            count;
-  double             *size, r;
-  int                *exponents, exponent;
+  const double p = dual ? MuonLMOConjugate(Exponent(lmo)) : Exponent(lmo);
+  PetscInt     count;
+  double      *size, r;
+  int         *exponents, exponent;
 
   PetscFunctionBegin;
-  if (p == 2.0) PetscCall(MuonLMOSlicesNorm(lmo, &frobenius, X, norm));
+  if (p == 2.0) PetscCall(MuonLMONorm_Slices(lmo, dual, X, norm));
   else {
     PetscCall(MuonLMOSingularCompute_Private(lmo, X, Wanted(p == HUGE_VAL ? PETSC_TRUE : PETSC_FALSE, X->rows, X->columns), NULL, NULL, &size, &exponents, &count));
     r     = MuonKernelScaledNorm((size_t)count, p, size, exponents, &exponent);
@@ -91,41 +87,19 @@ PetscErrorCode MuonLMOSingularTriple(MuonLMO lmo, const MuonMatrix *G, double u[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   D = -U V^T: in row-major memory that is the transpose, in which the factors are exchanged; in another
-   precision than PetscScalar's it is rounded at the end
-*/
-static PetscErrorCode MuonLMOSingularProduct_Private(MuonLMO lmo, PetscInt count, const PetscScalar *U, const PetscScalar *V, const MuonArray *D)
+static PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  const PetscScalar zero = 0.0, minus = -1.0;
-  PetscBLASInt      bm, bn, bk, bld;
-  MuonArray         product = *D;
-
-  PetscFunctionBegin;
-  if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(lmo->work, D, MUON_PETSCSCALAR, &product));
-  PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
-  PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
-  PetscCall(PetscBLASIntCast(count, &bk));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.len), &bld));
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &minus, D->rowmajor ? V : U, &bm, D->rowmajor ? U : V, &bn, &zero, (PetscScalar *)product.data, &bld));
-  if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOSingularApply(MuonLMO lmo, double p, const MuonMatrix *G, const MuonMatrix *D, double *dual)
-{
-  const MuonLMOSlices frobenius = {PETSC_FALSE, 2.0, 2.0};
-  const PetscInt      nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), m = (PetscInt)MuonArrayRows(&G->here), n = G->columns;
-  PetscScalar        *U, *V;
-  PetscInt            count;
-  double             *size, *weight, r;
-  int                *exponents, exponent;
+  const double   p   = Exponent(lmo);
+  const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), n = G->columns;
+  PetscScalar   *U, *V;
+  PetscInt       count;
+  double        *size, *weight, r;
+  int           *exponents, exponent;
 
   PetscFunctionBegin;
   /* Its own norm needs no singular values */
   if (p == 2.0) {
-    PetscCall(MuonLMOSlicesApply(lmo, &frobenius, G, D, dual));
+    PetscCall(MuonLMOApply_Slices(lmo, G, D, dual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLMOSingularCompute_Private(lmo, G, nsv, &U, &V, &size, &exponents, &count));
@@ -137,7 +111,29 @@ PetscErrorCode MuonLMOSingularApply(MuonLMO lmo, double p, const MuonMatrix *G, 
   for (PetscInt k = 0; k < count; k++) {
     for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
   }
-  PetscCall(MuonLMOSingularProduct_Private(lmo, count, U, V, &D->here));
-  PetscCall(PetscLogFlops(2.0 * m * n * count + 1.0 * n * count + 8.0 * count));
+  PetscCall(MuonSVDMultiply(lmo->work, -1.0, count, U, V, &D->here));
+  PetscCall(PetscLogFlops(1.0 * n * count + 8.0 * count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLMOView_Singular(MuonLMO lmo, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSVDView(lmo->svd, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOSetSingular(MuonLMO lmo, double p)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, p, 2.0)); /* what p = 2 does */
+  lmo->ondevice      = PETSC_FALSE;
+  lmo->gathers       = PETSC_TRUE;
+  lmo->ops->apply    = MuonLMOApply_Singular;
+  lmo->ops->norm     = MuonLMONorm_Singular;
+  lmo->ops->getflops = MuonLMOGetFlops_Singular;
+  lmo->ops->view     = MuonLMOView_Singular;
+  PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &lmo->svd));
+  PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -27,20 +27,6 @@ double MuonLMOExponent(PetscReal p)
   return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
 }
 
-PetscErrorCode MuonLMOViewExponent(PetscViewer viewer, const char letter[], PetscReal p)
-{
-  PetscBool ascii, string;
-  char      text[32];
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  PetscCall(MuonNumberWrite((double)p, sizeof(text), text));
-  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "exponent %s: %s\n", letter, text));
-  else if (string) PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", letter, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* An exponent whose conjugate is 1 or 2 to working accuracy is taken for infinity or 2 */
 static double WithExactConjugate(double p)
 {
@@ -241,22 +227,19 @@ static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, Pet
   return NormFlops(MuonLMOConjugate(p), MuonLMOConjugate(q), entries, slices) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL || (p == 2.0 && q == 2.0) ? 0.0 : 6.0) * slices;
 }
 
-PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *norm, PetscInt m, PetscInt n, PetscLogDouble *flops)
+PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, double *value)
 {
-  PetscFunctionBegin;
-  *flops = ApplyFlops(MuonLMOExponent(norm->p), MuonLMOExponent(norm->q), (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows == PETSC_TRUE ? m : n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOSlicesNorm(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *X, double *value)
-{
-  const double   p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q);
-  Slices         s;
-  double         size;
-  int            exponent;
-  PetscLogDouble flops;
+  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  double               p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q), size;
+  Slices               s;
+  int                  exponent;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
+  if (dual) {
+    p = MuonLMOConjugate(WithExactConjugate(p));
+    q = MuonLMOConjugate(q);
+  }
   PetscCall(MuonLogDeviceBegin(X->here.memory, &flops));
   PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, X, &s));
   PetscCall(MuonLMOSliceNorms_Private(lmo, &s, p));
@@ -309,15 +292,16 @@ static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  const double       p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
-  const MuonArray   *g = &G->here, *d = &D->here;
-  const MuonKernels *kernels = MuonArrayKernels(g);
-  Slices             s;
-  double             size;
-  int                exponent;
-  PetscLogDouble     flops;
+  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  const double         p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
+  const MuonArray     *g = &G->here, *d = &D->here;
+  const MuonKernels   *kernels = MuonArrayKernels(g);
+  Slices               s;
+  double               size;
+  int                  exponent;
+  PetscLogDouble       flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(g->memory, &flops));
@@ -357,35 +341,12 @@ PetscErrorCode MuonLMOSlicesApply(MuonLMO lmo, const MuonLMOSlices *norm, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSlicesApply(lmo, (MuonLMOSlices *)lmo->data, G, D, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, const MuonMatrix *X, double *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSlicesNorm(lmo, (MuonLMOSlices *)lmo->data, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Slices(MuonLMO lmo, const MuonMatrix *G, double *dual)
-{
-  MuonLMOSlices conjugate = *(MuonLMOSlices *)lmo->data;
+  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
 
   PetscFunctionBegin;
-  conjugate.p = (PetscReal)MuonLMOConjugate(WithExactConjugate(MuonLMOExponent(conjugate.p)));
-  conjugate.q = (PetscReal)MuonLMOConjugate(MuonLMOExponent(conjugate.q));
-  PetscCall(MuonLMOSlicesNorm(lmo, &conjugate, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSlicesGetFlops((MuonLMOSlices *)lmo->data, m, n, flops));
+  *flops = ApplyFlops(MuonLMOExponent(norm->p), MuonLMOExponent(norm->q), (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows ? m : n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,7 +363,6 @@ PetscErrorCode MuonLMOSetSlices(MuonLMO lmo, PetscBool rows, double p, double q)
   lmo->ondevice      = PETSC_TRUE;
   lmo->ops->apply    = MuonLMOApply_Slices;
   lmo->ops->norm     = MuonLMONorm_Slices;
-  lmo->ops->dualnorm = MuonLMODualNorm_Slices;
   lmo->ops->getflops = MuonLMOGetFlops_Slices;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,38 +13,34 @@ PetscErrorCode MuonCheckMat_Private(PetscObject object, Mat A)
 
 PetscErrorCode MuonCheckMats_Private(PetscObject object, Mat A, Mat B)
 {
-  const char     *prefix = object->prefix != NULL ? object->prefix : "";
-  const PetscInt *a, *b, *c, *d;
-  PetscInt        m, n, p, q;
-  MPI_Comm        comm;
-  PetscMPIInt     same, size;
-  PetscBool       kind;
+  const char *prefix = object->prefix != NULL ? object->prefix : "", *wrong = NULL;
+  PetscInt    m, n, p, q;
+  PetscMPIInt same;
+  PetscLayout a[2], b[2];
+  PetscBool   type, rows, columns;
+  char        shapes[128];
 
   PetscFunctionBegin;
   PetscCall(MuonCheckMat_Private(object, A));
   PetscCall(MuonCheckMat_Private(object, B));
-  comm = PetscObjectComm((PetscObject)A);
-  PetscCheck(A != B, comm, PETSC_ERR_ARG_IDN, "%s with options prefix \"%s\": input and output are the same matrix, expected two", object->class_name, prefix);
-  PetscCall(PetscStrcmp(((PetscObject)A)->type_name, ((PetscObject)B)->type_name, &kind));
-  PetscCheck(kind, comm, PETSC_ERR_ARG_NOTSAMETYPE, "%s with options prefix \"%s\": the output is a matrix of type %s, expected the input's %s", object->class_name, prefix, ((PetscObject)B)->type_name, ((PetscObject)A)->type_name);
-  PetscCallMPI(MPI_Comm_compare(comm, PetscObjectComm((PetscObject)B), &same));
-  PetscCheck(same == MPI_IDENT || same == MPI_CONGRUENT, comm, PETSC_ERR_ARG_NOTSAMECOMM, "%s with options prefix \"%s\": the output is on another communicator, expected the input's", object->class_name, prefix);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetSize(B, &p, &q));
-  PetscCheck(m == p && n == q, comm, PETSC_ERR_ARG_SIZ, "%s with options prefix \"%s\": the output is %" PetscInt_FMT " x %" PetscInt_FMT ", expected the input's %" PetscInt_FMT " x %" PetscInt_FMT, object->class_name, prefix, p, q, m, n);
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(MatGetOwnershipRanges(A, &a));
-  PetscCall(MatGetOwnershipRanges(B, &b));
-  PetscCall(MatGetOwnershipRangesColumn(A, &c));
-  PetscCall(MatGetOwnershipRangesColumn(B, &d));
-  /* Every rank knows all ranges, so that all raise this together */
-  for (PetscMPIInt r = 0; r < size; r++) {
-    PetscCheck(a[r] == b[r] && a[r + 1] == b[r + 1], comm, PETSC_ERR_ARG_INCOMP,
-               "%s with options prefix \"%s\": rank %d has rows %" PetscInt_FMT " to %" PetscInt_FMT " of the output (%" PetscInt_FMT " x %" PetscInt_FMT "), expected the input's %" PetscInt_FMT " to %" PetscInt_FMT, object->class_name, prefix, r,
-               b[r], b[r + 1], m, n, a[r], a[r + 1]);
-    PetscCheck(c[r + 1] == d[r + 1], comm, PETSC_ERR_ARG_INCOMP, "%s with options prefix \"%s\": the vectors that the output multiplies have %" PetscInt_FMT " entries on rank %d, expected the input's %" PetscInt_FMT, object->class_name, prefix,
-               d[r + 1] - d[r], r, c[r + 1] - c[r]);
+  PetscCall(PetscSNPrintf(shapes, sizeof(shapes), "%" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " x %" PetscInt_FMT, m, n, p, q));
+  PetscCall(PetscStrcmp(((PetscObject)A)->type_name, ((PetscObject)B)->type_name, &type));
+  PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)A), PetscObjectComm((PetscObject)B), &same));
+  PetscCall(MatGetLayouts(A, &a[0], &a[1]));
+  PetscCall(MatGetLayouts(B, &b[0], &b[1]));
+  if (A == B) wrong = "same matrix";
+  else if (!type) wrong = "types differ";
+  else if (same != MPI_IDENT && same != MPI_CONGRUENT) wrong = "communicators differ";
+  else if (m != p || n != q) wrong = "shapes differ";
+  else {
+    /* Every rank knows all ranges, so that all raise this together */
+    PetscCall(PetscLayoutCompare(a[0], b[0], &rows));
+    PetscCall(PetscLayoutCompare(a[1], b[1], &columns));
+    if (!rows || !columns) wrong = rows ? "columns are spread differently over the ranks" : "rows are spread differently over the ranks";
   }
+  PetscCheck(wrong == NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s with options prefix \"%s\": input and output (%s): %s, expected two matrices of one type, shape and distribution", object->class_name, prefix, shapes, wrong);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,7 +19,7 @@ typedef struct {
 } TypeEntry;
 
 static struct {
-  PetscInt   nclasses, ntypes, maxtypes;
+  PetscInt   nclasses, ntypes;
   ClassEntry class_[16];
   TypeEntry *type;
 } registry;
@@ -29,7 +29,7 @@ static PetscErrorCode MuonParametersFinalize_Private(void)
   PetscFunctionBegin;
   for (PetscInt t = 0; t < registry.ntypes; t++) PetscCall(PetscFree(registry.type[t].type));
   PetscCall(PetscFree(registry.type));
-  registry.nclasses = registry.ntypes = registry.maxtypes = 0;
+  registry.nclasses = registry.ntypes = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +65,6 @@ PetscErrorCode MuonParametersRegisterClass(PetscClassId classid, const MuonParam
     known                                      = &registry.class_[registry.nclasses++].what;
   }
   *known = *what;
-  PetscCall(MuonRegisterKeyFamily(what->family));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,10 +77,7 @@ PetscErrorCode MuonParametersRegisterType(PetscClassId classid, const char type[
     if (registry.type[t].classid == classid && strcmp(registry.type[t].type, type) == 0) entry = &registry.type[t];
   }
   if (entry == NULL) {
-    if (registry.ntypes == registry.maxtypes) {
-      registry.maxtypes = 2 * registry.maxtypes + 64;
-      PetscCall(PetscRealloc(sizeof(*registry.type) * (size_t)registry.maxtypes, &registry.type));
-    }
+    PetscCall(PetscRealloc(sizeof(*registry.type) * (size_t)(registry.ntypes + 1), &registry.type));
     entry          = &registry.type[registry.ntypes++];
     entry->classid = classid;
     PetscCall(PetscStrallocpy(type, &entry->type));
@@ -94,8 +90,10 @@ PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *call, void *ctx)
 {
   PetscFunctionBegin;
   for (PetscInt c = 0; c < registry.nclasses; c++) {
-    const ClassEntry *entry = &registry.class_[c];
+    const ClassEntry   *entry  = &registry.class_[c];
+    const MuonParameter select = {entry->what.type, MUON_PARAMETER_TEXT, 0, 0, 0, 0, NULL, 0, "The type"};
 
+    PetscCall((*call)(strstr(entry->what.family, "NAME_") != NULL ? entry->what.family : "", "", &select, ctx));
     for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, "", row, ctx));
     for (PetscInt t = 0; t < registry.ntypes; t++) {
       if (registry.type[t].classid != entry->classid) continue;
@@ -130,7 +128,7 @@ MuonParameters *MuonParametersOf(PetscObject object)
   return what == NULL ? NULL : (MuonParameters *)((char *)object + what->at);
 }
 
-static void *MuonParameterField_Private(PetscObject object, const MuonParameter *row)
+void *MuonParameterField_Private(PetscObject object, const MuonParameter *row)
 {
   return (row->flags & MUON_PARAMETER_DATA ? *(char **)((char *)object + MuonParametersClassOf_Private(object)->data) : (char *)object) + row->at;
 }
@@ -186,31 +184,14 @@ PetscBool MuonParametersIsSet(PetscObject object, const char key[])
   return PETSC_FALSE;
 }
 
-static PetscErrorCode MuonParametersNote_Private(PetscObject object, const char key[])
+/* The type that has it goes */
+static void MuonParametersUnset_Private(PetscObject object, const char key[])
 {
   MuonParameters *parameters = MuonParametersOf(object);
 
-  PetscFunctionBegin;
-  if (MuonParametersIsSet(object, key)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (parameters->nset == parameters->maxset) {
-    parameters->maxset = 2 * parameters->maxset + 4;
-    PetscCall(PetscRealloc(sizeof(*parameters->set) * (size_t)parameters->maxset, &parameters->set));
-  }
-  parameters->set[parameters->nset++] = key;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonParametersUnset(PetscObject object, const char key[])
-{
-  MuonParameters *parameters = MuonParametersOf(object);
-
-  PetscFunctionBegin;
   for (PetscInt k = 0; k < parameters->nset; k++) {
-    if (strcmp(parameters->set[k], key) != 0) continue;
-    parameters->set[k] = parameters->set[--parameters->nset];
-    break;
+    if (strcmp(parameters->set[k], key) == 0) parameters->set[k--] = parameters->set[--parameters->nset];
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What errors begin with: the layer where there is one, and the key as the user writes it */
@@ -272,71 +253,65 @@ static PetscErrorCode MuonParameterCheckRange_Private(PetscObject object, const 
   SETERRQ(PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %g must be %s", name, value, range);
 }
 
-/* An error where a value would change that SetUp() has used */
-static PetscErrorCode MuonParameterCheckFixed_Private(PetscObject object, const MuonParameter *row, PetscBool same)
-{
-  char name[512];
-
-  PetscFunctionBegin;
-  if (same || !(row->flags & MUON_PARAMETER_FIXED) || !MuonParametersOf(object)->fixed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
-  SETERRQ(PetscObjectComm(object), PETSC_ERR_ORDER, "%s must be set before MuonSetUp(), or after MuonReset()", name);
-}
-
-static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonParameter *row, double value)
+/* The value, or the text of a row of texts */
+static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonParameter *row, double value, const char text[])
 {
   void *const               field = MuonParameterField_Private(object, row);
   const MuonParameterClass *what  = MuonParametersClassOf_Private(object);
+  PetscBool                 same  = MuonParameterGet_Private(row, field) == value ? PETSC_TRUE : PETSC_FALSE;
+  char                      name[512], *copy;
 
   PetscFunctionBegin;
-  PetscCall(MuonParameterCheckRange_Private(object, row, value));
-  PetscCall(MuonParameterCheckFixed_Private(object, row, MuonParameterGet_Private(row, field) == value ? PETSC_TRUE : PETSC_FALSE));
+  if (text != NULL) PetscCall(PetscStrcmp(*(char **)field, text, &same));
+  else PetscCall(MuonParameterCheckRange_Private(object, row, value));
+  if (!same && (row->flags & MUON_PARAMETER_FIXED) && MuonParametersOf(object)->fixed) {
+    PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
+    SETERRQ(PetscObjectComm(object), PETSC_ERR_ORDER, "%s must be set before MuonSetUp(), or after MuonReset()", name);
+  }
   if (what->changing != NULL) PetscCall((*what->changing)(object, row, value));
-  MuonParameterPut_Private(row, field, value);
-  PetscCall(MuonParametersNote_Private(object, row->key));
+  if (text != NULL) {
+    if (what->changingtext != NULL) PetscCall((*what->changingtext)(object, row, text));
+    PetscCall(PetscStrallocpy(text[0] != '\0' ? text : NULL, &copy)); /* it may be the old text */
+    PetscCall(PetscFree(*(char **)field));
+    *(char **)field = copy;
+  } else MuonParameterPut_Private(row, field, value);
+  if (!MuonParametersIsSet(object, row->key)) {
+    MuonParameters *parameters = MuonParametersOf(object);
+
+    PetscCall(PetscRealloc(sizeof(*parameters->set) * (size_t)(parameters->nset + 1), &parameters->set));
+    parameters->set[parameters->nset++] = row->key;
+  }
   PetscCall(PetscObjectStateIncrease(object));
   if (what->changed != NULL) PetscCall((*what->changed)(object, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonParameterSetText_Private(PetscObject object, const MuonParameter *row, const char value[])
+static PetscErrorCode MuonParameterFind_Private(PetscObject object, const char key[], PetscBool text, const MuonParameter **row)
 {
-  char **const              field = (char **)MuonParameterField_Private(object, row);
-  const MuonParameterClass *what  = MuonParametersClassOf_Private(object);
-  PetscBool                 same;
-  char                     *copy;
-
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(*field, value, &same));
-  PetscCall(MuonParameterCheckFixed_Private(object, row, same));
-  if (what->changing != NULL) PetscCall((*what->changing)(object, row, 0));
-  if (what->changingtext != NULL) PetscCall((*what->changingtext)(object, row, value));
-  PetscCall(PetscStrallocpy(value[0] != '\0' ? value : NULL, &copy)); /* it may be the old value */
-  PetscCall(PetscFree(*field));
-  *field = copy;
-  PetscCall(MuonParametersNote_Private(object, row->key));
-  PetscCall(PetscObjectStateIncrease(object));
-  if (what->changed != NULL) PetscCall((*what->changed)(object, row));
+  *row = MuonParametersFind(object, key, NULL);
+  PetscCheck(*row != NULL && ((*row)->kind == MUON_PARAMETER_TEXT) == (text == PETSC_TRUE), PetscObjectComm(object), PETSC_ERR_SUP, "A %s of type %s has no parameter %s", object->class_name,
+             object->type_name != NULL ? object->type_name : "(not set)", key);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonParametersAssign(PetscObject object, const char key[], double value)
 {
-  const MuonParameter *row = MuonParametersFind(object, key, NULL);
+  const MuonParameter *row;
 
   PetscFunctionBegin;
-  PetscCheck(row != NULL && row->kind != MUON_PARAMETER_TEXT, PetscObjectComm(object), PETSC_ERR_SUP, "A %s of type %s has no parameter %s", object->class_name, object->type_name != NULL ? object->type_name : "(not set)", key);
-  if (value != (double)PETSC_CURRENT) PetscCall(MuonParameterSet_Private(object, row, value));
+  PetscCall(MuonParameterFind_Private(object, key, PETSC_FALSE, &row));
+  if (value != (double)PETSC_CURRENT) PetscCall(MuonParameterSet_Private(object, row, value, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonParametersAssignText(PetscObject object, const char key[], const char value[])
 {
-  const MuonParameter *row = MuonParametersFind(object, key, NULL);
+  const MuonParameter *row;
 
   PetscFunctionBegin;
-  PetscCheck(row != NULL && row->kind == MUON_PARAMETER_TEXT, PetscObjectComm(object), PETSC_ERR_SUP, "A %s of type %s has no parameter %s", object->class_name, object->type_name != NULL ? object->type_name : "(not set)", key);
-  if (value != NULL) PetscCall(MuonParameterSetText_Private(object, row, value));
+  PetscCall(MuonParameterFind_Private(object, key, PETSC_TRUE, &row));
+  if (value != NULL) PetscCall(MuonParameterSet_Private(object, row, 0, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,12 +345,7 @@ PetscErrorCode MuonParametersSetType(PetscObject object)
     if (registry.type[t].classid == object->classid && strcmp(registry.type[t].type, object->type_name) == 0) parameters->rows[1] = registry.type[t].rows;
   }
   PetscCall(MuonParametersDefault_Private(object, parameters->rows[1]));
-  for (PetscInt w = 0; w < parameters->nwaiting; w++) { /* those of other types wait on */
-    char *const key = parameters->waiting[2 * w], *const value = parameters->waiting[2 * w + 1];
-
-    if (MuonParametersFind(object, key, NULL) == NULL) continue;
-    PetscCall(MuonParametersSetText_Private(object, key, value));
-  }
+  if (parameters->waiting != NULL) PetscCall(MuonParametersReadFrom(object, parameters->waiting)); /* those of other types wait on */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,7 +364,7 @@ PetscErrorCode MuonParametersDestroyType(PetscObject object)
 
   PetscFunctionBegin;
   for (const MuonParameter *row = parameters->rows[1]; row != NULL && row->key != NULL; row++) {
-    if (row->flags & MUON_PARAMETER_DATA) PetscCall(MuonParametersUnset(object, row->key));
+    if (row->flags & MUON_PARAMETER_DATA) MuonParametersUnset_Private(object, row->key);
   }
   PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[1]));
   parameters->rows[1] = NULL;
@@ -407,72 +377,74 @@ PetscErrorCode MuonParametersDestroy(PetscObject object)
 
   PetscFunctionBegin;
   PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[0]));
-  for (PetscInt w = 0; w < 2 * parameters->nwaiting; w++) PetscCall(PetscFree(parameters->waiting[w]));
-  PetscCall(PetscFree(parameters->waiting));
+  PetscCall(PetscOptionsDestroy(&parameters->waiting));
   PetscCall(PetscFree(parameters->set));
-  parameters->nset = parameters->maxset = parameters->nwaiting = 0;
+  parameters->nset = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonParametersWait_Private(PetscObject object, const char key[], const char value[])
 {
   MuonParameters *const parameters = MuonParametersOf(object);
+  char                  name[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  PetscCall(PetscRealloc(sizeof(char *) * 2 * (size_t)(parameters->nwaiting + 1), &parameters->waiting));
-  PetscCall(PetscStrallocpy(key, &parameters->waiting[2 * parameters->nwaiting]));
-  PetscCall(PetscStrallocpy(value, &parameters->waiting[2 * parameters->nwaiting + 1]));
-  parameters->nwaiting++;
+  if (parameters->waiting == NULL) PetscCall(PetscOptionsCreate(&parameters->waiting));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-%s%s", object->prefix != NULL ? object->prefix : "", key));
+  PetscCall(PetscOptionsSetValue(parameters->waiting, name, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A value as text, as an option has it */
+static PetscErrorCode MuonParameterSetText_Private(PetscObject object, const MuonParameter *row, const char value[])
+{
+  const double most   = row->kind == MUON_PARAMETER_INT ? (double)PETSC_MAX_INT : 9007199254740992.0; /* of a double */
+  double       number = 0;
+  PetscBool    ok     = PETSC_TRUE;
+  char         name[512];
+
+  PetscFunctionBegin;
+  if (row->kind == MUON_PARAMETER_TEXT) {
+    PetscCall(MuonParameterSet_Private(object, row, 0, value));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonNumberRead(value, &number, &ok));
+  if (row->kind != MUON_PARAMETER_REAL && !(number >= -most && number <= most && number == (double)(PetscInt64)number)) ok = PETSC_FALSE;
+  if (!ok) PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
+  PetscCheck(ok, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s %s is no number of its kind", name, value);
+  PetscCall(MuonParameterSet_Private(object, row, number, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One option: the value that is shown by -help is that of now */
 static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonParameter *row, MuonOptionItems PetscOptionsObject)
 {
-  const void *const field = MuonParameterField_Private(object, row);
-  char              key[PETSC_MAX_OPTION_NAME], text[PETSC_MAX_PATH_LEN];
-  PetscReal         real  = 0;
-  PetscInt          count = 0;
-  PetscBool         flg = PETSC_FALSE, is = PETSC_FALSE;
-  double            value = MuonParameterGet_Private(row, field);
+  const double value = MuonParameterGet_Private(row, MuonParameterField_Private(object, row));
+  char         key[PETSC_MAX_OPTION_NAME], text[PETSC_MAX_PATH_LEN];
+  PetscReal    real  = (PetscReal)value;
+  PetscInt     count = (PetscInt)value;
+  PetscBool    is    = value != 0 ? PETSC_TRUE : PETSC_FALSE, flg;
+  PetscEnum    which = (PetscEnum)(value < 0 ? 0 : (int)value);
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(key, sizeof(key), "-%s%s", MuonParameterFamily_Private(object, row), row->key));
-  switch (row->kind) {
-  case MUON_PARAMETER_REAL:
-    if (row->flags & MUON_PARAMETER_INF) {
-      PetscCall(MuonExponentWrite_Private((PetscReal)value, sizeof(text), text));
-      PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", text, text, sizeof(text), &flg));
-      if (flg) PetscCall(MuonExponentRead_Private(text, &real));
-    } else PetscCall(PetscOptionsReal(key, row->help, "MuonSetParameter", (PetscReal)value, &real, &flg));
-    value = (double)real;
-    break;
-  case MUON_PARAMETER_INT64: /* which PetscOptionsInt() may not read */
-    PetscCall(MuonNumberWrite(value, sizeof(text), text));
-    PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", text, text, sizeof(text), &flg));
-    if (flg) PetscCall(MuonParametersSetText_Private(object, row->key, text));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  case MUON_PARAMETER_INT:
-    PetscCall(PetscOptionsInt(key, row->help, "MuonSetParameter", (PetscInt)value, &count, &flg));
-    value = (double)count;
-    break;
-  case MUON_PARAMETER_BOOL:
-    PetscCall(PetscOptionsBool(key, row->help, "MuonSetParameter", value != 0 ? PETSC_TRUE : PETSC_FALSE, &is, &flg));
-    value = is ? 1 : 0;
-    break;
-  case MUON_PARAMETER_ENUM: {
-    PetscEnum which = (PetscEnum)(value < 0 ? 0 : (int)value);
-
+  if (row->kind == MUON_PARAMETER_REAL && !(row->flags & MUON_PARAMETER_INF)) {
+    PetscCall(PetscOptionsReal(key, row->help, "MuonSetParameter", real, &real, &flg));
+    if (flg) PetscCall(MuonParameterSet_Private(object, row, (double)real, NULL));
+  } else if (row->kind == MUON_PARAMETER_INT) {
+    PetscCall(PetscOptionsInt(key, row->help, "MuonSetParameter", count, &count, &flg));
+    if (flg) PetscCall(MuonParameterSet_Private(object, row, (double)count, NULL));
+  } else if (row->kind == MUON_PARAMETER_BOOL) {
+    PetscCall(PetscOptionsBool(key, row->help, "MuonSetParameter", is, &is, &flg));
+    if (flg) PetscCall(MuonParameterSet_Private(object, row, is ? 1 : 0, NULL));
+  } else if (row->kind == MUON_PARAMETER_ENUM) {
     PetscCall(PetscOptionsEnum(key, row->help, "MuonSetParameter", row->names, which, &which, &flg));
-    value = (double)(int)which;
-    break;
-  }
-  case MUON_PARAMETER_TEXT:
-    PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", *(char *const *)field, text, sizeof(text), &flg));
+    if (flg) PetscCall(MuonParameterSet_Private(object, row, (double)(int)which, NULL));
+  } else { /* PETSc's own numbers may have too few digits, and no infinity */
+    PetscCall(MuonParameterWrite_Private(object, row, sizeof(text), text));
+    PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", text[0] != '\0' ? text : NULL, text, sizeof(text), &flg));
     if (flg) PetscCall(MuonParameterSetText_Private(object, row, text));
-    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (flg) PetscCall(MuonParameterSet_Private(object, row, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -487,40 +459,5 @@ PetscErrorCode MuonParametersSetFromOptions(PetscObject object, MuonOptionItems 
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
   }
   PetscCall(MuonLocaleEnd(&locale));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A value as text, as an option has it */
-PetscErrorCode MuonParametersSetText_Private(PetscObject object, const char key[], const char value[])
-{
-  const MuonParameter *row = MuonParametersFind(object, key, NULL);
-  char                 name[512];
-  const double         most   = row != NULL && row->kind == MUON_PARAMETER_INT ? (double)PETSC_MAX_INT : 9007199254740992.0; /* of a double */
-  double               number = 0;
-  PetscBool            ok     = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
-  if (row->kind == MUON_PARAMETER_TEXT) {
-    PetscCall(MuonParameterSetText_Private(object, row, value));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (row->kind == MUON_PARAMETER_BOOL) {
-    PetscBool is;
-
-    PetscCall(PetscOptionsStringToBool(value, &is));
-    number = is ? 1 : 0;
-  } else if (row->kind == MUON_PARAMETER_ENUM) {
-    const int count = MuonParameterNames_Private(row);
-    PetscBool same  = PETSC_FALSE;
-    int       which = 0;
-
-    for (; which < count && !same; which++) PetscCall(PetscStrcasecmp(row->names[which], value, &same));
-    PetscCheck(same, PetscObjectComm(object), PETSC_ERR_ARG_OUTOFRANGE, "%s %s is no %s", name, value, row->names[count]);
-    number = which - 1;
-  } else PetscCall(MuonNumberRead(value, &number, &ok));
-  if (row->kind != MUON_PARAMETER_REAL && !(number >= -most && number <= most && number == (double)(PetscInt64)number)) ok = PETSC_FALSE;
-  PetscCheck(ok, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s %s is no number of its kind", name, value);
-  PetscCall(MuonParameterSet_Private(object, row, number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,14 +73,12 @@ PetscErrorCode MuonNumberRead(const char text[], double *value, PetscBool *ok)
 }
 
 /* The value of a row as an option has it */
-static PetscErrorCode MuonParameterWrite_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
+PetscErrorCode MuonParameterWrite_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
-  void  *field = NULL;
-  double value;
+  void *const  field = MuonParameterField_Private(object, row);
+  const double value = MuonParameterGet_Private(row, field);
 
   PetscFunctionBegin;
-  (void)MuonParametersFind(object, row->key, &field);
-  value = MuonParameterGet_Private(row, field);
   if (row->kind == MUON_PARAMETER_TEXT) PetscCall(PetscStrncpy(text, *(char **)field != NULL ? *(char **)field : "", length));
   else if ((row->flags & MUON_PARAMETER_AUTO) && value == (double)PETSC_DETERMINE) PetscCall(PetscStrncpy(text, "auto", length));
   else if (row->kind == MUON_PARAMETER_BOOL) PetscCall(PetscStrncpy(text, value != 0 ? "true" : "false", length));
@@ -93,17 +91,27 @@ PetscErrorCode MuonParametersView(PetscObject object, PetscViewer viewer)
 {
   const MuonParameters *parameters = MuonParametersOf(object);
   char                  text[PETSC_MAX_PATH_LEN];
-  void                 *field = NULL;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
-      (void)MuonParametersFind(object, row->key, &field);
-      if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsSet(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, field) == row->value))) continue;
+      if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsSet(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, MuonParameterField_Private(object, row)) == row->value))) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(text), text));
       PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %s\n", row->key, text));
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the keys of SLEPc behind the object's prefix, 0 where it has no singular value decomposition */
+static PetscErrorCode MuonParametersHashSVD_Private(PetscObject object, unsigned int *hash)
+{
+  const MuonParameterClass *what = MuonParametersClassOf_Private(object);
+  const MuonSVD             svd  = what->svd > 0 ? *(MuonSVD *)((char *)object + what->svd) : NULL;
+
+  PetscFunctionBegin;
+  *hash = 0;
+  if (svd != NULL) PetscCall(MuonSVDHash(svd, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,23 +121,24 @@ static PetscErrorCode MuonParametersHash_Visit(PetscObject object, void *ctx)
   const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
   const char               *type       = object->type_name != NULL ? object->type_name : "";
   uint32_t                  hash       = *(uint32_t *)ctx;
-  void                     *field      = NULL;
+  unsigned int              svd;
 
   PetscFunctionBegin;
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   hash = MuonWireCRC32C(hash, (const unsigned char *)type, strlen(type) + 1);
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
-      double value;
+      const void *const field = MuonParameterField_Private(object, row);
+      const double      value = MuonParameterGet_Private(row, field);
+      const char *const text  = row->kind == MUON_PARAMETER_TEXT ? *(char *const *)field : NULL;
 
       if (row->flags & MUON_PARAMETER_LOCAL) continue;
-      (void)MuonParametersFind(object, row->key, &field);
-      value = MuonParameterGet_Private(row, field);
-      if (row->kind != MUON_PARAMETER_TEXT) hash = MuonWireCRC32C(hash, (const unsigned char *)&value, sizeof(value));
-      else if (*(char **)field != NULL) hash = MuonWireCRC32C(hash, *(unsigned char **)field, strlen(*(char **)field) + 1);
+      if (text == NULL) hash = MuonWireCRC32C(hash, (const unsigned char *)&value, sizeof(value));
+      else hash = MuonWireCRC32C(hash, (const unsigned char *)text, strlen(text) + 1);
     }
   }
-  *(uint32_t *)ctx = hash;
+  PetscCall(MuonParametersHashSVD_Private(object, &svd));
+  *(uint32_t *)ctx = MuonWireCRC32C(hash, (const unsigned char *)&svd, sizeof(svd));
   if (what->children != NULL) PetscCall((*what->children)(object, MuonParametersHash_Visit, ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,26 +156,23 @@ PetscErrorCode MuonParametersHash(PetscObject object, unsigned int *hash)
 typedef struct {
   char       *text;
   size_t      length, capacity;
-  const char *layer; /* of an object above */
+  const char *layer; /* that the object works for, or one above it; NULL for none */
 } MuonText;
 
-static PetscErrorCode MuonTextAdd_Private(MuonText *text, const char layer[], const char prefix[], const char family[], const char key[], const char value[])
+/* A line */
+static PetscErrorCode MuonTextAdd_Private(MuonText *text, PetscObject object, const char family[], const char key[], const char value[])
 {
-  const size_t more = (layer != NULL ? strlen(layer) : 0) + strlen(family) + strlen(key) + strlen(value) + (prefix != NULL ? strlen(prefix) : 0) + 16;
-  size_t       used;
+  const char *const layer = text->layer, *const prefix = object->prefix != NULL ? object->prefix : "";
+  const int    shard = layer != NULL ? (int)strcspn(layer, "@") : 0; /* of which a layer may have several */
+  const size_t more  = (size_t)shard + strlen(prefix) + strlen(family) + strlen(key) + strlen(value) + 16;
 
   PetscFunctionBegin;
   if (text->length + more > text->capacity) {
     text->capacity = 2 * text->capacity + more + 1024;
     PetscCall(PetscRealloc(text->capacity, &text->text));
   }
-  text->text[text->length] = '\0';
-  if (layer != NULL) PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, "layer %.*s: ", (int)strcspn(layer, "@"), layer)); /* all shards of it */
-  PetscCall(PetscStrlen(text->text + text->length, &used));
-  text->length += used;
-  PetscCall(PetscSNPrintf(text->text + text->length, text->capacity - text->length, "-%s%s%s %s\n", prefix != NULL ? prefix : "", family, key, value));
-  PetscCall(PetscStrlen(text->text + text->length, &used));
-  text->length += used;
+  PetscCall(PetscSNPrintf(text->text + text->length, more, "%s%.*s%s-%s%s%s %s\n", layer != NULL ? "layer " : "", shard, layer != NULL ? layer : "", layer != NULL ? ": " : "", prefix, family, key, value));
+  text->length += strlen(text->text + text->length);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,18 +183,22 @@ static PetscErrorCode MuonParametersWrite_Visit(PetscObject object, void *ctx)
   MuonText                 *text       = (MuonText *)ctx;
   const char *const         above      = text->layer;
   char                      value[PETSC_MAX_PATH_LEN];
+  unsigned int              svd;
 
   PetscFunctionBegin;
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (parameters->layer != NULL) text->layer = parameters->layer;
-  PetscCall(MuonTextAdd_Private(text, text->layer, object->prefix, what->family, "type", object->type_name != NULL ? object->type_name : "(not set)"));
+  PetscCall(MuonTextAdd_Private(text, object, parameters->family != NULL ? parameters->family : "", what->type, object->type_name != NULL ? object->type_name : "(not set)"));
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
       if (row->flags & MUON_PARAMETER_LOCAL) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(value), value));
-      PetscCall(MuonTextAdd_Private(text, text->layer, object->prefix, MuonParameterFamily_Private(object, row), row->key, value));
+      PetscCall(MuonTextAdd_Private(text, object, MuonParameterFamily_Private(object, row), row->key, value));
     }
   }
+  PetscCall(MuonParametersHashSVD_Private(object, &svd));
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%x", svd));
+  if (svd != 0) PetscCall(MuonTextAdd_Private(text, object, what->family, "svd_(hash)", value));
   if (what->children != NULL) PetscCall((*what->children)(object, MuonParametersWrite_Visit, ctx));
   text->layer = above;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,66 +206,37 @@ static PetscErrorCode MuonParametersWrite_Visit(PetscObject object, void *ctx)
 
 PetscErrorCode MuonParametersWrite(PetscObject object, char **text)
 {
-  MuonText lines = {NULL, 0, 0, NULL};
+  MuonText lines = {*text, *text != NULL ? strlen(*text) : 0, 0, NULL};
 
   PetscFunctionBegin;
+  lines.capacity = lines.length;
   PetscCall(MuonParametersWrite_Visit(object, &lines));
   *text = lines.text;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Objects with an options database of their own read the default one for as long as another is lent to all of a
-   tree, and objects that are made meanwhile get the database of the object on top
-*/
-typedef struct {
-  PetscOptions  top;
-  PetscInt      count, max;
-  PetscObject  *object;
-  PetscOptions *own;
-  PetscBool     back;
-} MuonLending;
-
-static PetscErrorCode MuonLend_Visit(PetscObject object, void *ctx)
+static PetscErrorCode MuonParametersSetDatabase_Visit(PetscObject object, void *options)
 {
-  MuonLending              *lending = (MuonLending *)ctx;
-  const MuonParameterClass *what    = MuonParametersClassOf_Private(object);
+  const MuonParameterClass *what = MuonParametersClassOf_Private(object);
 
   PetscFunctionBegin;
-  if (!lending->back && object->options != NULL) {
-    if (lending->count == lending->max) {
-      lending->max = 2 * lending->max + 8;
-      PetscCall(PetscRealloc(sizeof(*lending->object) * (size_t)lending->max, &lending->object));
-      PetscCall(PetscRealloc(sizeof(*lending->own) * (size_t)lending->max, &lending->own));
-    }
-    lending->object[lending->count] = object;
-    lending->own[lending->count++]  = object->options;
-    object->options                 = NULL;
-  } else if (lending->back) {
-    object->options = lending->top;
-    for (PetscInt k = 0; k < lending->count; k++) {
-      if (lending->object[k] == object) object->options = lending->own[k];
-    }
-  }
-  if (what != NULL && what->children != NULL) PetscCall((*what->children)(object, MuonLend_Visit, ctx));
+  object->options = (PetscOptions)options;
+  if (what != NULL && what->children != NULL) PetscCall((*what->children)(object, MuonParametersSetDatabase_Visit, options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Objects with an options database of their own, which those below share, read the default one meanwhile */
 PetscErrorCode MuonParametersReadFrom(PetscObject object, PetscOptions options)
 {
-  const MuonParameterClass *what    = MuonParametersClassOf_Private(object);
-  MuonLending               lending = {object->options, 0, 0, NULL, NULL, PETSC_FALSE};
-  PetscErrorCode            ierr;
+  const PetscOptions own = object->options;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(MuonLend_Visit(object, &lending));
+  if (own != NULL) PetscCall(MuonParametersSetDatabase_Visit(object, NULL));
   PetscCall(PetscOptionsPush(options));
-  ierr = (*what->setfromoptions)(object);
+  ierr = (*MuonParametersClassOf_Private(object)->setfromoptions)(object);
   PetscCall(PetscOptionsPop());
-  lending.back = PETSC_TRUE;
-  if (lending.top != NULL) PetscCall(MuonLend_Visit(object, &lending));
-  PetscCall(PetscFree(lending.object));
-  PetscCall(PetscFree(lending.own));
+  if (own != NULL) PetscCall(MuonParametersSetDatabase_Visit(object, own));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,7 +257,7 @@ PetscErrorCode MuonParametersReadFrom(PetscObject object, PetscOptions options)
   It acts at once as the option would, with the same errors, on the objects below too\: a norm takes the keys
   of its polar factor. A later `SetFromOptions()` has the last word.
 
-  A key of a type that is not chosen is an error that names the type. Before the type is set, the key waits for
+  A key of a type that is not set is an error that names the type. Before the type is set, the key waits for
   it.
 
 .seealso: `MuonObjectGetParameter()`, `MuonSetParameter()`
@@ -289,17 +270,11 @@ PetscErrorCode MuonObjectSetParameter(PetscObject object, const char key[], cons
   PetscOptions              options;
   PetscErrorCode            ierr;
   PetscInt                  left = 0;
-  size_t                    family;
 
   PetscFunctionBegin;
   PetscCheck(what != NULL, PetscObjectComm(object), PETSC_ERR_SUP, "A %s has no parameters", object->class_name);
-  if (what->setparameter != NULL) {
-    PetscCall((*what->setparameter)(object, key, value));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  family = strlen(what->family);
-  if (object->type_name == NULL && type != NULL && strncmp(key, what->family, family) == 0) {
-    PetscCall(MuonParametersWait_Private(object, key + family, value));
+  if (object->type_name == NULL && type != NULL && strncmp(key, what->family, strlen(what->family)) == 0) {
+    PetscCall(MuonParametersWait_Private(object, key, value));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSNPrintf(name, sizeof(name), "-%s%s", object->prefix != NULL ? object->prefix : "", key));

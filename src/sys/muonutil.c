@@ -20,49 +20,11 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonHash_Private(size_t bytes, const void *data, unsigned int *hash)
-{
-  const unsigned char *byte = (const unsigned char *)data;
-
-  PetscFunctionBegin;
-  *hash = 2166136261u;
-  for (size_t i = 0; i < bytes; i++) *hash = (*hash ^ byte[i]) * 16777619u;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
 {
-  size_t length;
-
   PetscFunctionBegin;
-  PetscCall(PetscStrlen(name, &length));
-  PetscCall(MuonHash_Private(length, name, hash));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonExponentWrite_Private(PetscReal p, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  if (p >= PETSC_INFINITY) PetscCall(PetscStrncpy(text, "inf", length));
-  else PetscCall(PetscSNPrintf(text, length, "%.12g", (double)p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscOptionsReal() of newer releases refuses inf before anybody sees it */
-PetscErrorCode MuonExponentRead_Private(const char text[], PetscReal *p)
-{
-  const char *const names[] = {"inf", "+inf", "infinity", "PETSC_INFINITY"};
-
-  PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
-    PetscBool same;
-
-    PetscCall(PetscStrcasecmp(text, names[i], &same));
-    if (!same) continue;
-    *p = PETSC_INFINITY;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscOptionsStringToReal(text, p));
+  *hash = 2166136261u;
+  for (const char *c = name; *c != '\0'; c++) *hash = (*hash ^ (unsigned char)*c) * 16777619u;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

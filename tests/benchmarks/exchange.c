@@ -1,6 +1,6 @@
 static char help[] = "What each way to distribute Muon hands to MPI, by formula and as counted, what it keeps, how even its oracles' work is, and what a step takes.\n\n"
                      "  mpiexec -n 8 ./exchange -benchmark_width 16\n"
-                     "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_beta 100Mbit/s\n\n"
+                     "  share/petscmuon/lab/run --rate 100mbit --hosts 4 -- ./exchange -muon_cost_beta 100e6\n\n"
                      "Options of the optimizer hold for all rows that do not set them.\n\n";
 
 #include <petscmuon/private/muonimpl.h>
@@ -233,6 +233,7 @@ typedef struct {
   long long      bytes, formula; /* of the rank that hands most to MPI */
   PetscLogDouble state, balance, seconds[PHASES], oracle;
   MuonCost       cost;
+  PetscLogDouble predicted[2]; /* seconds, the second with whole trees */
 } Result;
 
 static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
@@ -406,7 +407,8 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_LONG_LONG, MPI_MAX, PETSC_COMM_WORLD));
   result->bytes   = bytes[0];
   result->formula = bytes[1];
-  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, NULL, &priced));
+  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, &priced));
+  for (int k = 0; k < 2; k++) result->predicted[k] = MuonCostSeconds(task.muon, &result->cost, k > 0 ? PETSC_TRUE : PETSC_FALSE);
   PetscCall(GetBalance(&task, &result->balance));
   PetscCall(GetState(&task, &result->state));
   PetscCall(PetscMalloc1((PHASES + 1) * steps, &times));
@@ -435,76 +437,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Longest first to the least loaded: largest over mean */
-static PetscErrorCode LptBalance(PetscInt n, const MuonCostLayer sorted[], PetscInt ranks, PetscLogDouble *balance)
-{
-  PetscLogDouble *load, most = 0, all = 0;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscCalloc1(ranks, &load));
-  for (PetscInt l = 0; l < n; l++) {
-    PetscInt best = 0;
-
-    for (PetscInt r = 1; r < ranks; r++) best = load[r] < load[best] ? r : best;
-    load[best] += sorted[l].flops;
-    all += sorted[l].flops;
-    most = PetscMax(most, load[best]);
-  }
-  *balance = most * (PetscLogDouble)ranks / all;
-  PetscCall(PetscFree(load));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The published distributions, and ours with even shares, for the matrices of the paper's model in single
-   precision: 12 blocks of width 768
-*/
-static PetscErrorCode PrintFormulas(PetscInt blocks, PetscInt width)
-{
-  static const int ranks[] = {2, 4, 8, 16};
-  const PetscInt   n       = BLOCK_LAYERS * blocks;
-  MuonCostLayer   *layer;
-  double           entries = 0;
-  Task             task;
-
-  PetscFunctionBeginUser;
-  PetscCall(TaskCreate("-muon_type dense", 0, 1, 16, &task));
-  PetscCall(MuonSetUp(task.muon));
-  PetscCall(PetscMalloc1(n, &layer));
-  for (PetscInt l = 0; l < n; l++) {
-    const PetscLogDouble ratio = (PetscLogDouble)width / 16;
-    PetscLogDouble       flops;
-
-    /* All oracles take so many flops as the cube of the width */
-    PetscCall(MuonLayerGetFlops(task.layer[l % BLOCK_LAYERS], &flops));
-    layer[l].rows    = (double)(width * Shapes[l % BLOCK_LAYERS].m);
-    layer[l].columns = (double)(width * Shapes[l % BLOCK_LAYERS].n);
-    layer[l].flops   = (double)(flops * ratio * ratio * ratio);
-    entries += layer[l].rows * layer[l].columns;
-  }
-  PetscCall(TaskDestroy(&task));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "by formula: %.0f entries in %" PetscInt_FMT " matrices, 4 bytes each\n", entries, n));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %6s %8s %14s %14s %14s %14s\n", "distribution", "ranks", "rounds", "MB on a link", "of vanilla", "work/mean", "momentum"));
-  for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(ranks); j++) {
-    PetscLogDouble vanilla = 0, lpt = 0;
-
-    for (int d = 0; d < MUON_COST_DISTRIBUTIONS; d++) {
-      const MuonCostOfDistribution one = MuonCostOfDistributions((MuonCostDistribution)d, ranks[j], n, layer, 4, 2);
-
-      if (d == 0) vanilla = one.cost.bytes;
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %6d %8.0f %14.2f", MuonCostDistributionNames[d], ranks[j], one.cost.rounds, one.cost.bytes / 1e6));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %14.3f %14.3f %14.4f\n", one.cost.bytes / vanilla, one.oracle < 1 ? one.oracle * ranks[j] : 1., one.state));
-      if (d == MUON_COST_MOTIF) {
-        PetscCall(LptBalance(n, layer, ranks[j], &lpt));
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %6d %8s %14s %14s %14.3f\n", "lpt owners", ranks[j], "", "", "", lpt));
-      }
-    }
-  }
-  PetscCall(PetscFree(layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Result result[], const MuonCostLink *link)
+static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Result result[])
 {
   PetscLogDouble replicated = 0;
   PetscMPIInt    size;
@@ -522,7 +455,7 @@ static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Res
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %7s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "saved", "oracle", "oracle", "update", "exchange", "exchange", "predicted", "by trees", "off"));
   for (PetscInt r = 0; r < n; r++) {
-    const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], predicted[2] = {MuonCostSeconds(link, &result[r].cost, PETSC_FALSE), MuonCostSeconds(link, &result[r].cost, PETSC_TRUE)};
+    const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], *predicted = result[r].predicted;
     const int             whole = run[r]->whole > 0 ? size >= 4 : run[r]->whole < 0 ? size < 4 : 0;
 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %6.1f%% %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, 100 * (1 - step / result[0].seconds[STEP]), result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step,
@@ -543,14 +476,11 @@ static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Res
 
 int main(int argc, char **argv)
 {
-  PetscInt     blocks = 2, width = 128, steps = 5, n = 0;
-  PetscBool    formulas   = PETSC_TRUE;
-  char         chosen[64] = "";
-  const Run   *run[PETSC_STATIC_ARRAY_LENGTH(Runs)];
-  Result       result[PETSC_STATIC_ARRAY_LENGTH(Runs)];
-  MuonCostLink link;
-  PetscMPIInt  size;
-  Task         task;
+  PetscInt    blocks = 2, width = 128, steps = 5, n = 0;
+  char        chosen[64] = "";
+  const Run  *run[PETSC_STATIC_ARRAY_LENGTH(Runs)];
+  Result      result[PETSC_STATIC_ARRAY_LENGTH(Runs)];
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
@@ -561,17 +491,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-benchmark_width", "Its width", NULL, width, &width, NULL));
   PetscCall(PetscOptionsInt("-benchmark_steps", "Steps that are timed", NULL, steps, &steps, NULL));
   PetscCall(PetscOptionsString("-benchmark_runs", "Runs whose names begin so", NULL, chosen, chosen, sizeof(chosen), NULL));
-  PetscCall(PetscOptionsBool("-benchmark_formulas", "Print the formulas for the paper's model", NULL, formulas, &formulas, NULL));
   PetscOptionsEnd();
   PetscCheck(blocks >= 1 && width >= 1 && steps >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_blocks %" PetscInt_FMT " -benchmark_width %" PetscInt_FMT " -benchmark_steps %" PetscInt_FMT ": expected at least 1", blocks, width, steps);
   PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &mpicount_ignored, NULL));
-  if (formulas == PETSC_TRUE) PetscCall(PrintFormulas(12, 768));
-  PetscCall(TaskCreate("-muon_type dense", 0, 1, 1, &task));
-  PetscCall(MuonGetCostLink_Private(task.muon, &link));
-  PetscCall(TaskDestroy(&task));
   PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", scalars of %d bytes; link of the predictions: %.4g us, %.4g Mbit/s; median of %" PetscInt_FMT " steps\n", size, blocks, width,
-                        (int)sizeof(PetscScalar), 1e6 * link.alpha, 8e-6 / link.beta, steps));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", scalars of %d bytes; median of %" PetscInt_FMT " steps\n", size, blocks, width, (int)sizeof(PetscScalar), steps));
   for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(Runs); r++) {
     PetscBool wanted;
 
@@ -582,7 +506,7 @@ int main(int argc, char **argv)
     n++;
   }
   PetscCheck(n > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_runs %s: no run's name begins so", chosen);
-  PetscCall(PrintResults(n, run, result, &link));
+  PetscCall(PrintResults(n, run, result));
   PetscCall(PetscCommDestroy(&mpicount_ignored));
   PetscCall(PetscMuonFinalize());
   return 0;

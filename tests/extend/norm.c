@@ -1,5 +1,5 @@
 /*
-   A norm that the library does not have: the sum of the Euclidean norms of the rows. Its oracle puts
+   A norm that the library does not have: the sum of the Euclidean norms of the rows. Its LMO puts
    everything on the largest row, the first of several
 */
 #include <petscmuon/private/muonlmoimpl.h>
@@ -62,23 +62,13 @@ static PetscErrorCode MuonLMOApply_RowL21(MuonLMO lmo, const MuonMatrix *G, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMONorm_RowL21(MuonLMO lmo, const MuonMatrix *G, double *norm)
+static PetscErrorCode MuonLMONorm_RowL21(MuonLMO lmo, PetscBool dual, const MuonMatrix *G, double *norm)
 {
-  double   largest;
+  double   other;
   PetscInt row;
 
   PetscFunctionBegin;
-  PetscCall(RowNorms(G, &largest, &row, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_RowL21(MuonLMO lmo, const MuonMatrix *G, double *norm)
-{
-  double   sum;
-  PetscInt row;
-
-  PetscFunctionBegin;
-  PetscCall(RowNorms(G, norm, &row, &sum));
+  PetscCall(RowNorms(G, dual ? norm : &other, &row, dual ? &other : norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,7 +84,6 @@ PetscErrorCode MuonLMOCreate_RowL21(MuonLMO lmo)
   PetscFunctionBegin;
   lmo->ops->apply    = MuonLMOApply_RowL21;
   lmo->ops->norm     = MuonLMONorm_RowL21;
-  lmo->ops->dualnorm = MuonLMODualNorm_RowL21;
   lmo->ops->getflops = MuonLMOGetFlops_RowL21;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

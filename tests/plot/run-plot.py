@@ -76,12 +76,13 @@ class Plot(unittest.TestCase):
 
   def test_interval(self):
     write("some.csv", [(0, 4.0, 800, 0), (10, 3.0, 800, 0), (20, 2.0, 400, 0), (29, 1.0, 400, 0)])
-    self.assertEqual(plot.read("some.csv"), [(0, 100, 4), (10, 1100, 3), (20, 1600, 2), (29, 2050, 1)])
+    self.assertEqual(plot.read("some.csv"), ("training loss", [(0, 100, 4), (10, 1100, 3), (20, 1600, 2), (29, 2050, 1)]))
 
   def test_validation(self):
     rows = [{"step": s, "loss": 3, "bits_up": 8, "validation": "" if s % 2 == 0 else 2.5 + s} for s in range(4)]
     write("both.csv", rows)
-    self.assertEqual(plot.read("both.csv"), [(1, 2, 3.5), (3, 4, 5.5)])
+    self.assertEqual(plot.read("both.csv"), ("validation loss", [(1, 2, 3.5), (3, 4, 5.5)]))
+    self.assertEqual(plot.draw([("both", plot.read("both.csv"))]).axes[1].get_ylabel(), "validation loss")
 
   def test_log_loss(self):
     write("log.csv", [(s, 10.0**-s, 8, 8) for s in range(4)])
@@ -89,7 +90,7 @@ class Plot(unittest.TestCase):
 
   def test_diverged(self):
     write("nan.csv", [(0, 2.0, 8, 8), (1, "nan", 8, 8), (2, 1.0, 8, 8)])
-    self.assertEqual(plot.read("nan.csv"), [(0, 2, 2), (2, 6, 1)])
+    self.assertEqual(plot.read("nan.csv"), ("training loss", [(0, 2, 2), (2, 6, 1)]))
 
   def test_polar(self):
     expected = {(768, 3072): [("svd", 3.0, 1e-16), ("kj", 0.25, 0.065)], (16, 16): [("a <b>", 1e-5, 0.002), ("kj", 2e-3, 0.05)]}

@@ -86,7 +86,7 @@ typedef struct {
   const PetscScalar **w;             /* arrays of W, or of full */
   PetscScalar       **dw;            /* and of the gradients */
   PetscReal           before, after; /* validation losses */
-  PetscReal           up, down;      /* bits sent, over those of dense messages in single precision */
+  PetscReal           up, down;      /* bits of its messages, over those of fp32, 32 an entry */
   PetscLogDouble      start, since;  /* times of the first step and of the last line of progress */
   PetscLogDouble      trained;       /* when the last validation began */
   PetscInt            first;         /* steps before those of this program, where it goes on with a checkpoint */
@@ -197,7 +197,7 @@ static PetscErrorCode GetOptions(Options *o)
     o->nruns = 1;
     PetscCall(PetscStrallocpy(RunNames[0], &o->runs[0]));
   }
-  PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of dense", NULL, o->check, &o->check, NULL));
+  PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of the run dense", NULL, o->check, &o->check, NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals", "File that gets what messages of the first run are made of", NULL, o->residuals, o->residuals, sizeof(o->residuals), NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals_steps", "Of these steps, the first being 0; the last step where none is given", NULL, "", steps, sizeof(steps), NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
@@ -349,6 +349,16 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of so many that are wanted, 0 for all, those that there are: a line of progress has fewer than the end of a run */
+static PetscInt Sequences(Task *task, PetscInt wanted)
+{
+  PetscInt   files;
+  PetscInt64 tokens, all;
+
+  PetscCallAbort(PETSC_COMM_SELF, CorpusGetSize(task->corpus, CORPUS_VALIDATION, &files, &tokens, &all));
+  return wanted == 0 ? (PetscInt)all : (PetscInt)PetscMin(all, wanted);
+}
+
 /* Mean loss at the weights W over so many sequences, spread over the whole validation part; 0 is all */
 static PetscErrorCode Validate(Run *run, PetscInt sequences, PetscReal *loss)
 {
@@ -363,7 +373,7 @@ static PetscErrorCode Validate(Run *run, PetscInt sequences, PetscReal *loss)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(CorpusGetSize(task->corpus, CORPUS_VALIDATION, &files, &tokens, &all));
-  count = sequences == 0 ? all : PetscMin(all, sequences);
+  count = Sequences(task, sequences);
   PetscCall(ReadBegin(run));
   for (PetscInt64 first = 0; first < count; first += (PetscInt64)size * shape->batch) {
     const PetscInt64 start = first + rank, mine = start < count ? (count - 1 - start) / size + 1 : 0;
@@ -432,7 +442,7 @@ static PetscErrorCode Write(Run *run)
 }
 
 /*
-   What the processes sent in the first steps of the run, on average, over dense messages in single precision
+   The messages of the processes in the first steps of the run, on average, over those of fp32
 */
 static PetscErrorCode GetTraffic(Run *run, PetscInt steps, PetscReal *up, PetscReal *down)
 {
@@ -482,8 +492,9 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   PetscCall(PetscTime(&run->since));
   seconds = (PetscInt)((run->since - run->start) / (double)(done - run->first) * (double)(steps - done + run->later * steps));
   minutes = seconds / 60;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "/%" PetscInt_FMT "  loss %.3f  validation %.3f  %.0f tokens/s  sent %.3f of dense up, %.3f down  %" PetscInt_FMT ":%02" PetscInt_FMT " left\n", run->name, done, steps, (double)loss,
-                        (double)validation, (double)(done - run->shown) * (double)o->batch * (double)o->shape.sequence / PetscMax(training, 1e-9), (double)up, (double)down, minutes, seconds % 60));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "/%" PetscInt_FMT "  loss %.3f  validation %.3f (%" PetscInt_FMT " sequences)  %.0f tokens/s  sent %.3f of fp32 up, %.3f down  %" PetscInt_FMT ":%02" PetscInt_FMT " left\n", run->name,
+                        done, steps, (double)loss, (double)validation, Sequences(run->task, o->validation), (double)(done - run->shown) * (double)o->batch * (double)o->shape.sequence / PetscMax(training, 1e-9), (double)up, (double)down, minutes,
+                        seconds % 60));
   run->shown = done;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -648,10 +659,11 @@ static PetscErrorCode Train(Run *run)
 
   PetscFunctionBeginUser;
   PetscCall(MuonSetUp(run->muon)); /* which may load a checkpoint */
-  if (run->first > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: goes on at step %" PetscInt_FMT ", validation loss %.4f before the first step\n", run->name, run->first, (double)run->before));
+  if (run->first > 0)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: goes on at step %" PetscInt_FMT ", validation loss %.4f (%" PetscInt_FMT " sequences) before the first step\n", run->name, run->first, (double)run->before, Sequences(run->task, o->validation_end)));
   else {
     PetscCall(Validate(run, o->validation_end, &run->before));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f before the first step\n", run->name, (double)run->before));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f (%" PetscInt_FMT " sequences) before the first step\n", run->name, (double)run->before, Sequences(run->task, o->validation_end)));
   }
   PetscCall(PetscTime(&run->start));
   run->since = run->start;
@@ -664,7 +676,7 @@ static PetscErrorCode Train(Run *run)
   PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "Run %s stopped at step %" PetscInt_FMT ": %s", run->name, steps, MuonConvergedReasons[reason]);
   PetscCall(Validate(run, o->validation_end, &run->after));
   PetscCall(GetTraffic(run, steps, &run->up, &run->down));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f after %" PetscInt_FMT " steps\n", run->name, (double)run->after, steps));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.4f (%" PetscInt_FMT " sequences) after %" PetscInt_FMT " steps\n", run->name, (double)run->after, Sequences(run->task, o->validation_end), steps));
   PetscCall(Write(run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -735,7 +747,7 @@ static PetscErrorCode Report(Task *task, Run runs[], PetscReal bigram)
     PetscCall(PetscStrlcat(others, more, sizeof(others)));
   }
   PetscCall(MuonGetStepNumber(run->muon, &steps));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: loss %.2f -> %.2f%s%s%s in %" PetscInt_FMT " steps, sent %.3f of dense up, %.3f down\n", o->preset, (double)run->before, (double)run->after, others[0] != '\0' ? " (" : "", others,
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: validation loss %.2f -> %.2f%s%s%s in %" PetscInt_FMT " steps, sent %.3f of fp32 up, %.3f down\n", o->preset, (double)run->before, (double)run->after, others[0] != '\0' ? " (" : "", others,
                         others[0] != '\0' ? ")" : "", steps, (double)run->up, (double)run->down));
   if (o->check == PETSC_TRUE) {
     run = FindRun(runs, o->nruns, "ef21");
@@ -860,6 +872,30 @@ int main(int argc, char **argv)
       nsize: 2
       args: -nanogpt_runs ef21,dense,frozen -nanogpt_steps 2 -ef21_compressor topk -ef21_compressor_ratio 0.25 -frozen_ef21_compressor_ratio 0.5 -muon_momentum 0.7 -dense_muon_momentum 0.6 -muon_view
       filter: grep -o -E -e ' momentum [0-9.]+' -e 'up topk ratio [0-9.]+' | uniq
+
+    # The scales are those of norm balls: AdamW learns at its own rate
+    test:
+      suffix: adamw
+      nsize: 2
+      args: -nanogpt_runs dense -muon_layer_rule adamw -nanogpt_steps 40 -nanogpt_interval 20 -muon_adamw_learning_rate 2e-3
+      tolerance: 1e-3
+      requires: double
+
+    # Layers of AdamW go in single beside messages of a few bits, and all that is uncompressed by option
+    testset:
+      nsize: 2
+      args: -nanogpt_runs ef21 -nanogpt_steps 2 -nanogpt_interval 2
+      filter: sed -n 's,^ef21 .*sent,sent,p' | sed 's, *[0-9]*:.*,,'
+      tolerance: 1e-2
+      requires: double
+      test:
+        suffix: double
+      test:
+        suffix: single
+        args: -muon_state_precision single -ef21_server_compressor_values single
+      test:
+        suffix: single_adamw
+        args: -muon_layer_embed_rule adamw -ef21_compressor qsgd -ef21_server_compressor qsgd
 
     # Votes of two processes, behind a run of another type and by itself
     test:

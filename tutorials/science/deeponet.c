@@ -124,7 +124,7 @@ int main(int argc, char **argv)
   PetscCall(MeanSquare(sum, net.test.n, &square));
   PetscCall(MuonGetTraffic(muon, &traffic));
   PetscCall(MuonGetStepNumber(muon, &steps));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "relative test error %.4f after %" PetscInt_FMT " steps, sent %.3f of dense up, %.3f down\n", (double)PetscSqrtReal(error / square), steps, traffic.total_up[1] / (traffic.dense * (PetscLogDouble)steps),
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "relative test error %.4f after %" PetscInt_FMT " steps, sent %.3f of fp32 up, %.3f down\n", (double)PetscSqrtReal(error / square), steps, traffic.total_up[1] / (traffic.dense * (PetscLogDouble)steps),
                         traffic.total_down[1] / (traffic.dense * (PetscLogDouble)steps)));
 
   PetscCall(MuonDestroy(&muon));

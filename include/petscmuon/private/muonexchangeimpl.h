@@ -45,32 +45,27 @@ typedef enum {
 } MuonExchangeOwnership;
 
 /*
-   A sum of arrays in the memory of a device: memory of the host that is kept, and where the sum belongs while
-   it is under way
+   What one worker owns: a shard of a layer, or a range of votes, with the work of an owner in any unit, which
+   settles who owns it; bytes and then names settle ties. Shapes are for MUON_EXCHANGE_ASSIGNMENT_BUCKETED
 */
 typedef struct {
-  void     *in, *out;
-  size_t    bytes;
-  MuonArray to;
-} MuonExchangeStage;
+  const char    *name;
+  PetscLogDouble cost, bytes;
+  PetscInt       rows, columns;
+} MuonExchangeItem;
 
 struct _p_MuonExchange {
   PETSCHEADER(struct _MuonExchangeOps);
-  MuonParameters parameters;
-  PetscMPIInt    nworkers, worker; /* how many workers there are, and which one this rank belongs to */
-  /* what the user chose */
-  PetscBool              typeset; /* else the type is the default */
-  PetscBool              votes;   /* what is exchanged: bits that vote, or arrays and other messages */
-  MuonExchangeMode       mode;
-  PetscBool              modeset; /* else mode is the default that was last resolved, where moderesolved */
-  PetscBool              moderesolved;
+  MuonParameters         parameters;
+  PetscMPIInt            nworkers, worker; /* how many workers there are, and which one this rank belongs to */
+  PetscBool              typeset;          /* else the type is the default */
+  PetscBool              votes;            /* what is exchanged: bits that vote, or arrays and other messages */
+  PetscBool              summable;         /* or arrays that can be summed, when the mode was last resolved */
+  MuonExchangeMode       mode;             /* where it is not set the default that was last resolved */
   MuonExchangeAssignment assignment;
-  /* the items: pieces of layers */
-  PetscInt        nitems;
-  char          **names;
-  PetscLogDouble *cost, *bytes;
-  PetscInt       *rows, *columns; /* NULL where nobody said */
-  PetscBool       itemsset;
+  PetscInt               nitems;
+  MuonExchangeItem      *item;
+  PetscBool              itemsset;
   /* the plan */
   PetscBool             everywhere; /* every worker owns every item; set by the type */
   PetscBool             rowwise;    /* whole layers are one worker's, whose ranks keep rows of their state; set by the type */
@@ -81,9 +76,7 @@ struct _p_MuonExchange {
   PetscInt             *first;      /* worker w owns order[first[w]..first[w+1]) */
   PetscBool             setupcalled;
   MuonExchangeLink      link;
-  PetscBool             direct; /* MPI sums arrays in the memory of a device where they are */
-  MuonExchangeStage    *staged; /* of sums of such arrays on the host, one an item; NULL until there is one */
-  PetscInt              nstaged;
+  PetscBool             device; /* MPI sums arrays in the memory of a device where they are */
   void                 *data;
 };
 
@@ -94,21 +87,18 @@ typedef enum {
 } MuonExchangeDirection;
 
 /*
-   One step of an exchange, called by the optimizer. An item is a piece of a layer, by its number in
-   MuonExchangeSetItems().
+   One step of an exchange, called by the optimizer. Items are known by their numbers in MuonExchangeSetItems().
 
    Begin of the way up opens every step, in every mode, and starts the count of bytes anew.
 
-   Up: Begin empties the packets; items are put in the order that MuonExchangeGetOrder() gives (by owner, so
-   that the packets lie ready in one buffer): Reserve gives room for at most so many bytes, Advance says how
-   many of them a message took. MuonExchangeUp() finalizes and moves the packets, or error packets where status
-   is not MUON_STATUS_OK: a failed sender still joins every call. Get returns the message of a worker on an item that
-   is served here, out of the bytes that were received, valid until the next Begin; status tells an error packet or a
-   corrupt one (all its items have that status, and no message). Own returns what this rank itself encoded,
-   nothing where it sent an error packet.
-
-   Down: the same, a server puts the items that it owns (again in the order given), a worker gets every
-   item. Where every worker owns, Down moves nothing and Get returns the worker's own bytes.
+   Begin empties the packets. Messages are put in the order of order[] (by owner, so that the packets lie ready
+   in one buffer), up on all items, down on those that this worker owns: Reserve gives capacity for at most so
+   many bytes, Advance says how many of them a message took. Move finalizes and moves the packets, or error
+   packets where status is not MUON_STATUS_OK: a failed sender still joins every call. Get returns a message
+   out of the bytes that were received, valid until the next Begin: up that of a worker on an item that is owned
+   here, down that of the owner, or, where every worker owns and nothing moves, the worker's own. status tells
+   an error packet or a corrupt one (all its items have that status, and no message). GetOwn returns what this
+   rank itself encoded, nothing where it sent an error packet.
 
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and
    down, the same at all workers: in place of a larger packet its sender sends MUON_STATUS_CORRUPT.
@@ -117,7 +107,7 @@ typedef enum {
    contribution, an array without gaps, out the sum over the workers where this one owns the item (else its
    data may be NULL). It is there after ReduceWait, and for all items that were begun after ReduceEnd; all
    workers begin them in one order, before or after Begin. ReduceProgress lets MPI move them meanwhile.
-   ReduceTyped begins and ends those of length[i] entries of a type that MPI sums. in is not modified.
+   ReduceTyped begins and ends that of the only item, of length entries of a type that MPI sums. in is not modified.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
@@ -130,19 +120,9 @@ typedef enum {
    MuonExchangeGatherRecords() gives every worker the records of all: count doubles each, all[worker * count ...].
 */
 PETSC_INTERN PetscErrorCode MuonExchangeReset(MuonExchange);
-PETSC_INTERN PetscErrorCode MuonExchangeGetWorkers(MuonExchange, PetscMPIInt *nworkers, PetscMPIInt *worker);
-/*
-   What is owned: shards of layers with the work of serving each, in any unit, which settles who owns it; bytes
-   and then names settle ties. All workers pass the same. Shapes are for MUON_EXCHANGE_ASSIGNMENT_BUCKETED:
-   without them items of the same cost and size are taken for items of the same shape. SetUp finds the owners;
-   an owner of -1 is every worker
-*/
-PETSC_INTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt n, const char *const names[], const PetscLogDouble cost[], const PetscLogDouble bytes[]);
-PETSC_INTERN PetscErrorCode MuonExchangeSetItemShapes(MuonExchange, const PetscInt rows[], const PetscInt columns[]);
+/* All workers pass the same items. SetUp finds the owners */
+PETSC_INTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt n, const MuonExchangeItem[]);
 PETSC_INTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
-PETSC_INTERN PetscErrorCode MuonExchangeGetOwner(MuonExchange, PetscInt item, PetscMPIInt *owner);
-PETSC_INTERN PetscErrorCode MuonExchangeOwns(MuonExchange, PetscInt item, PetscBool *owns);
-PETSC_INTERN PetscErrorCode MuonExchangeGetOrder(MuonExchange, const PetscInt *[]);
 /* Whether a mode goes with the type, for messages that can be summed */
 PETSC_INTERN PetscErrorCode MuonExchangeIsLegal(MuonExchange, MuonExchangeMode, PetscBool *);
 PETSC_INTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);
@@ -150,16 +130,14 @@ PETSC_INTERN PetscErrorCode MuonExchangeSetMaxBytes(MuonExchange, const size_t u
 PETSC_INTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirection, PetscInt64 step);
 PETSC_INTERN PetscErrorCode MuonExchangeReserve(MuonExchange, MuonExchangeDirection, PetscInt item, size_t most, unsigned char **to);
 PETSC_INTERN PetscErrorCode MuonExchangeAdvance(MuonExchange, MuonExchangeDirection, PetscInt item, size_t bytes);
-PETSC_INTERN PetscErrorCode MuonExchangeUp(MuonExchange, MuonStatus status);
-PETSC_INTERN PetscErrorCode MuonExchangeUpGet(MuonExchange, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
-PETSC_INTERN PetscErrorCode MuonExchangeUpOwn(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message);
-PETSC_INTERN PetscErrorCode MuonExchangeDown(MuonExchange, MuonStatus status);
-PETSC_INTERN PetscErrorCode MuonExchangeDownGet(MuonExchange, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeMove(MuonExchange, MuonExchangeDirection, MuonStatus status);
+PETSC_INTERN PetscErrorCode MuonExchangeGet(MuonExchange, MuonExchangeDirection, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeGetOwn(MuonExchange, MuonExchangeDirection, PetscInt item, size_t *bytes, const unsigned char **message);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
 PETSC_INTERN void           MuonExchangeReduceProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
 PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
-PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
+PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
 PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
 typedef struct {
@@ -177,24 +155,8 @@ PETSC_INTERN PetscErrorCode MuonExchangeGatherRecords(MuonExchange, PetscInt cou
 PETSC_INTERN PetscErrorCode MuonExchangeGetSentBytes(MuonExchange, PetscLogDouble *bytes, PetscLogDouble *own);
 PETSC_INTERN PetscErrorCode MuonExchangeGetMemory(MuonExchange, PetscLogDouble *);
 
-/*
-   The owners of items among size ranks, found by every rank alike without a message. rows and columns are the
-   shapes, for `bucketed` alone; where they are NULL, items of the same cost and bytes are of one shape. The
-   order of the items does not matter
-*/
-typedef struct {
-  PetscInt              n;
-  const char *const    *names;
-  const PetscLogDouble *cost, *bytes;
-  const PetscInt       *rows, *columns;
-} MuonAssignmentItems;
-
-PETSC_INTERN PetscErrorCode MuonAssignOwners_Private(MuonExchangeAssignment, const MuonAssignmentItems *, PetscMPIInt size, PetscMPIInt owner[]);
-/*
-   How even the work of the owners is, and the places that padding takes, in an ASCII viewer; member is what a
-   rank is called
-*/
-PETSC_INTERN PetscErrorCode MuonAssignmentView_Private(MuonExchangeAssignment, const MuonAssignmentItems *, PetscMPIInt size, const PetscMPIInt owner[], const char member[], PetscViewer);
+/* The owners of items among size ranks, found by every rank alike without a message. The order of the items does not matter */
+PETSC_INTERN PetscErrorCode MuonAssignOwners_Private(MuonExchangeAssignment, PetscInt n, const MuonExchangeItem[], PetscMPIInt size, PetscMPIInt owner[]);
 
 /* Errors of the transport are those of MPI or of memory: like all of that kind they end the program */
 PETSC_INTERN PetscErrorCode MuonExchangeCheckTransport_Private(int);

@@ -5,8 +5,7 @@
 
    Pure C, without PETSc and without MPI. src/file/README.md is the format, exactly enough for a second
    implementation, and says what is asked of a file system. Bytes of files are not trusted: every length is
-   compared with the size of the file before anything is allocated. All that the component wants of a system is in
-   one table.
+   compared with the size of the file before anything is allocated. A system is POSIX.
 
    A save, each line on the ranks it names, the next after all of them are done with the line before:
      rank 0    MuonFileBegin()                                             a generation of its own
@@ -47,51 +46,15 @@ typedef enum {
   MUON_FILE_USAGE
 } MuonFileResult;
 
-typedef enum {
-  MUON_FILE_READ,
-  MUON_FILE_CREATE, /* to write; it must not be there */
-  MUON_FILE_FOLDER, /* to synchronize */
-  MUON_FILE_LOCK    /* to read and write; it is made where it is not there */
-} MuonFileAccess;
-
-/*
-   What is asked of a system. Where it says no, a call returns the number of the error, negative. open returns
-   a handle; read and write how many bytes went, which may be fewer than asked for; read says where, write is
-   at the end. size is that of a plain file and an error for anything else; lock never waits; list calls each
-   with every name in a folder but . and .. and those of symbolic links, until that is not 0; random gives
-   numbers that no other run has
-*/
-typedef struct {
-  void *ctx;
-  int (*open)(void *ctx, const char path[], MuonFileAccess access);
-  ptrdiff_t (*read)(void *ctx, int handle, uint64_t at, void *to, size_t bytes);
-  ptrdiff_t (*write)(void *ctx, int handle, const void *from, size_t bytes);
-  int (*size)(void *ctx, int handle, uint64_t *bytes);
-  int (*empty)(void *ctx, int handle);
-  int (*sync)(void *ctx, int handle);
-  int (*lock)(void *ctx, int handle);
-  int (*close)(void *ctx, int handle);
-  int (*rename)(void *ctx, const char from[], const char to[]);
-  int (*unlink)(void *ctx, const char path[]);
-  int (*makefolder)(void *ctx, const char path[]);
-  int (*removefolder)(void *ctx, const char path[]);
-  int (*list)(void *ctx, const char path[], int (*each)(void *to, const char name[]), void *to);
-  int (*random)(void *ctx, void *to, size_t bytes);
-  int (*process)(void *ctx, char host[], size_t bytes, long *number);
-} MuonFileSystem;
-
-/* POSIX */
-MUON_EXPORT const MuonFileSystem *MuonFileSystemGet(void);
-
 /*
    A folder of generations. text says in words what was wrong, where a function returns other than
    MUON_FILE_OK
 */
-typedef struct {
-  const MuonFileSystem *system;
-  int                   locked; /* handle of the lock, -1 where this job has none */
-  char                  path[MUON_FILE_PATH];
-  char                  text[MUON_FILE_TEXT];
+typedef struct _MuonFileFolder {
+  int                     locked; /* handle of the lock, -1 where this job has none */
+  struct _MuonFileFolder *next;   /* that this process has locked */
+  char                    path[MUON_FILE_PATH];
+  char                    text[MUON_FILE_TEXT];
 } MuonFileFolder;
 
 /*
@@ -141,6 +104,7 @@ typedef struct {
   uint64_t          layer_rows, layer_columns;
   uint64_t          row, column, rows, columns;
   /* set by the reader */
+  uint32_t             file;      /* its rank, or MUON_FILE_MANIFEST */
   uint64_t             at, bytes; /* in the file */
   const unsigned char *checks;
 } MuonFileRecord;
@@ -150,20 +114,16 @@ static inline size_t MuonFileEntryBytes(MuonFilePrecision precision)
   return precision == MUON_FILE_DOUBLE ? 8 : precision == MUON_FILE_SINGLE ? 4 : 1;
 }
 
+/* Looks at nothing */
+MUON_EXPORT MuonFileResult MuonFileFolderInit(MuonFileFolder *folder, const char path[]);
 /*
-   system is NULL for POSIX. Init looks at nothing; Create makes the folder where it is not there, in one that
-   is
+   One job writes to a folder at a time. Makes the folder where it is not there, in one that is, locks it and
+   draws a name for the run. The lock is the system's, which lets go of it when the process ends. A lock that
+   a process of another host left behind is refused too, as locks of some file systems hold on one host alone,
+   and so is a file system without locks. The folder stays where it is in memory until it is unlocked
 */
-MUON_EXPORT MuonFileResult MuonFileFolderInit(MuonFileFolder *folder, const MuonFileSystem *system, const char path[]);
-MUON_EXPORT MuonFileResult MuonFileFolderCreate(MuonFileFolder *folder);
-MUON_EXPORT MuonFileResult MuonFileRun(MuonFileFolder *folder, unsigned char run[MUON_FILE_RUN]);
-/*
-   One job writes to a folder at a time. The lock is the system's, which lets go of it when the process ends.
-   A lock that a process of another host left behind is refused too, as locks of some file systems hold on one
-   host alone, and so is a file system without locks
-*/
-MUON_EXPORT MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, const unsigned char run[MUON_FILE_RUN]);
-MUON_EXPORT MuonFileResult MuonFileFolderUnlock(MuonFileFolder *folder);
+MUON_EXPORT MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, unsigned char run[MUON_FILE_RUN]);
+MUON_EXPORT void           MuonFileFolderUnlock(MuonFileFolder *folder);
 /*
    The generations in a folder, the latest first, whether or not they have a manifest; the caller frees
    *generations
@@ -174,17 +134,14 @@ MUON_EXPORT MuonFileResult MuonFileFolderList(MuonFileFolder *folder, MuonFileGe
 MUON_EXPORT MuonFileResult MuonFileBegin(MuonFileFolder *folder, uint64_t step, MuonFileIdentity *id);
 /* Removes a rank's file, or the manifest, and the generation if nothing else is in it */
 MUON_EXPORT MuonFileResult MuonFileRemove(MuonFileFolder *folder, const MuonFileIdentity *id);
-/*
-   Removes all but the last keep generations of those with a manifest, the one named among them, and what has
-   no manifest; of the one named and of what is later and has one nothing is removed
-*/
-MUON_EXPORT MuonFileResult MuonFilePrune(MuonFileFolder *folder, const MuonFileIdentity *id, size_t keep);
+/* Removes all but the last keep generations of those with a manifest, and what has no manifest */
+MUON_EXPORT MuonFileResult MuonFilePrune(MuonFileFolder *folder, size_t keep);
 
 typedef struct {
   MuonFileFolder  *folder;
   MuonFileIdentity id;
   int              handle; /* -1: nothing was opened, or it was closed */
-  MuonFileResult   result; /* the first that was not OK: nothing is written after it */
+  MuonFileResult   result; /* where it is not OK nothing is written any more */
   unsigned char   *stage, *index;
   size_t           staged, indexed, capacity;
   uint64_t         bytes, records;
@@ -194,45 +151,39 @@ typedef struct {
 
 /*
    Close writes what is staged, and returns when the file and its name are durable; where it does not return
-   OK, as after Abort, there is no file. Memory of a writer is freed by either, also where Open failed
+   OK there is no file. It frees the memory of a writer, and is called where Open or Add failed, too
 */
 MUON_EXPORT MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity *id, MuonFileWriter *writer);
 /*
-   data are lines of entries, ld entries from one to the next; the columns, or where rowmajor the rows. Large
-   parts go to the system as they lie
+   data are lines of entries, ld entries from one to the next; the columns, or where rowmajor the rows
 */
 MUON_EXPORT MuonFileResult MuonFileWriterAdd(MuonFileWriter *writer, const MuonFileRecord *record, const void *data, uint64_t ld);
 MUON_EXPORT MuonFileResult MuonFileWriterClose(MuonFileWriter *writer, MuonFileSeal *seal);
-MUON_EXPORT void           MuonFileWriterAbort(MuonFileWriter *writer);
 /*
    Looks at every rank's file, which a disk of one node does not show to rank 0, and opens the manifest; what
    is added to it is for the whole run. The generation counts when Close has returned OK
 */
 MUON_EXPORT MuonFileResult MuonFileManifestOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileWriter *writer);
 
+/* All records of a generation: those of the manifest, then those of each rank's file */
 typedef struct {
   MuonFileFolder  *folder;
-  MuonFileIdentity id;
-  MuonFileSeal     seal;
-  int              handle;
-  size_t           records;
+  MuonFileIdentity id;     /* of the run; rank is that of the file at hand */
+  int              handle; /* of it, or -1 */
+  uint64_t         bytes;  /* in it */
+  size_t           records, files;
   MuonFileRecord  *record;
-  unsigned char   *index, *stage;
+  unsigned char  **index, *stage;
   uint64_t         staged_at; /* where what is staged is in the file, 0 for nothing */
 } MuonFileReader;
 
 /*
-   Opens a file whose identity and seal are known, and checks all of it but the data. Memory of a reader is
-   freed by Close, also where Open failed
+   Opens a generation and checks all of its files but their data: ABSENT is one without a manifest. Memory of
+   a reader is freed by Close, also where Open failed
 */
-MUON_EXPORT MuonFileResult MuonFileReaderOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal *seal, MuonFileReader *reader);
-/*
-   Opens the manifest of a generation: reader->id is whose it is; the caller frees *seals, one for each of
-   id.ranks files
-*/
-MUON_EXPORT MuonFileResult MuonFileManifestRead(MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader, MuonFileSeal **seals);
-/* Reads all data and compares the checksums */
-MUON_EXPORT MuonFileResult MuonFileReaderVerify(MuonFileReader *reader);
+MUON_EXPORT MuonFileResult MuonFileReaderOpen(MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader);
+/* Compares the checksums of all data of the manifest and of files number first, first + stride ... */
+MUON_EXPORT MuonFileResult MuonFileReaderVerify(MuonFileReader *reader, uint32_t first, uint32_t stride);
 /*
    Reads a rectangle of a record, by the numbers that the record has, to memory with entry (i, j) of the
    rectangle at i rowstride + j columnstride entries of the record's precision. What is read is checked; where

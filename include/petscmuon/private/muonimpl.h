@@ -24,7 +24,7 @@ PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggrega
 typedef struct {
   double status; /* a MuonStatus, or less than 0: the error of the program's routine */
   double nans, loss, dual, up, down;
-  double choices; /* hash of all that a step depends on and a user can set */
+  double options; /* hash of all that a step depends on and a user can set */
   double measure; /* this rank is going to look at what the step does, which all do together or none */
   /*
      The first active layer without a gradient here, where the caller did not say so; their number where there
@@ -200,9 +200,7 @@ struct _MuonOps {
   PetscErrorCode (*saving)(Muon); /* before a checkpoint is written: measures, and leaves the state as it is */
   PetscErrorCode (*visitstate)(Muon, MuonShard *, MuonStateVisitor *);
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
-  PetscErrorCode (*setobjectsfromoptions)(Muon);                     /* the type's sub-objects, which begin options of their own */
-  PetscErrorCode (*choices)(Muon, size_t, char[]);                   /* what was chosen beside compressors and must be the same on all ranks */
-  PetscErrorCode (*children)(Muon, MuonParameterObjectFn *, void *); /* calls the routine for the type's sub-objects */
+  PetscErrorCode (*setobjectsfromoptions)(Muon); /* the type's sub-objects, which begin options of their own */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
   PetscErrorCode (*destroy)(Muon);
@@ -242,9 +240,8 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  char              *cost_alpha, *cost_beta, *cost_gamma; /* with their units, NULL where not set */
   PetscInt           cost_workers;
-  PetscReal          cost_entries;
+  PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
@@ -273,7 +270,7 @@ struct _p_Muon {
   PetscInt            step;
   PetscReal           loss, dual, rate; /* of the last step */
   PetscInt64          nancount;
-  PetscLogDouble      meanup, meandown; /* encoded bits of this step, mean over the ranks */
+  PetscLogDouble      sent[2], meanup, meandown; /* encoded bits of this step that left this rank or came to it, and their mean over the ranks */
   MuonConvergedReason reason;
   MuonLayer           mismatch;  /* with MUON_DIVERGED_WEIGHTS, else NULL */
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
@@ -289,9 +286,7 @@ struct _p_Muon {
     PetscMPIInt rank;  /* the first that failed, -1 for none */
     const char *what;
   } failed;
-  MuonTraffic      traffic;
-  PetscObjectState chosen;  /* the sum of the states of all objects that have options, when texts was computed */
-  unsigned int     choices; /* hash of what these say */
+  MuonTraffic traffic;
 
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
@@ -312,8 +307,6 @@ struct _p_Muon {
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
-  char                      *checkpoint_weights;   /* file */
-  char                      *checkpoint_agreed;    /* the folder when the ranks last compared their options */
   char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
@@ -376,10 +369,10 @@ static inline PetscBool MuonShardCounts(const MuonShard *shard)
   return shard->layer->owner >= 0 || shard->group->exchange->worker == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The optimizer has a routine that tells the loss; without one there is none */
-static inline PetscBool MuonHasLoss(Muon muon)
+/* An owner sends its own part to itself: the network sees none of it */
+static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 {
-  return muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE;
+  return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What servers step from: weights of their own, or the workers' W */
@@ -388,8 +381,20 @@ static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const Muo
   return shard->X.data != NULL && shard->edited == PETSC_FALSE ? shard->X : *W;
 }
 
-/* Shape, order and precision of the shard's state; the shard of a layer */
-PETSC_EXTERN PetscErrorCode MuonShardGetStateShape(Muon, const MuonShard *, MuonArray *);
+/* Shape, order and precision of the shard's weights, and of its state */
+static inline MuonArray MuonShardWeightsShape(const MuonShard *shard)
+{
+  return MuonShardPart(shard, &shard->layer->shape);
+}
+
+static inline MuonArray MuonShardStateShape(const MuonShard *shard)
+{
+  const MuonArray weights = MuonShardWeightsShape(shard);
+
+  return MuonArrayLike(&weights, shard->muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : weights.precision, NULL);
+}
+
+/* The shard of a layer */
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
 static inline const char *MuonPrefix(Muon muon)

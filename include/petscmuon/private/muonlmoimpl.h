@@ -19,7 +19,7 @@ PETSC_INTERN PetscLogEvent MUON_LMO;
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the
    other sign; it leaves D alone where it sets lmo->status or where the value is NaN. applymany() does that for
    matrices that are all here, each of its own object of the type; NULL where nothing is gained. factors() is for
-   messages of a triple: D = -u v^T of a finite matrix that is all here, u and v rounded to its precision, the
+   messages of a triple: D = -u v^T of a matrix that is all here, u and v rounded to its precision, the
    dual norm, and 1, or 0 for D = 0. shapefactor() is what the radius of a layer with rows and columns is
    multiplied with, 1 where it says nothing. setup() raises, on every rank alike, what a step would refuse of a
    user's parameters. setfromoptions() reads what the rows of the type cannot say. view() prints lines in an ASCII
@@ -28,8 +28,7 @@ PETSC_INTERN PetscLogEvent MUON_LMO;
 struct _MuonLMOOps {
   PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *G, const MuonMatrix *D, double *dual);
   PetscErrorCode (*applymany)(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[]);
-  PetscErrorCode (*norm)(MuonLMO, const MuonMatrix *, double *);
-  PetscErrorCode (*dualnorm)(MuonLMO, const MuonMatrix *, double *);
+  PetscErrorCode (*norm)(MuonLMO, PetscBool dual, const MuonMatrix *, double *);
   PetscErrorCode (*getflops)(MuonLMO, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*factors)(MuonLMO, const MuonMatrix *, double u[], double v[], double *dual, PetscInt *);
   PetscErrorCode (*shapefactor)(MuonLMO, MuonShapeFactor, PetscReal m, PetscReal n, PetscReal *);
@@ -61,16 +60,8 @@ struct _p_MuonLMO {
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Spectral(MuonLMO);
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Nuclear(MuonLMO);
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Schatten(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Frobenius(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Max(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_L1(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Column(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Row(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_ColSum(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_RowSum(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_L21(MuonLMO);
-PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Mixed(MuonLMO);
-PETSC_EXTERN const MuonParameter MuonLMOParameters_Schatten[], MuonLMOParameters_Mixed[];
+PETSC_EXTERN const MuonParameter MuonLMOParameters_Schatten[];
+PETSC_INTERN PetscErrorCode      MuonLMORegisterSlices_Private(void);
 
 /*
    MuonLMOApply() and the norms of arrays, collective on the ranks of the matrix. D has the precision, order
@@ -94,6 +85,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, Pets
    MuonArrayAxpby() does with a whole D, to the last bit, and takes messages that Validate accepted for the
    shape of Y with either precision
 */
+PETSC_EXTERN PetscErrorCode MuonLMOCanEncode(MuonLMO, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO, const MuonArray *shape, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost);
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
@@ -104,18 +96,12 @@ PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
 
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
-/* All in which ranks must not differ, as text: parameters of the norm and of its polar factor, and SLEPc's keys */
-PETSC_EXTERN PetscErrorCode MuonLMOChoices(MuonLMO, size_t length, char text[]);
-/* The keys of the norm alone: for an object that got its norm from other keys than the rest of its options */
-PETSC_EXTERN PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO);
+/* typeonly: the keys of the norm alone, for an object that got its norm from other keys than the rest of its options */
+PETSC_EXTERN PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO, PetscBool typeonly);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
-/*
-   Type, scratch memory and status before a message is made of the entries of a matrix; finite tells whether to
-   go on. Workspace: the scratch memory alone
-*/
-PETSC_INTERN PetscErrorCode MuonLMOBegin_Private(MuonLMO, const MuonMatrix *, PetscBool *finite);
-PETSC_INTERN PetscErrorCode MuonLMOWorkspace_Private(MuonLMO);
+/* Before an operation: type and scratch memory are there, and the status is good */
+PETSC_INTERN PetscErrorCode MuonLMOStart_Private(MuonLMO);
 
 /*
    Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these slices, with p and
@@ -136,12 +122,11 @@ typedef struct {
 PETSC_EXTERN PetscErrorCode MuonLMOSetSlices(MuonLMO, PetscBool rows, double p, double q);
 
 /*
-   The norm, the minimizer with its value, and the operations of that: powers, roots and divisions are one
-   each, comparisons none. The dual norm is the norm with the conjugates of p and q
+   Its operations, for those that call them: powers, roots and divisions are one operation each, comparisons none
 */
-PETSC_EXTERN PetscErrorCode MuonLMOSlicesNorm(MuonLMO, const MuonLMOSlices *, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOSlicesApply(MuonLMO, const MuonLMOSlices *, const MuonMatrix *, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOSlicesGetFlops(const MuonLMOSlices *, PetscInt m, PetscInt n, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonLMONorm_Slices(MuonLMO, PetscBool dual, const MuonMatrix *, double *);
+PETSC_EXTERN PetscErrorCode MuonLMOApply_Slices(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
+PETSC_EXTERN PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO, PetscInt m, PetscInt n, PetscLogDouble *flops);
 
 /* The p-norm, p in {1, 2, HUGE_VAL}, of one number size 2^*exponent of each rank, in the same form */
 PETSC_EXTERN PetscErrorCode MuonLMOCombine(MuonLMO, const MuonMatrix *, double p, double *size, int *exponent);
@@ -150,6 +135,5 @@ PETSC_EXTERN PetscErrorCode MuonLMOSum(MuonLMO, const MuonMatrix *, PetscInt n, 
 
 /* p* with 1/p + 1/p* = 1 */
 PETSC_EXTERN double MuonLMOConjugate(double p);
-/* An exponent as a user gives and sees it, with HUGE_VAL for PETSC_INFINITY. View prints one by its letter */
-PETSC_EXTERN double         MuonLMOExponent(PetscReal p);
-PETSC_EXTERN PetscErrorCode MuonLMOViewExponent(PetscViewer, const char letter[], PetscReal p);
+/* An exponent as a user gives it, with HUGE_VAL for PETSC_INFINITY */
+PETSC_EXTERN double MuonLMOExponent(PetscReal p);

@@ -7,17 +7,10 @@
 #include <petscmuon/private/muonlmoimpl.h>
 
 /*
-   For a type's create(): the object decomposes with lmo->svd, which the interface gives SLEPc's keys, sets up
-   and destroys
+   For a type's create(): all operations of the p-norm, and its data, a MuonLMOSlices. The object decomposes with
+   lmo->svd, which the interface gives SLEPc's keys, sets up and destroys. A type may fill in others afterwards
 */
-PETSC_EXTERN PetscErrorCode MuonLMOSetSingular(MuonLMO);
-/*
-   The norm, the minimizer with its value, and the operations of that. The dual norm is the norm with the
-   conjugate of p
-*/
-PETSC_EXTERN PetscErrorCode MuonLMOSingularNorm(MuonLMO, double p, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOSingularApply(MuonLMO, double p, const MuonMatrix *, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOSingularGetFlops(double p, PetscInt m, PetscInt n, PetscLogDouble *);
+PETSC_EXTERN PetscErrorCode MuonLMOSetSingular(MuonLMO, double p);
 /*
    The largest triple of a matrix: count is 1, or 0 where the matrix is zero. u are the entries of this rank's
    rows; either of u and v may be NULL

@@ -53,10 +53,9 @@ typedef struct {
   const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
   const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
   PetscBool            fixed;  /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
-  PetscInt             nset, maxset;
-  const char         **set;      /* keys that somebody set, by a call or an option */
-  PetscInt             nwaiting; /* keys and values that were given before the type that has them */
-  char               **waiting;
+  PetscInt             nset;
+  const char         **set;     /* keys that somebody set, by a call or an option */
+  PetscOptions         waiting; /* keys that were given before the type that has them; NULL for none */
 } MuonParameters;
 
 typedef PetscErrorCode MuonParameterObjectFn(PetscObject, void *);
@@ -64,12 +63,12 @@ typedef PetscErrorCode MuonParameterObjectFn(PetscObject, void *);
 /* What a class says of itself, once, in its InitializePackage(). Operations may be NULL */
 typedef struct {
   const char          *family; /* what its keys begin with behind the prefix: "lmo_polar_" */
+  const char          *type;   /* the key that selects a type; of objects with a family of their own behind that */
   const MuonParameter *rows;
-  size_t               at, data; /* offsets of the members "parameters" and "data" */
+  size_t               at, data, svd; /* offsets of the members "parameters" and "data", and of a MuonSVD, 0 for none */
   PetscErrorCode (*setfromoptions)(PetscObject);
   PetscErrorCode (*changing)(PetscObject, const MuonParameter *, double value);           /* before a value changes: may refuse it; number rows have the value */
   PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);            /* calls the routine for each object below this one, not for theirs */
-  PetscErrorCode (*setparameter)(PetscObject, const char key[], const char value[]);      /* takes the place of MuonObjectSetParameter() */
   PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
   PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
 } MuonParameterClass;
@@ -91,7 +90,6 @@ PETSC_EXTERN PetscErrorCode MuonParametersAssign(PetscObject, const char key[], 
 PETSC_EXTERN PetscErrorCode MuonParametersAssignText(PetscObject, const char key[], const char value[]);
 /* Whether somebody set it; the row, NULL where the object has none of this key, and its field */
 PETSC_EXTERN PetscBool            MuonParametersIsSet(PetscObject, const char key[]);
-PETSC_EXTERN PetscErrorCode       MuonParametersUnset(PetscObject, const char key[]);
 PETSC_EXTERN const MuonParameter *MuonParametersFind(PetscObject, const char key[], void **field);
 PETSC_EXTERN MuonParameters      *MuonParametersOf(PetscObject);
 
@@ -99,7 +97,10 @@ PETSC_EXTERN MuonParameters      *MuonParametersOf(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonParametersView(PetscObject, PetscViewer);
 /* The type and all rows that ranks agree on, those of the objects below too: added to a CRC-32C */
 PETSC_EXTERN PetscErrorCode MuonParametersHash(PetscObject, unsigned int *hash);
-/* The same as text, a line each: "-lmo_polar_steps 5" or "layer head: -lmo_polar_steps 5"; freed by the caller with PetscFree() */
+/*
+   The same as text, a line each: "-lmo_polar_steps 5" or "layer head: -lmo_polar_steps 5", behind the text that
+   is there, which is NULL for none; freed by the caller with PetscFree()
+*/
 PETSC_EXTERN PetscErrorCode MuonParametersWrite(PetscObject, char **text);
 
 /* Reads the options of a tree of objects from this database alone, by the class's setfromoptions() */
@@ -122,6 +123,8 @@ PETSC_EXTERN PetscErrorCode MuonNumberRead(const char[], double *, PetscBool *ok
 /* Between the files of this component */
 PETSC_INTERN const char               *MuonParameterFamily_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN const MuonParameterClass *MuonParametersClassOf_Private(PetscObject);
+PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);
 PETSC_INTERN double                    MuonParameterGet_Private(const MuonParameter *, const void *field);
-PETSC_INTERN PetscErrorCode            MuonParametersSetText_Private(PetscObject, const char key[], const char value[]);
+PETSC_INTERN void                     *MuonParameterField_Private(PetscObject, const MuonParameter *);
+PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);
 PETSC_INTERN PetscErrorCode            MuonParametersWait_Private(PetscObject, const char key[], const char value[]);

@@ -182,6 +182,7 @@ typedef struct _n_MuonStateVisitor {
      is entrywise, else of its own
   */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
+  PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
 } MuonStateVisitor;
@@ -241,8 +242,10 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
 
    MuonSVDSetUp() reads the options and refuses what a computation would refuse, on every rank of the parent
    alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to
-   sigma_1; PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDChoices() says in
-   text, at the end of another, in what ranks must not differ: SLEPc's keys as they are in the database.
+   sigma_1; PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDHash() is of
+   SLEPc's keys as they are in the database, in which ranks must not differ.
+
+   MuonSVDMultiply() is D = a U V^T of count triples.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
@@ -253,8 +256,9 @@ PETSC_EXTERN PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD, PetscObject, const 
 PETSC_EXTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD);
 PETSC_EXTERN PetscErrorCode MuonSVDSetTolerance(MuonSVD, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSVDSetUp(MuonSVD);
-PETSC_EXTERN PetscErrorCode MuonSVDChoices(MuonSVD, size_t, char[]);
+PETSC_EXTERN PetscErrorCode MuonSVDHash(MuonSVD, unsigned int *);
 PETSC_EXTERN PetscErrorCode MuonSVDCompute(MuonSVD, const MuonMatrix *, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonSVDMultiply(MuonWorkspace, PetscScalar a, PetscInt count, const PetscScalar U[], const PetscScalar V[], const MuonArray *D);
 PETSC_EXTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
@@ -353,35 +357,11 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 /* What frees the viewer of a monitor */
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
-/* FNV-1a, 32 bits */
-PETSC_EXTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
 /*
-   That hash of a layer's name: its identity on the wire and in the random number generator, the same for any
+   FNV-1a, 32 bits, of a layer's name: its identity on the wire and in the random number generator, the same for any
    order of the layers
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 
-/*
-   The exponent of a norm as text, in which infinity is inf: PetscOptionsReal() of newer releases refuses it
-*/
-PETSC_EXTERN PetscErrorCode MuonExponentWrite_Private(PetscReal, size_t, char[]);
-PETSC_EXTERN PetscErrorCode MuonExponentRead_Private(const char[], PetscReal *);
-
-/*
-   The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the
-   initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of
-   before the first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's
-   class behind its prefix
-*/
-PETSC_EXTERN PetscErrorCode MuonRegisterKeyFamily(const char family[]);
-PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *const **);
-
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
-
-/*
-   After PetscHeaderCreate(), and before PetscHeaderDestroy(). Any address may be asked about
-*/
-PETSC_INTERN PetscErrorCode MuonObjectRegister_Private(PetscObject);
-PETSC_INTERN PetscErrorCode MuonObjectUnregister_Private(PetscObject);
-PETSC_INTERN PetscErrorCode MuonObjectIsRegistered_Private(const void *, PetscBool *);

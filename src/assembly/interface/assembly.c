@@ -2,42 +2,28 @@
 
 PetscLogEvent MUON_Assembly, MUON_AssemblyWait;
 
-const char *const MuonAssemblyKinds[]      = {"none", "allgather", "owner", "gram", "MuonAssemblyKind", "MUON_ASSEMBLY_", NULL};
 const char *const MuonAssemblyPrecisions[] = {"native", "single", "bf16", "MuonAssemblyPrecision", "MUON_ASSEMBLY_PRECISION_", NULL};
 
 /* Every rank finds the same owners of the matrices that have one */
 static PetscErrorCode MuonAssemblyAssign_Private(MuonAssembly assembly)
 {
-  const PetscInt      n = assembly->nitems;
-  MuonAssignmentItems owned;
-  PetscLogDouble     *cost, *bytes;
-  PetscInt           *rows, *columns, *number;
-  PetscMPIInt        *owner;
-  const char        **names;
+  const PetscInt    n     = assembly->nitems;
+  PetscInt          count = 0;
+  MuonExchangeItem *owned;
+  PetscMPIInt      *owner;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc7(n, &names, n, &cost, n, &bytes, n, &rows, n, &columns, n, &number, n, &owner));
-  owned.n = 0;
+  PetscCall(PetscMalloc2(n, &owned, n, &owner));
   for (PetscInt k = 0; k < n; k++) {
     const MuonAssemblyItem *item = &assembly->item[k];
+    const MuonExchangeItem  one  = {item->name, item->flops, (PetscLogDouble)item->rows * (PetscLogDouble)item->columns * (item->precision == MUON_SINGLE ? sizeof(float) : sizeof(double)), item->rows, item->columns};
 
-    assembly->owner[k] = -1;
-    if (item->kind != MUON_ASSEMBLY_OWNER) continue;
-    names[owned.n]    = item->name;
-    cost[owned.n]     = item->flops;
-    bytes[owned.n]    = (PetscLogDouble)item->rows * (PetscLogDouble)item->columns * (item->precision == MUON_SINGLE ? sizeof(float) : sizeof(double));
-    rows[owned.n]     = item->rows;
-    columns[owned.n]  = item->columns;
-    number[owned.n++] = k;
+    if (item->kind == MUON_ASSEMBLY_OWNER) owned[count++] = one;
   }
-  owned.names   = names;
-  owned.cost    = cost;
-  owned.bytes   = bytes;
-  owned.rows    = rows;
-  owned.columns = columns;
-  PetscCall(MuonAssignOwners_Private(assembly->options.assignment, &owned, assembly->size, owner));
-  for (PetscInt k = 0; k < owned.n; k++) assembly->owner[number[k]] = owner[k];
-  PetscCall(PetscFree7(names, cost, bytes, rows, columns, number, owner));
+  PetscCall(MuonAssignOwners_Private(assembly->options.assignment, count, owned, assembly->size, owner));
+  count = 0;
+  for (PetscInt k = 0; k < n; k++) assembly->owner[k] = assembly->item[k].kind == MUON_ASSEMBLY_OWNER ? owner[count++] : -1;
+  PetscCall(PetscFree2(owned, owner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,12 +72,9 @@ PetscErrorCode MuonAssemblyCreate(MPI_Comm comm, const MuonAssemblyOptions *opti
   PetscCall(PetscMalloc3(n, &a->item, n, &a->owner, n * ((PetscInt)size + 1), &a->ranges));
   for (PetscInt k = 0; k < n; k++) {
     PetscInt *ranges = a->ranges + k * ((PetscInt)size + 1);
-    char     *name;
 
-    PetscCall(PetscStrallocpy(items[k].name, &name));
     PetscCall(PetscArraycpy(ranges, items[k].ranges, (size_t)size + 1));
     a->item[k]        = items[k];
-    a->item[k].name   = name;
     a->item[k].ranges = ranges;
   }
   PetscCall(MuonAssemblyAssign_Private(a));
@@ -107,7 +90,6 @@ PetscErrorCode MuonAssemblyDestroy(MuonAssembly *assembly)
   PetscFunctionBegin;
   if (a == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonAssemblyFlightsDestroy_Private(a));
-  for (PetscInt k = 0; k < a->nitems; k++) PetscCall(PetscFree(a->item[k].name));
   PetscCall(PetscFree3(a->item, a->owner, a->ranges));
   PetscCall(MuonWorkspaceDestroy(&a->work));
   MuonTransportFree(&a->transport);

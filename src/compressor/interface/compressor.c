@@ -26,7 +26,6 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
   PetscAssertPointer(newc, 2);
   PetscCall(MuonCompressorInitializePackage());
   PetscCall(PetscHeaderCreate(c, MUONCOMPRESSOR_CLASSID, "MuonCompressor", "Compressor of matrices", "MuonCompressor", comm, MuonCompressorDestroy, MuonCompressorView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)c));
   PetscCall(MuonParametersCreate((PetscObject)c));
   c->keys   = "";
   c->status = MUON_STATUS_OK;
@@ -214,7 +213,7 @@ static PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscB
 .  -compressor_rank k                                     - the rank that is kept, by the ratio by default; a smaller matrix is sent in full
 .  -compressor_bits b                                     - bits of an entry of `MUONCOMPRESSORQSGD`, the sign among them, 2 to 8
 .  -compressor_values (native|double|single|bf16|natural) - how values are written, see `MuonCompressorValues`
--  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorGetCost()`
+-  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorCost`
 
    Level: intermediate
 
@@ -260,25 +259,6 @@ PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompre
       if (MuonParametersIsSet((PetscObject)from, row->key) || MuonParameterGet_Private(row, there) != value) PetscCall(MuonParametersAssign((PetscObject)to, row->key, value));
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All parameters in words */
-PetscErrorCode MuonCompressorChoices_Private(MuonCompressor c, size_t length, char text[])
-{
-  char  *lines;
-  size_t used;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetDefaultType_Private(c));
-  PetscCall(MuonParametersWrite((PetscObject)c, &lines));
-  for (char *at = lines; *at != '\0'; at++) {
-    if (*at == '\n') *at = ' ';
-  }
-  PetscCall(PetscStrncpy(text, lines, length));
-  PetscCall(PetscFree(lines));
-  PetscCall(PetscStrlen(text, &used));
-  if (c->svd != NULL) PetscCall(MuonSVDChoices(c->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -545,7 +525,6 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*c));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -119,9 +119,10 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   if (MuonCompressorPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCompressorPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
-  PetscCall(MuonRegisterKeyFamily("compressor"));
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "compressor_";
+  what.type           = "compressor";
+  what.svd            = offsetof(struct _p_MuonCompressor, svd);
   what.rows           = MuonCompressorParameters;
   what.at             = offsetof(struct _p_MuonCompressor, parameters);
   what.data           = offsetof(struct _p_MuonCompressor, data);

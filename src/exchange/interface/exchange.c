@@ -39,9 +39,11 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   *exchange = NULL;
   PetscCall(MuonExchangeInitializePackage());
   PetscCall(PetscHeaderCreate(ex, MUONEXCHANGE_CLASSID, "MuonExchange", "Exchange of messages", "MuonExchange", comm, MuonExchangeDestroy, MuonExchangeView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)ex));
   PetscCall(MuonParametersCreate((PetscObject)ex));
-  PetscCall(MuonExchangeLinkCreate_Private(comm, &ex->link));
+  PetscCall(PetscNew(&ex->link));
+  PetscCallMPI(MPI_Comm_dup(comm, &ex->link->comm));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportInit(&ex->link->transport, ex->link->comm)));
+  ex->summable = PETSC_TRUE;
   ex->nworkers = ex->link->transport.size;
   ex->worker   = ex->link->transport.rank;
   *exchange    = ex;
@@ -89,12 +91,10 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscTryTypeMethod(exchange, destroy);
   PetscCall(MuonParametersDestroyType((PetscObject)exchange));
   PetscCall(PetscMemzero(exchange->ops, sizeof(struct _MuonExchangeOps)));
-  exchange->typeset      = PETSC_TRUE;
-  exchange->everywhere   = PETSC_FALSE;
-  exchange->rowwise      = PETSC_FALSE;
-  exchange->ownership    = MUON_EXCHANGE_OWNERSHIP_LAYERS;
-  exchange->moderesolved = PETSC_FALSE;
-  exchange->setupcalled  = PETSC_FALSE;
+  exchange->typeset    = PETSC_TRUE;
+  exchange->everywhere = exchange->rowwise = exchange->setupcalled = PETSC_FALSE;
+  exchange->ownership                                              = MUON_EXCHANGE_OWNERSHIP_LAYERS;
+  exchange->summable                                               = PETSC_TRUE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)exchange, type));
   PetscCall((*create)(exchange));
   PetscCall(MuonParametersSetType((PetscObject)exchange));
@@ -160,8 +160,8 @@ PetscErrorCode MuonExchangeSetVotes(MuonExchange exchange, PetscBool votes)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  exchange->votes        = votes;
-  exchange->moderesolved = PETSC_FALSE;
+  exchange->votes    = votes;
+  exchange->summable = PETSC_TRUE;
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -263,11 +263,9 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(mode, 2);
-  if (exchange->modeset == PETSC_TRUE || exchange->moderesolved == PETSC_TRUE) *mode = exchange->mode;
-  else {
-    const char own = MuonExchangeGetLegal_Private(exchange, PETSC_TRUE)[0];
-
-    *mode = own == 'r' ? MUON_EXCHANGE_MODE_REDUCE : (own == 'a' ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_GATHER);
+  *mode = exchange->mode;
+  for (int m = 0; m < 3 && MuonParametersIsSet((PetscObject)exchange, "mode") == PETSC_FALSE; m++) {
+    if (MuonExchangeModes[m][0] == MuonExchangeGetLegal_Private(exchange, exchange->summable)[0]) *mode = (MuonExchangeMode)m;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,37 +285,27 @@ PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode,
 */
 PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable, const char culprit[], MuonExchangeMode *mode)
 {
-  const MPI_Comm  comm        = PetscObjectComm((PetscObject)exchange);
-  const PetscBool sums        = exchange->votes == PETSC_TRUE ? PETSC_TRUE : summable; /* votes have no culprit */
-  char            choices[64] = "";
-  const char     *prefix, *type, *name, *legal, *others;
+  const MPI_Comm comm        = PetscObjectComm((PetscObject)exchange);
+  char           choices[64] = "";
+  const char    *prefix      = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "", *type, *legal;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
-  legal  = MuonExchangeGetLegal_Private(exchange, summable);
-  others = MuonExchangeGetLegal_Private(exchange, PETSC_TRUE); /* of messages that can be summed: what is legal there has another culprit */
-  prefix = ((PetscObject)exchange)->prefix != NULL ? ((PetscObject)exchange)->prefix : "";
-  type   = ((PetscObject)exchange)->type_name;
+  legal = MuonExchangeGetLegal_Private(exchange, summable);
+  type  = ((PetscObject)exchange)->type_name;
   PetscCheck(legal[0] != '\0', comm, PETSC_ERR_SUP, "Option -%smuon_exchange_type %s is for votes, -%smuon_type sign; anything else needs star, layerwise or replicated", prefix, type, prefix);
-  if (exchange->modeset == PETSC_FALSE) {
-    exchange->moderesolved = PETSC_FALSE; /* the default of the type */
-    PetscCall(MuonExchangeGetMode(exchange, &exchange->mode));
-    if (sums == PETSC_FALSE) exchange->mode = MUON_EXCHANGE_MODE_GATHER;
-    exchange->moderesolved = PETSC_TRUE;
-  }
-  name = MuonExchangeModes[exchange->mode];
+  exchange->summable = summable;
+  PetscCall(MuonExchangeGetMode(exchange, &exchange->mode));
+  *mode = exchange->mode;
+  if (strchr(legal, MuonExchangeModes[*mode][0]) != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (int m = 0; m < 3; m++) {
     if (strchr(legal, MuonExchangeModes[m][0]) == NULL) continue;
     if (choices[0] != '\0') PetscCall(PetscStrlcat(choices, ", ", sizeof(choices)));
     PetscCall(PetscStrlcat(choices, MuonExchangeModes[m], sizeof(choices)));
   }
-  PetscCheck(strchr(legal, name[0]) != NULL || strchr(others, name[0]) != NULL, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s%s; legal here: %s", prefix, name, prefix, type,
-             exchange->votes == PETSC_TRUE ? " for votes" : "", choices);
-  PetscCheck(strchr(legal, name[0]) != NULL, comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s needs messages that can be summed, and those of %s cannot; legal with -%smuon_exchange_type %s: %s", prefix, name,
-             culprit != NULL ? culprit : "this optimizer", prefix, type, choices);
-  *mode = exchange->mode;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (exchange->votes) culprit = "votes";
+  else if (summable) culprit = "messages that can be summed";
+  SETERRQ(comm, PETSC_ERR_SUP, "Option -%smuon_exchange_mode %s is not legal with -%smuon_exchange_type %s and %s; legal here: %s", prefix, MuonExchangeModes[*mode], prefix, type, culprit != NULL ? culprit : "these messages", choices);
 }
 
 /*@
@@ -352,7 +340,7 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)exchange, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(MuonExchangeGetMode(exchange, &mode));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: %s%s\n", MuonExchangeModes[mode], exchange->modeset == PETSC_TRUE ? "" : " (default)"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: %s%s\n", MuonExchangeModes[mode], MuonParametersIsSet((PetscObject)exchange, "mode") ? "" : " (default)"));
     PetscTryTypeMethod(exchange, view, viewer);
     PetscCall(MuonExchangeGetMemory(exchange, &memory));
     local = (double)memory;
@@ -388,8 +376,9 @@ PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
   PetscCall(MuonExchangeReset(*exchange));
   PetscTryTypeMethod(*exchange, destroy);
   PetscCall(MuonParametersDestroy((PetscObject)*exchange));
-  PetscCall(MuonExchangeLinkDestroy_Private(&(*exchange)->link));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*exchange));
+  MuonTransportFree(&(*exchange)->link->transport);
+  PetscCallMPI(MPI_Comm_free(&(*exchange)->link->comm));
+  PetscCall(PetscFree((*exchange)->link));
   PetscCall(PetscHeaderDestroy(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,6 +6,7 @@ PetscFunctionList MuonExchangeList = NULL;
 
 static PetscBool MuonExchangePackageInitialized = PETSC_FALSE;
 
+const char *const MuonAssemblyKinds[]       = {"none", "allgather", "owner", "gram", "MuonAssemblyKind", "MUON_ASSEMBLY_", NULL};
 const char *const MuonExchangeModes[]       = {"reduce", "allreduce", "gather", "MuonExchangeMode", "MUON_EXCHANGE_MODE_", NULL};
 const char *const MuonExchangeAssignments[] = {"lpt", "roundrobin", "bucketed", "MuonExchangeAssignment", "MUON_EXCHANGE_ASSIGNMENT_", NULL};
 
@@ -33,17 +34,7 @@ static PetscErrorCode MuonExchangeChanging_Private(PetscObject object, const Muo
   MuonExchange exchange = (MuonExchange)object;
 
   PetscFunctionBegin;
-  if (value != *(const int *)((const char *)object + row->at) || (row->names == MuonExchangeModes && exchange->modeset == PETSC_FALSE)) exchange->setupcalled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonExchangeChanged_Private(PetscObject object, const MuonParameter *row)
-{
-  MuonExchange exchange = (MuonExchange)object;
-
-  PetscFunctionBegin;
-  exchange->modeset = MuonParametersIsSet(object, "mode");
-  PetscCall(PetscObjectStateIncrease(object));
+  if (value != *(const int *)((const char *)object + row->at) || MuonParametersIsSet(object, row->key) == PETSC_FALSE) exchange->setupcalled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,12 +90,12 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   MuonExchangePackageInitialized = PETSC_TRUE;
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "muon_exchange_";
+  parameters.type           = "muon_exchange_type";
   parameters.rows           = MuonExchangeParameters;
   parameters.at             = offsetof(struct _p_MuonExchange, parameters);
   parameters.data           = offsetof(struct _p_MuonExchange, data);
   parameters.setfromoptions = MuonExchangeReadOptions_Private;
   parameters.changing       = MuonExchangeChanging_Private;
-  parameters.changed        = MuonExchangeChanged_Private;
   PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
   PetscCall(MuonParametersRegisterClass(MUONEXCHANGE_CLASSID, &parameters));
   PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star, NULL));
@@ -113,7 +104,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   PetscCall(MuonExchangeRegister(MUONEXCHANGEROWS, MuonExchangeCreate_Rows, NULL));
   PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range, NULL));
   PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
-  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they serve */
+  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they own */
   PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

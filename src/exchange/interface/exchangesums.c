@@ -10,104 +10,71 @@ static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscI
   const int      root      = exchange->everywhere == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
 
   PetscFunctionBegin;
-  PetscCheck(length == 0 || out != NULL || (root >= 0 && root != exchange->worker), PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "The sum of item %s is to come here, and there is no room for it", exchange->names[i]);
-  exchange->link->sumbegin[i] = transport->started;
+  exchange->link->sum[i].begin = transport->started;
   PetscCall(MuonExchangeCheckTransport_Private(wait ? MuonTransportSum(transport, root, in, out, length, type) : MuonTransportSumStart(transport, root, in, out, length, type)));
-  exchange->link->sumend[i] = transport->started;
+  exchange->link->sum[i].end = transport->started;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[])
+PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeSetUp(exchange));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeSumStart_Private(exchange, i, PETSC_FALSE, (uint64_t)length[i], type[i], in[i], out[i]));
+  PetscCall(MuonExchangeSumStart_Private(exchange, 0, PETSC_FALSE, (uint64_t)length, type, in, out));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory of the host for the sum of an item, which gets what is summed */
-static PetscErrorCode MuonExchangeStage_Private(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out, MuonExchangeStage **stage)
-{
-  const MuonDevice *device = MuonDeviceGet();
-  const size_t      bytes  = MuonArrayBytes(in);
-
-  PetscFunctionBegin;
-  if (exchange->staged == NULL) PetscCall(PetscCalloc1(exchange->nitems, &exchange->staged));
-  exchange->nstaged = exchange->nitems;
-  *stage            = &exchange->staged[item];
-  if (bytes > (*stage)->bytes) {
-    if ((*stage)->in != NULL) device->unpin((*stage)->in);
-    (*stage)->bytes = 0;
-    (*stage)->in    = device->pin(2 * bytes);
-    PetscCheck((*stage)->in != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "Item %s: no memory of %zu bytes for a sum of arrays that are in the memory of a device", exchange->names[item], 2 * bytes);
-    (*stage)->out   = (char *)(*stage)->in + bytes;
-    (*stage)->bytes = bytes;
-  }
-  (*stage)->to = *out;
-  device->copy(bytes, in->data, (*stage)->in);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A sum that MPI has finished goes to where it belongs */
-static PetscErrorCode MuonExchangeUnstage_Private(MuonExchange exchange, PetscInt item)
+static void MuonExchangeUnstage_Private(MuonExchangeSum *sum)
 {
-  MuonExchangeStage *stage = exchange->staged == NULL ? NULL : &exchange->staged[item];
-
-  PetscFunctionBegin;
-  if (stage == NULL || stage->to.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonDeviceGet()->copy(MuonArrayBytes(&stage->to), stage->out, stage->to.data);
-  stage->to.data = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (sum->to.data != NULL) MuonDeviceGet()->copy(MuonArrayBytes(&sum->to), sum->out, sum->to.data);
+  sum->to.data = NULL;
 }
 
-PetscErrorCode MuonExchangeFreeStaged_Private(MuonExchange exchange)
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < exchange->nstaged; i++) {
-    if (exchange->staged[i].in != NULL) MuonDeviceGet()->unpin(exchange->staged[i].in);
-  }
-  exchange->nstaged = 0;
-  PetscCall(PetscFree(exchange->staged));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* Where MPI takes no memory of a device, the sum is one of copies on the host, whose memory is kept */
 PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
 {
-  const PetscBool    there = in->memory == MUON_DEVICE ? PETSC_TRUE : PETSC_FALSE;
-  const void        *from  = in->data;
-  void              *to    = out->data;
-  MuonExchangeStage *stage = NULL;
+  const MuonDevice *device = MuonDeviceGet();
+  const PetscBool   there  = in->memory == MUON_DEVICE ? PETSC_TRUE : PETSC_FALSE;
+  const size_t      bytes  = MuonArrayBytes(in);
+  MuonExchangeSum  *sum    = &exchange->link->sum[item];
+  const void       *from   = in->data;
+  void             *to     = out->data;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeSetUp(exchange));
-  PetscCheck((in->count < 2 || in->ld == in->len) && (out->data == NULL || out->count < 2 || out->ld == out->len), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: arrays that are summed have no gaps between their lines", exchange->names[item]);
-  PetscCheck(out->data == NULL || (out->precision == in->precision && out->len == in->len && out->count == in->count), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Item %s: the sum has another shape or precision than what is summed", exchange->names[item]);
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  if (there && exchange->direct) {
-    MuonDeviceGet()->fence();
-    from = MuonDeviceGet()->bare(in->data);
-    if (to != NULL) to = MuonDeviceGet()->bare(to);
+  if (there && exchange->device) {
+    device->fence();
+    from = device->bare(in->data);
+    if (to != NULL) to = device->bare(to);
   } else if (there) {
-    PetscCall(MuonExchangeStage_Private(exchange, item, in, out, &stage));
-    from = stage->in;
-    if (to != NULL) to = stage->out;
+    if (bytes > sum->bytes) {
+      if (sum->in != NULL) device->unpin(sum->in);
+      sum->in = device->pin(2 * bytes);
+      PetscCheck(sum->in != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "Item %s: no memory of %zu bytes for a sum of arrays that are in the memory of a device", exchange->item[item].name, 2 * bytes);
+      sum->out   = (char *)sum->in + bytes;
+      sum->bytes = bytes;
+    }
+    sum->to = *out;
+    device->copy(bytes, in->data, sum->in);
+    from = sum->in;
+    if (to != NULL) to = sum->out;
   }
-  PetscCall(MuonExchangeSumStart_Private(exchange, item, there && exchange->direct ? PETSC_TRUE : PETSC_FALSE, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, from, to));
+  PetscCall(MuonExchangeSumStart_Private(exchange, item, there && exchange->device ? PETSC_TRUE : PETSC_FALSE, (uint64_t)MuonArrayEntries(in), in->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE, from, to));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonExchangeReduceWait(MuonExchange exchange, PetscInt item)
 {
-  MuonExchangeLink link = exchange->link;
+  MuonExchangeSum *sum = &exchange->link->sum[item];
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWaitSome(&link->transport, link->sumbegin[item], link->sumend[item])));
-  PetscCall(MuonExchangeUnstage_Private(exchange, item));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWaitSome(&exchange->link->transport, sum->begin, sum->end)));
+  MuonExchangeUnstage_Private(sum);
   PetscCall(PetscLogEventEnd(MUON_Exchange, exchange, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,11 +87,12 @@ void MuonExchangeReduceProgress(void *exchange)
 PetscErrorCode MuonExchangeReduceEnd(MuonExchange exchange)
 {
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(exchange->link->sumbegin, exchange->nitems));
-  PetscCall(PetscArrayzero(exchange->link->sumend, exchange->nitems));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
-  for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeUnstage_Private(exchange, i));
+  for (PetscInt i = 0; i < exchange->nitems; i++) {
+    exchange->link->sum[i].begin = exchange->link->sum[i].end = 0;
+    MuonExchangeUnstage_Private(&exchange->link->sum[i]);
+  }
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +102,6 @@ PetscErrorCode MuonExchangeGatherRecords(MuonExchange exchange, PetscInt count, 
   PetscMPIInt n;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(PetscMPIIntCast(count, &n));
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportShare(&exchange->link->transport, record, all, n, MPI_DOUBLE)));

@@ -1,6 +1,6 @@
 /*
-   What makes and reads messages: the device implementations of scatter.c, select.c, natural.c, quantize.c, signs.c, lines.c and
-   factors.c, with the host's bits for the same input but where lines.c takes scaled sums and powers, and in
+   What makes and reads messages: the kernels of entries.c, and the device implementations of scatter.c,
+   select.c, natural.c, quantize.c, signs.c and factors.c, with the host's bits for the same input but in
    products and factors, which are the vendor's.
 */
 #include "muonkokkos.hpp"
@@ -411,7 +411,7 @@ template <class REAL> void Multiply(int transa, int transb, size_t m, size_t n, 
   const Lines<REAL>       sy("Multiply", Reads | Writes, Y, m, n, ldy);
 
   if (m == 0 || n == 0) return;
-  MuonVendorMultiply(PrecisionOf<REAL>(), transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
+  MuonVendorGet(PrecisionOf<REAL>())->multiply(transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
 }
 
 template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *entries, void *work)
@@ -419,7 +419,7 @@ template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *en
   const Lines<REAL>  sp("Orthonormalize", Reads | Writes, work == NULL ? NULL : P, m, l, m);
   const Staged<REAL> sw(Writes, work, work == NULL ? 0 : *entries);
 
-  return MuonVendorOrthonormalize(PrecisionOf<REAL>(), m, l, sp.get(), entries, sw.get());
+  return MuonVendorGet(PrecisionOf<REAL>())->orthonormalize(m, l, sp.get(), entries, sw.get());
 }
 
 template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
@@ -427,7 +427,7 @@ template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *
   const Lines<REAL>  sv("Rotation", Reads | Writes, work == NULL ? NULL : V, n, l, n);
   const Staged<REAL> st(Writes, WT, l * l), ss(Writes, S, l), sw(Writes, work, work == NULL ? 0 : *entries);
 
-  return MuonVendorRotation(PrecisionOf<REAL>(), n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
+  return MuonVendorGet(PrecisionOf<REAL>())->rotation(n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
 }
 
 MUON_KERNELS_MESSAGES(MUON_KERNEL_INSTANTIATE)

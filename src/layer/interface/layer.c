@@ -42,12 +42,13 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));
   PetscCall(MuonListNames_Private(MuonLayerRuleList, sizeof(names), names));
   MuonLayerCheck(layer, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "rule %s: unknown rule, expected one of: %s", rule, names);
-  MuonLayerCheck(layer, layer->fixed == PETSC_FALSE, PETSC_ERR_ORDER, "rule %s: the optimizer was set up with the rule %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", rule,
+  MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "rule %s: the optimizer was set up with the rule %s, expected a call before MuonSetUp() or after MuonReset(); a scale of 0 stops a layer in between", rule,
                  ((PetscObject)layer)->type_name);
   PetscCall(MuonParametersDestroyType((PetscObject)layer));
   PetscTryTypeMethod(layer, destroy);
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
   layer->data           = NULL;
+  layer->flops          = 0;
   layer->frozen         = PETSC_FALSE;
   layer->workermomentum = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)layer, rule));
@@ -175,8 +176,8 @@ PetscErrorCode MuonLayerGetLMO(MuonLayer layer, MuonLMO *lmo)
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer->lmo, (PetscObject)layer, 1));
     PetscCall(PetscObjectSetOptions((PetscObject)layer->lmo, ((PetscObject)layer)->options));
     PetscCall(MuonLMOSetOptionsPrefix(layer->lmo, ((PetscObject)layer)->prefix));
-    PetscCall(MuonLMOSetLayerName(layer->lmo, ((PetscObject)layer)->name));
-    if (layer->work != NULL) PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
+    PetscCall(MuonNameHash_Private(((PetscObject)layer)->name, &layer->lmo->layer));
+    PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
   }
   *lmo = layer->lmo;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,12 +252,12 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   PetscCall(MuonLayerResetGradient_Private(layer));
   PetscCall(PetscFree(layer->ranges));
   if (layer->lmo != NULL) PetscCall(MuonLMOReset(layer->lmo));
-  layer->server          = NULL;
-  layer->serverisweights = PETSC_FALSE;
-  layer->owner           = -1;
-  layer->fixed           = PETSC_FALSE;
-  layer->keepsmomentum   = PETSC_FALSE;
-  layer->updaterms       = -1;
+  layer->server           = NULL;
+  layer->serverisweights  = PETSC_FALSE;
+  layer->owner            = -1;
+  layer->parameters.fixed = PETSC_FALSE;
+  layer->keepsmomentum    = PETSC_FALSE;
+  layer->updaterms        = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,12 +276,10 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
-  PetscCall(MatDestroy(&(*layer)->W));
-  PetscCall(VecDestroy(&(*layer)->w));
+  PetscCall(PetscObjectDestroy(&(*layer)->weights));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
   PetscCall(PetscFree((*layer)->parameters.family));
   PetscCall(MuonParametersDestroy((PetscObject)*layer));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*layer));
   PetscCall(PetscHeaderDestroy(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

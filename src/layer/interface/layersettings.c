@@ -1,5 +1,8 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuonexchange.h>
+
+const char *const MuonDownlinks[] = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
 /*
    The parameters of a layer, which act at the next step, and its options.
@@ -9,12 +12,15 @@
     #field, MUON_PARAMETER_##kind, offsetof(struct _p_MuonLayer, field), value, least, most, names, (flags) | MUON_PARAMETER_HIDDEN, help \
   }
 
-const MuonParameter MuonLayerParameters_Private[] = {ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
-                                                     ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
-                                                     ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
-                                                     ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
-                                                     ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
-                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonLayerParameters_Private[] = {
+  ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
+  ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
+  ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
+  ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
+  ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
+  ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, as the optimizer says where not set"),
+  ROW(ef21_downlink, ENUM, PETSC_DETERMINE, 0, 0, MuonDownlinks, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "How the owner tells the workers of new weights, as the optimizer says where not set"),
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Without what was kept of the steps before, a momentum would be a shorter gradient */
 PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter *row, double value)
@@ -23,7 +29,7 @@ PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter
 
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA || row->at != offsetof(struct _p_MuonLayer, momentum)) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonLayerCheck(layer, value == 0 || layer->fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
+  MuonLayerCheck(layer, value == 0 || layer->parameters.fixed == PETSC_FALSE || layer->keepsmomentum || layer->workermomentum == PETSC_FALSE, PETSC_ERR_ORDER,
                  "momentum %g: the optimizer was set up without a momentum for this layer, expected a call before MuonSetUp() or after MuonReset()", value);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,32 +172,25 @@ PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
   *factor = layer->ops->applylmo != NULL ? 0 : 1;
   if (layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt b = 0; b < count; b++) {
-    MuonBlock block;
     PetscReal one;
 
-    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &one));
+    PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &one));
     *factor = PetscMax(*factor, one);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, const MuonBlock *block, PetscReal *factor)
+PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, PetscInt b, PetscReal *factor)
 {
   MuonLMO   lmo;
+  MuonBlock block;
   PetscReal shape;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOGetShapeFactor(lmo, layer->shape_factor, block->m, block->n, &shape));
+  PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+  PetscCall(MuonLMOGetShapeFactor(lmo, layer->shape_factor, block.m, block.n, &shape));
   *factor = layer->scale * shape;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer layer, const char prefix[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,37 +203,11 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer, const char own[])
-{
-  char      rule[256];
-  PetscBool flg;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &flg));
-  if (flg) PetscCall(MuonLayerSetRule(layer, rule));
-  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
-  PetscObjectOptionsBegin((PetscObject)layer);
-  PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));
-  PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
-  PetscOptionsEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char prefix[], PetscBool type)
 {
-  MuonLMO lmo = (MuonLMO)object;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
-  if (type) PetscCall(MuonLMOTypeSetFromOptions_Private(lmo));
-  else PetscCall(MuonLMOSetFromOptions(lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSetFromOptions_Object(PetscObject object)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerSetFromOptions((MuonLayer)object));
+  PetscCall(MuonLMOSetOptionsPrefix((MuonLMO)object, prefix));
+  PetscCall(MuonLMOSetFromOptions_Private((MuonLMO)object, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,17 +215,25 @@ PetscErrorCode MuonLayerSetFromOptions_Object(PetscObject object)
    Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
    -muon_layer_NAME_lmo_type
 */
-PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
+PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
 {
-  MuonLMO   lmo;
-  PetscBool has;
-  char      own[PETSC_MAX_OPTION_NAME];
+  const MuonLayer layer = (MuonLayer)object;
+  MuonLMO         lmo;
+  PetscBool       has;
+  char            own[PETSC_MAX_OPTION_NAME], rule[256];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
   PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
-  if (has) PetscCall(MuonLayerReadKeys_Private(layer, own));
+  if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &has));
+  if (has) PetscCall(MuonLayerSetRule(layer, rule));
+  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
+  PetscObjectOptionsBegin((PetscObject)layer);
+  PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));
+  PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
+  PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

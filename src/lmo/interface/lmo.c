@@ -31,7 +31,6 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   *lmo = NULL;
   PetscCall(MuonLMOInitializePackage());
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)l));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
   l->form = MUON_LMO_NO_FORM;
@@ -83,17 +82,10 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   lmo->form     = MUON_LMO_NO_FORM;
   lmo->gathers  = PETSC_FALSE;
   lmo->ondevice = PETSC_FALSE;
-  PetscCall((*create)(lmo));
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
+  PetscCall((*create)(lmo));
   PetscCall(MuonParametersSetType((PetscObject)lmo));
   PetscCall(PetscObjectStateIncrease((PetscObject)lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOSetDefaultType_Private(MuonLMO lmo)
-{
-  PetscFunctionBegin;
-  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,18 +133,6 @@ PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
-  PetscTryTypeMethod(lmo, setfromoptions);
-  if (lmo->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
-    PetscCall(MuonSVDSetFromOptions(lmo->svd));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonLMOSetFromOptions - Sets the norm and its parameters from the options database
 
@@ -177,27 +157,30 @@ static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems Petsc
 @*/
 PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
 {
-  const char *old = ((PetscObject)lmo)->type_name;
-  char        type[256];
-  PetscBool   set;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscObjectOptionsBegin((PetscObject)lmo);
-  PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
-  if (set) PetscCall(MuonLMOSetType(lmo, type));
-  else PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
-  PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
-  PetscOptionsEnd();
+  PetscCall(MuonLMOSetFromOptions_Private(lmo, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
+PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
 {
+  const char *old = ((PetscObject)lmo)->type_name;
+  char        type[256];
+  PetscBool   set = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscObjectOptionsBegin((PetscObject)lmo);
-  PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
+  if (!typeonly) PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
+  if (set) PetscCall(MuonLMOSetType(lmo, type));
+  PetscCall(MuonLMOStart_Private(lmo));
+  PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
+  PetscTryTypeMethod(lmo, setfromoptions);
+  if (lmo->svd != NULL) {
+    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
+    PetscCall(MuonSVDSetFromOptions(lmo->svd));
+  }
+  if (!typeonly) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,26 +207,9 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOStart_Private(lmo));
   PetscTryTypeMethod(lmo, setup);
   if (lmo->svd != NULL) PetscCall(MuonSVDSetUp(lmo->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOChoices(MuonLMO lmo, size_t length, char text[])
-{
-  char  *lines;
-  size_t used;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonParametersWrite((PetscObject)lmo, &lines));
-  PetscCall(PetscStrncpy(text, lines, length));
-  PetscCall(PetscFree(lines));
-  PetscCall(PetscStrlen(text, &used));
-  if (lmo->polar != NULL && lmo->polar->svd != NULL) PetscCall(MuonSVDChoices(lmo->polar->svd, length - used, text + used));
-  PetscCall(PetscStrlen(text, &used));
-  if (lmo->svd != NULL) PetscCall(MuonSVDChoices(lmo->svd, length - used, text + used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,25 +247,18 @@ PetscErrorCode MuonLMOGetPolar(MuonLMO lmo, MuonPolar *polar)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOWorkspace_Private(MuonLMO lmo)
+PetscErrorCode MuonLMOStart_Private(MuonLMO lmo)
 {
   MuonWorkspace work;
 
   PetscFunctionBegin;
-  if (lmo->work != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceCreate(&work));
-  PetscCall(MuonLMOSetWorkspace(lmo, work));
-  PetscCall(MuonWorkspaceDestroy(&work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOBegin_Private(MuonLMO lmo, const MuonMatrix *G, PetscBool *finite)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  PetscCall(MuonMatrixIsFinite(G, finite));
-  lmo->status = *finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  if (((PetscObject)lmo)->type_name == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
+  if (lmo->work == NULL) {
+    PetscCall(MuonWorkspaceCreate(&work));
+    PetscCall(MuonLMOSetWorkspace(lmo, work));
+    PetscCall(MuonWorkspaceDestroy(&work));
+  }
+  lmo->status = MUON_STATUS_OK;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,10 +268,8 @@ PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMa
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  lmo->status = MUON_STATUS_OK;
-  *value      = 0.0;
+  PetscCall(MuonLMOStart_Private(lmo));
+  *value = 0.0;
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
   PetscUseTypeMethod(lmo, apply, G, D, value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
@@ -329,38 +286,31 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   MuonMatrix *from, *to;
   double     *values;
   MuonStatus *ended;
-  PetscInt   *many;
-  PetscBool  *done;
+  PetscInt   *which, count = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc7(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &many, n, &done));
-  for (PetscInt k = 0; k < n; k++) done[k] = PETSC_FALSE;
+  PetscCall(PetscMalloc6(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &which));
   for (PetscInt k = 0; k < n; k++) {
-    PetscInt count = 0;
-
-    if (done[k]) continue;
+    PetscCall(MuonLMOStart_Private(lmo[k]));
     if (lmo[k]->ops->applymany == NULL) {
       PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k], &value[k], &status[k]));
       continue;
     }
-    for (PetscInt i = k; i < n; i++) {
-      if (lmo[i]->ops->applymany != lmo[k]->ops->applymany) continue;
-      PetscCall(MuonLMOWorkspace_Private(lmo[i]));
-      with[count]   = lmo[i];
-      from[count]   = G[i];
-      to[count]     = D[i];
-      many[count++] = i;
-      done[i]       = PETSC_TRUE;
-    }
-    PetscCall(PetscLogEventBegin(MUON_LMO, lmo[k], 0, 0, 0));
-    PetscCall((*lmo[k]->ops->applymany)(count, with, from, to, values, ended));
-    PetscCall(PetscLogEventEnd(MUON_LMO, lmo[k], 0, 0, 0));
-    for (PetscInt i = 0; i < count; i++) {
-      value[many[i]]  = values[i];
-      status[many[i]] = ended[i];
-    }
+    with[count]    = lmo[k];
+    from[count]    = G[k];
+    to[count]      = D[k];
+    which[count++] = k;
   }
-  PetscCall(PetscFree7(with, from, to, values, ended, many, done));
+  if (count > 0) {
+    PetscCall(PetscLogEventBegin(MUON_LMO, with[0], 0, 0, 0));
+    PetscCall((*with[0]->ops->applymany)(count, with, from, to, values, ended));
+    PetscCall(PetscLogEventEnd(MUON_LMO, with[0], 0, 0, 0));
+  }
+  for (PetscInt i = 0; i < count; i++) {
+    value[which[i]]  = values[i];
+    status[which[i]] = ended[i];
+  }
+  PetscCall(PetscFree6(with, from, to, values, ended, which));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,12 +320,9 @@ PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonM
   MuonMark mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
-  PetscCall(MuonLMOWorkspace_Private(lmo));
-  lmo->status = MUON_STATUS_OK;
+  PetscCall(MuonLMOStart_Private(lmo));
   PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  if (dual) PetscUseTypeMethod(lmo, dualnorm, X, &value);
-  else PetscUseTypeMethod(lmo, norm, X, &value);
+  PetscUseTypeMethod(lmo, norm, dual, X, &value);
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
   *norm = (PetscReal)value;
   if (lmo->status == MUON_STATUS_OK && PetscIsInfOrNanReal(*norm)) lmo->status = MUON_STATUS_NANORINF;
@@ -523,7 +470,7 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(flops, 4);
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOStart_Private(lmo));
   PetscUseTypeMethod(lmo, getflops, m, n, flops);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -531,7 +478,7 @@ PetscErrorCode MuonLMOGetFlops(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDoub
 PetscErrorCode MuonLMOGetShapeFactor(MuonLMO lmo, MuonShapeFactor factor, PetscInt m, PetscInt n, PetscReal *value)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetDefaultType_Private(lmo));
+  PetscCall(MuonLMOStart_Private(lmo));
   *value = 1.0;
   if (m > 0 && n > 0) PetscTryTypeMethod(lmo, shapefactor, factor, (PetscReal)m, (PetscReal)n, value);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -569,7 +516,7 @@ PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
 @*/
 PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
 {
-  PetscBool ascii, string, polar;
+  PetscBool ascii, string;
   size_t    bytes = 0;
 
   PetscFunctionBegin;
@@ -585,17 +532,20 @@ PetscErrorCode MuonLMOView(MuonLMO lmo, PetscViewer viewer)
     PetscCall(MuonParametersView((PetscObject)lmo, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(lmo, view, viewer);
-    /*
-       The scratch memory is one with that of the polar factor, which shows it where the type shows the factor
-    */
-    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &polar));
-    if (!polar) {
+    /* The scratch memory is one with that of a polar factor, which shows it */
+    if (lmo->polar == NULL) {
       if (lmo->work != NULL) PetscCall(MuonWorkspaceGetBytes(lmo->work, &bytes));
       PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
     }
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s", ((PetscObject)lmo)->type_name != NULL ? ((PetscObject)lmo)->type_name : "no type"));
+    for (const MuonParameter *row = lmo->parameters.rows[1]; row != NULL && row->key != NULL; row++) {
+      char text[64];
+
+      PetscCall(MuonParameterWrite_Private((PetscObject)lmo, row, sizeof(text), text));
+      PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", row->key, text));
+    }
     PetscTryTypeMethod(lmo, view, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -651,7 +601,6 @@ PetscErrorCode MuonLMODestroy(MuonLMO *lmo)
   PetscCall(MuonParametersDestroy((PetscObject)*lmo));
   PetscCall(MuonPolarDestroy(&(*lmo)->polar));
   PetscCall(MuonCompressorDestroy(&(*lmo)->message));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*lmo));
   PetscCall(PetscHeaderDestroy(lmo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,13 +7,6 @@ PetscLogEvent     MUON_LMO;
 
 static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
 
-static PetscErrorCode MuonLMOReadOptions_Private(PetscObject lmo)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetFromOptions((MuonLMO)lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The polar factor, where the norm uses one */
 static PetscErrorCode MuonLMOChildren_Private(PetscObject object, MuonParameterObjectFn *call, void *ctx)
 {
@@ -77,23 +70,17 @@ PetscErrorCode MuonLMOInitializePackage(void)
   PetscCall(PetscClassIdRegister("MuonLMO", &MUONLMO_CLASSID));
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_";
+  parameters.type           = "lmo_type";
+  parameters.svd            = offsetof(struct _p_MuonLMO, svd);
   parameters.at             = offsetof(struct _p_MuonLMO, parameters);
   parameters.data           = offsetof(struct _p_MuonLMO, data);
-  parameters.setfromoptions = MuonLMOReadOptions_Private;
+  parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonLMOSetFromOptions;
   parameters.children       = MuonLMOChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLMO_CLASSID, &parameters));
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));
   PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear, NULL));
   PetscCall(MuonLMORegister(MUONLMOSCHATTEN, MuonLMOCreate_Schatten, MuonLMOParameters_Schatten));
-  PetscCall(MuonLMORegister(MUONLMOFROBENIUS, MuonLMOCreate_Frobenius, NULL));
-  PetscCall(MuonLMORegister(MUONLMOMAX, MuonLMOCreate_Max, NULL));
-  PetscCall(MuonLMORegister(MUONLMOL1, MuonLMOCreate_L1, NULL));
-  PetscCall(MuonLMORegister(MUONLMOCOLUMN, MuonLMOCreate_Column, NULL));
-  PetscCall(MuonLMORegister(MUONLMOROW, MuonLMOCreate_Row, NULL));
-  PetscCall(MuonLMORegister(MUONLMOCOLSUM, MuonLMOCreate_ColSum, NULL));
-  PetscCall(MuonLMORegister(MUONLMOROWSUM, MuonLMOCreate_RowSum, NULL));
-  PetscCall(MuonLMORegister(MUONLMOL21, MuonLMOCreate_L21, NULL));
-  PetscCall(MuonLMORegister(MUONLMOMIXED, MuonLMOCreate_Mixed, MuonLMOParameters_Mixed));
+  PetscCall(MuonLMORegisterSlices_Private());
   PetscCall(PetscLogEventRegister("MuonLMO", MUONLMO_CLASSID, &MUON_LMO));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_LMO, PETSC_FALSE));

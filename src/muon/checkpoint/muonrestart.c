@@ -77,7 +77,6 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(PetscFree(muon->programs->program[k].name));
   if (muon->programs != NULL) PetscCall(PetscFree(muon->programs->program));
   PetscCall(PetscFree(muon->programs));
-  PetscCall(PetscFree(muon->checkpoint_agreed));
   PetscCall(PetscFree(muon->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,116 +113,54 @@ PetscErrorCode MuonCopyName_Private(const char name[], char **to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckpointSetUp_Private(Muon muon)
-{
-  char      viewer[16] = "";
-  PetscBool flg, binary;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCopyName_Private(muon->checkpoint, &muon->checkpoint_agreed));
-  /* What cannot be written is an error before the run, not behind it */
-  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_view", viewer, sizeof(viewer), &flg));
-  PetscCall(PetscStrncmp(viewer, PETSCVIEWERBINARY, sizeof(PETSCVIEWERBINARY) - 1, &binary));
-  PetscCheck(!binary, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_view %s: state goes to a folder, by -%smuon_checkpoint FOLDER", MuonPrefix(muon), PETSCVIEWERBINARY, MuonPrefix(muon));
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether steps write anything */
-static PetscBool MuonCheckpointWrites_Private(Muon muon)
-{
-  return muon->checkpoint != NULL || muon->checkpoint_weights != NULL ? PETSC_TRUE : PETSC_FALSE;
-}
-
 PetscErrorCode MuonCheckpointAsked_Private(Muon muon, double *asked)
 {
   PetscLogDouble now;
 
   PetscFunctionBegin;
-  *asked = (double)muon->requested;
-  if (muon->checkpoint_seconds == 0 || MuonCheckpointWrites_Private(muon) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscTime(&now));
-  if (now - muon->checkpointed >= (PetscLogDouble)muon->checkpoint_seconds) *asked = 1;
+  *asked = muon->requested || (muon->checkpoint_seconds > 0 && now - muon->checkpointed >= (PetscLogDouble)muon->checkpoint_seconds) ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCheckpointNow_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  muon->requested = 0; /* one that comes while this is written means what is written */
-  if (muon->checkpoint != NULL) PetscCall(MuonCheckpointSave_Private(muon, muon->checkpoint, muon->checkpoint_keep));
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_FALSE));
-  PetscCall(PetscTime(&muon->checkpointed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the step that was taken writes one by itself */
-static PetscBool MuonCheckpointDue_Private(Muon muon)
-{
-  return muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
-   A folder that cannot be written to is an error before the run, not behind it; one that was set since the
-   ranks compared their description has to wait until they have done so again
+   After a step, which writes one where it is due or was asked for, and after the last, which writes one where
+   it did not. A folder that cannot be written to is an error behind the first step
 */
-PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
+PetscErrorCode MuonCheckpointStep_Private(Muon muon, PetscBool last)
 {
-  PetscBool agreed;
+  const PetscBool due = muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(muon->checkpoint, muon->checkpoint_agreed, &agreed));
-  if (muon->checkpoint != NULL && agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCopyName_Private(muon->checkpoint, &muon->checkpoint_agreed));
-  PetscCall(MuonCheckpointBeforeStep_Private(muon));
-  if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon)) PetscCall(MuonCheckpointNow_Private(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckpointAtEnd_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon) == PETSC_FALSE) PetscCall(MuonCheckpointNow_Private(muon));
+  if (muon->checkpoint == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  if (muon->reason < 0 || due == last) PetscFunctionReturn(PETSC_SUCCESS);
+  muon->requested = 0; /* one that comes while this is written means what is written */
+  PetscCall(MuonCheckpointSave_Private(muon, muon->checkpoint, muon->checkpoint_keep));
+  PetscCall(PetscTime(&muon->checkpointed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    Every byte of a generation, whose files are shared out among the ranks; the same run for all. The caller
-   closes the manifest and frees the seals of one that is in order. ABSENT is a folder without a manifest
+   closes the reader of one that is in order. ABSENT is a folder without a manifest
 */
-static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *manifest, MuonFileSeal **seals, MuonFileResult *result)
+static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader, MuonFileResult *result)
 {
-  unsigned char    run[MUON_FILE_RUN];
-  MuonFileIdentity id;
+  unsigned char run[MUON_FILE_RUN];
 
   PetscFunctionBegin;
-  *result = MuonFileManifestRead(folder, generation, manifest, seals);
+  *result = MuonFileReaderOpen(folder, generation, reader);
   if (*result == MUON_FILE_ABSENT && muon->rank > 0) *result = MUON_FILE_CORRUPT;
-  id = manifest->id;
-  PetscCall(PetscArraycpy(run, id.run, MUON_FILE_RUN));
+  PetscCall(PetscArraycpy(run, reader->id.run, MUON_FILE_RUN));
   PetscCallMPI(MPI_Bcast(run, MUON_FILE_RUN, MPI_BYTE, 0, PetscObjectComm((PetscObject)muon)));
-  if (*result == MUON_FILE_OK && memcmp(run, id.run, MUON_FILE_RUN) != 0) {
+  if (*result == MUON_FILE_OK && memcmp(run, reader->id.run, MUON_FILE_RUN) != 0) {
     *result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(folder->text, sizeof(folder->text), "%s: rank 0 sees another run than rank %d there: the folder must be one that all nodes share", folder->path, muon->rank));
   }
-  for (id.rank = (uint32_t)muon->rank; id.rank < id.ranks && *result == MUON_FILE_OK; id.rank += (uint32_t)muon->size) {
-    MuonFileReader reader;
-
-    *result = MuonFileReaderOpen(folder, &id, &(*seals)[id.rank], &reader);
-    if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(&reader);
-    if (*result == MUON_FILE_ABSENT) *result = MUON_FILE_CORRUPT;
-    MuonFileReaderClose(&reader);
-  }
+  if (*result == MUON_FILE_OK) *result = MuonFileReaderVerify(reader, (uint32_t)muon->rank, (uint32_t)muon->size);
   PetscCall(MuonCheckpointAgree_Private(muon, result, folder->text));
-  if (*result == MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonFileReaderClose(manifest);
-  free(*seals);
+  if (*result != MUON_FILE_OK) MuonFileReaderClose(reader);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,8 +168,7 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
 {
   MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
   MuonFileFolder      folder;
-  MuonFileReader      manifest;
-  MuonFileSeal       *seals;
+  MuonFileReader      reader;
   MuonFileGeneration *all   = NULL, found;
   size_t              count = 0;
   PetscInt            left;
@@ -240,12 +176,14 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
   char                text[MUON_FILE_TEXT];
 
   PetscFunctionBegin;
-  result = MuonFileFolderInit(&folder, NULL, path);
+  result = MuonFileFolderInit(&folder, path);
   if (result == MUON_FILE_OK && muon->rank == 0) result = MuonFileFolderList(&folder, &all, &count);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, folder.text));
-  if (result == MUON_FILE_OK) PetscCall(PetscSNPrintf(text, sizeof(text), "%s: no checkpoint is there", folder.path));
-  else PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
-  if (result == MUON_FILE_OK) result = MUON_FILE_ABSENT;
+  if (result == MUON_FILE_OK) {
+    result = MUON_FILE_ABSENT;
+    PetscCall(PetscSNPrintf(folder.text, sizeof(folder.text), "%s: no checkpoint is there", folder.path));
+  }
+  PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
   left = (PetscInt)count;
   PetscCallMPI(MPI_Bcast(&left, 1, MPIU_INT, 0, comm));
   for (PetscInt k = 0; k < left; k++) {
@@ -254,7 +192,7 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
 
     if (muon->rank == 0) found = all[k];
     PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
-    PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &manifest, &seals, &one));
+    PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &reader, &one));
     if (one == MUON_FILE_ABSENT) continue;
     if (second) PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", text));
     PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
@@ -265,6 +203,6 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
   if (absent != NULL) *absent = result == MUON_FILE_ABSENT ? PETSC_TRUE : PETSC_FALSE;
   if (absent != NULL && *absent) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(result == MUON_FILE_OK, comm, left == 0 || result == MUON_FILE_ABSENT ? PETSC_ERR_FILE_OPEN : PETSC_ERR_FILE_UNEXPECTED, "Checkpoint: %s", text);
-  PetscCall(MuonCheckpointLoad_Private(muon, &folder, &manifest, seals));
+  PetscCall(MuonCheckpointLoad_Private(muon, &reader));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -63,32 +63,36 @@ static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bytes of the program, from its routines; an error on every rank where one of them failed on some */
+/* Whatever routine of the program failed on some rank, it is an error on every rank */
+PetscErrorCode MuonCheckpointPrograms_Private(Muon muon, PetscInt failed, const char does[])
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(failed >= MuonPrograms(muon), PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->programs->program[failed].name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bytes of the program, from its routines */
 static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
 {
-  MuonFileResult result               = MUON_FILE_OK;
-  char           text[MUON_FILE_TEXT] = "";
+  PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon) && result == MUON_FILE_OK; k++) {
+  for (PetscInt k = 0; k < MuonPrograms(muon) && failed > k; k++) {
     MuonProgram *program = &muon->programs->program[k];
 
     program->bytes = 0;
     program->data  = NULL;
     /* What it returns is told to all ranks, so that none waits for it */
-    if ((*program->save)(muon, &program->bytes, &program->data, program->ctx) != PETSC_SUCCESS || program->bytes < 0) {
-      result = MUON_FILE_USAGE;
-      PetscCall(PetscSNPrintf(text, sizeof(text), "the routine that gives the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
-    }
+    if ((*program->save)(muon, &program->bytes, &program->data, program->ctx) != PETSC_SUCCESS || program->bytes < 0) failed = k;
   }
-  PetscCall(MuonCheckpointAgree_Private(muon, &result, text));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", text);
+  PetscCall(MuonCheckpointPrograms_Private(muon, failed, "gives"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static MuonFileRecord MuonCheckpointOwnRecord_Private(const char name[], MuonFilePrecision precision, uint64_t rows)
 {
-  MuonFileRecord record = {"", name, MUON_FILE_EVERYONE, precision, 0, 0, 0, 0, 0, 0, 0, rows, 1, 0, 0, NULL};
+  MuonFileRecord record = {"", name, MUON_FILE_EVERYONE, precision, 0, 0, 0, 0, 0, 0, 0, rows, 1, 0, 0, 0, NULL};
 
   return record;
 }
@@ -119,17 +123,16 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
     numbers[NUMBER_UP + k]   = (double)muon->traffic.total_up[k];
     numbers[NUMBER_DOWN + k] = (double)muon->traffic.total_down[k];
   }
-  *result = MuonFileWriterOpen(folder, &id, &writer);
-  if (*result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)MuonFileWriterOpen(folder, &id, &writer);
   (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
     const MuonProgram *program = &muon->programs->program[k];
-    MuonProgramRecord  own;
+    char               name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
 
-    PetscCall(MuonProgramRecordName_Private(program, &own));
-    record        = MuonCheckpointOwnRecord_Private(own.name, MUON_FILE_BYTES, (uint64_t)program->bytes);
-    record.holder = MUON_FILE_WORKER;
-    record.whose  = id.rank;
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
+    record.state     = name;
+    record.precision = MUON_FILE_BYTES;
+    record.rows      = (uint64_t)program->bytes;
     (void)MuonFileWriterAdd(&writer, &record, program->data, record.rows);
   }
   PetscCall(MuonCheckpointWriteWeights_Private(muon, &visitor));
@@ -138,34 +141,19 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCheckpointWriteText_Private(MuonFileWriter *writer, const char name[], const char text[])
-{
-  MuonFileRecord record;
-  size_t         length;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrlen(text, &length));
-  record = MuonCheckpointOwnRecord_Private(name, MUON_FILE_BYTES, length);
-  (void)MuonFileWriterAdd(writer, &record, text, length);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The commit, of rank 0 */
 static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileResult *result)
 {
   MuonFileWriter writer;
-  char          *description, *options;
+  MuonFileRecord record;
+  char          *options;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckpointDescribe_Private(muon, &description));
   PetscCall(MuonParametersWrite((PetscObject)muon, &options));
-  *result = MuonFileManifestOpen(folder, id, seals, &writer);
-  if (*result == MUON_FILE_OK) {
-    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_DESCRIPTION, description));
-    PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_OPTIONS, options));
-    *result = MuonFileWriterClose(&writer, NULL);
-  }
-  PetscCall(PetscFree(description));
+  record = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_OPTIONS, MUON_FILE_BYTES, strlen(options));
+  (void)MuonFileManifestOpen(folder, id, seals, &writer);
+  (void)MuonFileWriterAdd(&writer, &record, options, record.rows);
+  *result = MuonFileWriterClose(&writer, NULL);
   PetscCall(PetscFree(options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,24 +174,22 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
     MuonFileFolder named;
     PetscBool      same = PETSC_FALSE;
 
-    if (MuonFileFolderInit(&named, NULL, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->checkpoints->folder.path, &same));
+    if (MuonFileFolderInit(&named, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->checkpoints->folder.path, &same));
     if (same) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonCheckpointsDestroy_Private(muon));
   }
   PetscCall(PetscNew(&c));
-  result = MuonFileFolderInit(&c->folder, NULL, folder);
+  result = MuonFileFolderInit(&c->folder, folder);
   if (result == MUON_FILE_OK && muon->rank == 0) {
-    result = MuonFileFolderCreate(&c->folder);
-    if (result == MUON_FILE_OK && muon->continues == PETSC_FALSE) result = MuonFileFolderList(&c->folder, &all, &count);
-    if (result == MUON_FILE_OK) result = MuonFileRun(&c->folder, c->id.run);
-    if (result == MUON_FILE_OK) result = MuonFileFolderLock(&c->folder, c->id.run);
+    result = MuonFileFolderLock(&c->folder, c->id.run);
+    if (result == MUON_FILE_OK && !muon->continues) result = MuonFileFolderList(&c->folder, &all, &count);
   }
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   if (result != MUON_FILE_OK) {
     char text[MUON_FILE_TEXT];
 
     PetscCall(PetscStrncpy(text, c->folder.text, sizeof(text)));
-    free(all);
+    MuonFileFolderUnlock(&c->folder);
     PetscCall(PetscFree(c));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "Checkpoint: %s", text);
   }
@@ -221,7 +207,7 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
 PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->checkpoints != NULL) (void)MuonFileFolderUnlock(&muon->checkpoints->folder);
+  if (muon->checkpoints != NULL) MuonFileFolderUnlock(&muon->checkpoints->folder);
   PetscCall(PetscFree(muon->checkpoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,146 +251,50 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
     (void)MuonFileRemove(&c->folder, &id);
     SETERRQ(comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", text);
   }
-  if (muon->rank == 0) result = MuonFilePrune(&c->folder, &c->id, (size_t)keep);
+  if (muon->rank == 0) result = MuonFilePrune(&c->folder, (size_t)keep);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "The checkpoint of step %" PetscInt_FMT " was written, but an older one could not be removed: %s", muon->step, c->folder.text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The weights of all layers as dense matrices of PETSc's binary format, which rank 0 writes. What goes wrong
-   is kept here and told to the other ranks at the end, so that none waits for another
+   The weights of all layers as dense matrices, which rank 0 writes. What goes wrong there is told to the other
+   ranks at the end, so that none waits for another. Of a layer whose rows are spread the ranks of rank 0's
+   worker take part
 */
-typedef struct {
-  const char    *name;
-  int            descriptor; /* of rank 0 */
-  MuonFileResult result;
-  char           text[MUON_FILE_TEXT];
-} MuonWeightsFile;
-
-static void MuonWeightsCheck_Private(MuonWeightsFile *file, int error, const char what[])
-{
-  if (error >= 0 || file->result != MUON_FILE_OK) return;
-  file->result = MUON_FILE_SYSTEM;
-  (void)snprintf(file->text, sizeof(file->text), "%s: cannot %s: %s", file->name, what, strerror(-error));
-}
-
-/* In the byte order of PETSc's files */
-static PetscErrorCode MuonWeightsPut_Private(MuonWeightsFile *file, void *from, PetscInt count, PetscDataType type)
-{
-  const char *next = (const char *)from;
-  size_t      bytes;
-
-  PetscFunctionBegin;
-  PetscCall(PetscDataTypeGetSize(type, &bytes));
-  if (!PetscDefined(WORDS_BIGENDIAN)) PetscCall(PetscByteSwap(from, type, count));
-  for (bytes *= (size_t)count; bytes > 0 && file->result == MUON_FILE_OK;) {
-    const ptrdiff_t wrote = MuonFileSystemGet()->write(NULL, file->descriptor, next, bytes);
-
-    MuonWeightsCheck_Private(file, wrote > 0 ? 0 : wrote < 0 ? (int)wrote : -ENOSPC, "write to it");
-    if (wrote <= 0) break;
-    next += wrote;
-    bytes -= (size_t)wrote;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Rank 0: a matrix by rows behind the header of a dense one, a part at a time */
-static PetscErrorCode MuonWeightsPutMatrix_Private(MuonWeightsFile *file, const MuonArray *W)
-{
-  const size_t m = MuonArrayRows(W), n = MuonArrayColumns(W), max = 1 << 17;
-  PetscInt     header[4] = {MAT_FILE_CLASSID, (PetscInt)m, (PetscInt)n, -1};
-  PetscScalar *part;
-  size_t       count = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWeightsPut_Private(file, header, 4, PETSC_INT));
-  PetscCall(PetscMalloc1(max, &part));
-  for (size_t e = 0; e < m * n; e++) {
-    const void *entry = MuonArrayAt(W, e / n, e % n);
-
-    part[count++] = W->precision == MUON_SINGLE ? (PetscScalar) * (const float *)entry : (PetscScalar) * (const double *)entry;
-    if (count < max && e + 1 < m * n) continue;
-    PetscCall(MuonWeightsPut_Private(file, part, (PetscInt)count, PETSC_SCALAR));
-    count = 0;
-  }
-  PetscCall(PetscFree(part));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Of a layer whose rows are spread those of rank 0's worker, whose ranks are all that take part */
-static PetscErrorCode MuonWeightsPutAll_Private(Muon muon, MuonWeightsFile *file)
-{
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer            layer = muon->layer[l];
-    const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
-    MuonArray            W, host;
-    MuonMatrix           matrix;
-    Mat                  full;
-
-    if (layer->ranks > 1 && grid->worker == grid->worker_of[0]) {
-      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, layer->n, NULL, &full));
-      PetscCall(MuonLayerGetFullWeights(layer, full));
-      PetscCall(MuonMatGetMatrix(full, PETSC_FALSE, &matrix));
-      if (muon->rank == 0) PetscCall(MuonWeightsPutMatrix_Private(file, &matrix.here));
-      PetscCall(MuonMatRestoreMatrix(full, PETSC_FALSE, &matrix));
-      PetscCall(MatDestroy(&full));
-    } else if (layer->ranks == 1 && muon->rank == 0) {
-      PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-      PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
-      PetscCall(MuonWeightsPutMatrix_Private(file, &host));
-      PetscCall(MuonArrayOffHost(&W, PETSC_FALSE, &host));
-      PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
 {
-  MPI_Comm        comm = PetscObjectComm((PetscObject)muon);
-  MuonWeightsFile file = {NULL, -1, MUON_FILE_OK, ""};
-  PetscFileMode   mode;
-  PetscBool       binary, mpiio, bare;
+  MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
+  PetscViewer   own;
+  PetscFileMode mode;
+  PetscBool     binary, mpiio;
+  const char   *name;
+  int           error = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   PetscCheck(binary, comm, PETSC_ERR_SUP, "A viewer of type %s, expected one of type %s", ((PetscObject)viewer)->type_name, PETSCVIEWERBINARY);
   PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
-  PetscCall(PetscViewerBinaryGetSkipHeader(viewer, &bare));
-  PetscCheck(!mpiio && !bare, comm, PETSC_ERR_SUP, "A binary viewer with MPI-IO or without headers: leave out -viewer_binary_mpiio and -viewer_binary_skip_header");
   PetscCall(PetscViewerFileGetMode(viewer, &mode));
-  PetscCheck(mode != FILE_MODE_READ, comm, PETSC_ERR_FILE_UNEXPECTED, "A viewer that was opened to read, expected one that was opened to write");
-  PetscCall(PetscViewerFileGetName(viewer, &file.name));
-  PetscCall(PetscViewerBinaryGetDescriptor(viewer, &file.descriptor));
-  PetscCall(MuonWeightsPutAll_Private(muon, &file));
-  PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
-  PetscCheck(file.result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "%s", file.text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PetscCheck(!mpiio && mode != FILE_MODE_READ, comm, PETSC_ERR_SUP, "A viewer that was opened to read, or with MPI-IO, expected one that was opened to write");
+  PetscCall(PetscViewerFileGetName(viewer, &name));
+  PetscCall(PetscViewerGetSubViewer(viewer, PETSC_COMM_SELF, &own));
+  if (muon->rank == 0) PetscCall(PetscViewerPushFormat(own, PETSC_VIEWER_NATIVE));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
+    Mat                  full;
 
-PetscErrorCode MuonSaveWeights_Private(Muon muon, const char name[], PetscBool trial)
-{
-  const MuonFileSystem *posix = MuonFileSystemGet();
-  MuonWeightsFile       file  = {name, -1, MUON_FILE_OK, ""};
-  char                  part[PETSC_MAX_PATH_LEN];
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(part, sizeof(part), "%s.part", name));
-  if (muon->rank == 0) {
-    (void)posix->unlink(NULL, part); /* what a crash left */
-    file.descriptor = posix->open(NULL, part, MUON_FILE_CREATE);
-    MuonWeightsCheck_Private(&file, file.descriptor, "write to it");
+    if (grid->worker != grid->worker_of[0]) continue;
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, muon->layer[l]->m, muon->layer[l]->n, NULL, &full));
+    PetscCall(MuonLayerGetFullWeights(muon->layer[l], full));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    if (muon->rank == 0 && error == 0 && MatView(full, own) != PETSC_SUCCESS) error = errno != 0 ? errno : EIO;
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(MatDestroy(&full));
   }
-  if (trial == PETSC_FALSE) PetscCall(MuonWeightsPutAll_Private(muon, &file));
-  if (file.descriptor >= 0) {
-    if (trial == PETSC_FALSE && file.result == MUON_FILE_OK) MuonWeightsCheck_Private(&file, posix->sync(NULL, file.descriptor), "make it durable");
-    MuonWeightsCheck_Private(&file, posix->close(NULL, file.descriptor), "close it");
-    if (trial == PETSC_FALSE && file.result == MUON_FILE_OK) MuonWeightsCheck_Private(&file, posix->rename(NULL, part, name), "rename it");
-    if (trial || file.result != MUON_FILE_OK) (void)posix->unlink(NULL, part);
-  }
-  PetscCall(MuonCheckpointAgree_Private(muon, &file.result, file.text));
-  PetscCheck(file.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-%smuon_checkpoint_weights: %s", MuonPrefix(muon), file.text);
+  if (muon->rank == 0) PetscCall(PetscViewerPopFormat(own));
+  PetscCall(PetscViewerRestoreSubViewer(viewer, PETSC_COMM_SELF, &own));
+  PetscCallMPI(MPI_Bcast(&error, 1, MPI_INT, 0, comm));
+  PetscCheck(error == 0, comm, PETSC_ERR_FILE_WRITE, "%s: cannot write to it: %s", name, strerror(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

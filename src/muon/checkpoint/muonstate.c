@@ -1,6 +1,4 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
@@ -360,55 +358,5 @@ PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, 
     PetscCall(MuonArrayOffHost(&W, write, &host));
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], write, &W));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Behind what a text has; without a text only the length is counted */
-static void MuonDescriptionAdd_Private(char *text, size_t capacity, size_t *length, const char format[], ...)
-{
-  va_list arguments;
-
-  va_start(arguments, format);
-  *length += (size_t)vsnprintf(text != NULL ? text + *length : NULL, text != NULL ? capacity - *length : 0, format, arguments);
-  va_end(arguments);
-}
-
-static PetscErrorCode MuonDescriptionWrite_Private(Muon muon, char *text, size_t capacity, size_t *length)
-{
-  PetscFunctionBegin;
-  *length = 0;
-  MuonDescriptionAdd_Private(text, capacity, length, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer     layer = muon->layer[l];
-    MuonShard    *shard = NULL;
-    MuonLayerRule rule;
-
-    for (PetscInt p = 0; p < muon->nshards && shard == NULL; p++) shard = muon->shard[p].layer == layer ? &muon->shard[p] : NULL;
-    PetscCall(MuonLayerGetRule(layer, &rule));
-    MuonDescriptionAdd_Private(text, capacity, length, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
-    if (shard != NULL && layer->keepsmomentum == PETSC_FALSE) MuonDescriptionAdd_Private(text, capacity, length, ", no momentum");
-    if (shard != NULL) MuonDescriptionAdd_Private(text, capacity, length, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
-    MuonDescriptionAdd_Private(text, capacity, length, "\n");
-  }
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) MuonDescriptionAdd_Private(text, capacity, length, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What decides which state there is, a line each: a checkpoint fits where these are the same */
-PetscErrorCode MuonCheckpointDescribe_Private(Muon muon, char **description)
-{
-  size_t length;
-
-  PetscFunctionBegin;
-  PetscCall(MuonDescriptionWrite_Private(muon, NULL, 0, &length));
-  PetscCall(PetscMalloc1(length + 1, description));
-  PetscCall(MuonDescriptionWrite_Private(muon, *description, length + 1, &length));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonProgramRecordName_Private(const MuonProgram *program, MuonProgramRecord *record)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(record->name, sizeof(record->name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

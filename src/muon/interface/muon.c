@@ -11,7 +11,6 @@ const char *const        MuonMomentumAts[]              = {"worker", "server", "
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
-const char *const        MuonDownlinks[]                = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
 /*@
   MuonCreate - Makes an optimizer
@@ -46,7 +45,6 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscAssertPointer(newmuon, 2);
   PetscCall(MuonInitializePackage());
   PetscCall(PetscHeaderCreate(muon, MUON_CLASSID, "Muon", "Muon-family optimizer", "Muon", comm, MuonDestroy, MuonView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)muon));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)muon), &muon->rank));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
@@ -80,8 +78,9 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 @*/
 PetscErrorCode MuonSetType(Muon muon, MuonType type)
 {
-  PetscBool same;
-  char      names[512] = "";
+  PetscBool   same;
+  const char *of;
+  char        names[512] = "";
   PetscErrorCode (*create)(Muon);
 
   PetscFunctionBegin;
@@ -91,7 +90,11 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonList, type, &create));
   if (create == NULL) PetscCall(MuonListNames_Private(MuonList, sizeof(names), names));
-  PetscCall(MuonPresetCheckType_Private(muon, type));
+  if (muon->preset != NULL) {
+    PetscCall(MuonPresetGetType_Private(muon, muon->preset, &of));
+    PetscCall(PetscStrcmp(of, type, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), muon->preset, of);
+  }
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_type %s: unknown type, expected one of %s", MuonPrefix(muon), type, names);
   PetscCall(MuonResetShards_Private(muon));
   if (muon->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)muon));
@@ -103,11 +106,10 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_FALSE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall((*create)(muon));
   PetscCall(MuonParametersSetType((PetscObject)muon));
-  PetscCall(MuonSetWaiting_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,7 +139,7 @@ PetscErrorCode MuonGetType(Muon muon, MuonType *type)
 static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetOptionsPrefix(muon->layer[l], ((PetscObject)muon)->prefix));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(PetscObjectSetOptionsPrefix((PetscObject)muon->layer[l], ((PetscObject)muon)->prefix));
   if (muon->exchange != NULL) PetscCall(MuonExchangeSetOptionsPrefix(muon->exchange, ((PetscObject)muon)->prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,7 +267,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions((PetscObject)muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,7 +293,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 
   PetscFunctionBegin;
   if (muon->exchange != NULL) PetscCall((*call)((PetscObject)muon->exchange, ctx));
-  PetscTryTypeMethod(muon, children, call, ctx);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall((*call)((PetscObject)muon->layer[l], ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -350,7 +351,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_checkpoint_interval n      - every n-th step, and the last of `MuonSolve()`
 . -muon_checkpoint_keep n          - how many remain
 . -muon_checkpoint_seconds s       - and at the first step after so many seconds
-. -muon_checkpoint_weights file    - file that gets the weights alone at these steps
 . -muon_restart folder             - where the checkpoint is that a run begins with
 . -muon_restart_if_present         - it begins anew where there is none
 . -muon_restart_state state        - what is loaded (all|weights)
@@ -460,7 +460,6 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*muon));
   PetscCall(PetscHeaderDestroy(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

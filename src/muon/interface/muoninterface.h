@@ -23,19 +23,16 @@ PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonPar
 PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const MuonParameter *, const char[]);
 PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
-PETSC_INTERN PetscErrorCode      MuonSetWaiting_Private(Muon);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
-/* Tells -info what was decided at the set-up */
-PETSC_INTERN PetscErrorCode MuonInfoSetUp_Private(Muon);
 /* Ranks that differ in layers, options or weights raise one error that names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
 /* What a layer takes over from the optimizer where it has no choice of its own */
-PETSC_INTERN PetscErrorCode MuonInheritChoices_Private(Muon, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonInheritOptions_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */
-PETSC_INTERN PetscErrorCode MuonHashChoices_Private(Muon, unsigned int *);
+PETSC_INTERN PetscErrorCode MuonHashOptions_Private(Muon, unsigned int *);
 /* The first choice that differs between the ranks, in words; collective */
-PETSC_INTERN PetscErrorCode MuonFindChoice_Private(Muon, size_t, char[]);
+PETSC_INTERN PetscErrorCode MuonFindDifference_Private(Muon, size_t, char[]);
 /* Loads the checkpoint that a run begins with, once; fresh: nothing was done before */
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);

@@ -65,14 +65,13 @@ const MuonParameter MuonParameters_Private[] = {
   INT(checkpoint_interval, 100, 1, 0, "Of how many steps one writes a checkpoint"),
   INT(checkpoint_keep, 2, 1, 0, "How many checkpoints remain"),
   REAL(checkpoint_seconds, 0, 0, MUON_UNBOUNDED, 0, "After how many seconds steps write a checkpoint, 0: never"),
-  TEXT(checkpoint_weights, 0, "File that gets the weights whenever a checkpoint is due"),
   TEXT(restart, 0, "Folder of the checkpoint that a run begins with"),
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  TEXT(cost_alpha, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, with its unit, 25us where not set"),
-  TEXT(cost_beta, MUON_PARAMETER_LOCAL, "Speed of the link in each direction with its unit, 10Gbit/s where not set"),
-  TEXT(cost_gamma, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, 4GB/s where not set"),
+  REAL(cost_alpha, 25e-6, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, in seconds"),
+  REAL(cost_beta, 10e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed of the link in each direction, in bits a second"),
+  REAL(cost_gamma, 4e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, in bytes a second"),
   INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
   REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
@@ -150,19 +149,6 @@ PetscErrorCode MuonSetParameter(Muon muon, const char key[], const char value[])
   if (((PetscObject)muon)->type_name == NULL) PetscCall(PetscFunctionListFind(MuonList, type, &create));
   if (create != NULL) PetscCall(MuonParametersWait_Private((PetscObject)muon, key, value));
   else PetscCall(MuonObjectSetParameter((PetscObject)muon, key, value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What waited for the type that was set */
-PetscErrorCode MuonSetWaiting_Private(Muon muon)
-{
-  MuonParameters *const waits  = &muon->parameters;
-  const size_t          length = strlen(((PetscObject)muon)->type_name);
-
-  PetscFunctionBegin;
-  for (PetscInt w = 0; w < waits->nwaiting; w++) {
-    if (strncmp(waits->waiting[2 * w], ((PetscObject)muon)->type_name, length) == 0 && waits->waiting[2 * w][length] == '_') PetscCall(MuonObjectSetParameter((PetscObject)muon, waits->waiting[2 * w], waits->waiting[2 * w + 1]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,8 +370,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
   Note:
   The rate is 1e-3 whatever that of `MuonSetLearningRate()` is\: every entry changes by about the rate in a
   step, where the rate of Muon is the length of all singular values. The schedule multiplies it;
-  `MuonLayerSetLearningRate()` goes before. `MuonSetUp()` warns where the learning rate was set and no layer
-  has it.
+  `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetRuleMatch()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/

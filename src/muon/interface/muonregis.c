@@ -50,10 +50,6 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
-  PetscCall(MuonRegisterKeyFamily("ef21_"));
-  PetscCall(MuonRegisterKeyFamily("sign_"));
-  PetscCall(MuonRegisterKeyFamily("ef21_compressor"));
-  PetscCall(MuonRegisterKeyFamily("ef21_server_compressor"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +84,7 @@ PetscErrorCode MuonFinalizePackage(void)
 PetscErrorCode MuonInitializePackage(void)
 {
   const MuonParameterClass parameters = {
-    "muon_", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, NULL, MuonChangingText_Private, MuonChanged_Private};
+    "muon_", "muon_type", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), 0, MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, MuonChangingText_Private, MuonChanged_Private};
 
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);

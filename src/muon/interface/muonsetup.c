@@ -7,12 +7,9 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
-    MuonArray  state;
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    if (muon->setfromoptionscalled) PetscCall(MuonReadLayerAssembly_Private(muon, shard->layer));
-    shard->layer->state = state.precision; /* of the messages of its steps */
-    PetscCall(MuonLayerSetUp(shard->layer));
+    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
+    PetscTryTypeMethod(shard->layer, setup);
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
     PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));
@@ -44,7 +41,7 @@ static PetscErrorCode MuonSetUpLayers_Private(Muon muon)
     MuonLayer layer = muon->layer[l];
 
     PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
-    PetscCall(MuonInheritChoices_Private(muon, layer));
+    PetscCall(MuonInheritOptions_Private(muon, layer));
     if (layer->frozen) continue;
     muon->active[muon->nactive++] = layer;
     muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
@@ -92,10 +89,8 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
-  PetscCall(MuonCheckpointSetUp_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
-  PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));
@@ -108,9 +103,8 @@ PetscErrorCode MuonSetUp(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
-  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->fixed = PETSC_TRUE;
+  for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
-  PetscCall(MuonInfoSetUp_Private(muon));
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon, PETSC_TRUE));

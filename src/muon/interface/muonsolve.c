@@ -110,7 +110,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
 {
   MuonRecord     record;
   PetscErrorCode ierr;
-  unsigned int   choices;
+  unsigned int   options;
   PetscBool      ok, differs;
   char           what[512];
 
@@ -118,8 +118,8 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscCall(PetscMemzero(&record, sizeof(record)));
   PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
   PetscCall(MuonSetStepInfo_Private(muon));
-  PetscCall(MuonHashChoices_Private(muon, &choices));
-  record.choices = (double)choices;
+  PetscCall(MuonHashOptions_Private(muon, &options));
+  record.options = (double)options;
   PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
   if (ierr != PETSC_SUCCESS) {
     PetscCall(MuonJoinRound_Private(muon, &record));
@@ -127,9 +127,9 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   }
   PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
   if (differs) {
-    PetscCall(MuonFindChoice_Private(muon, sizeof(what), what));
+    PetscCall(MuonFindDifference_Private(muon, sizeof(what), what));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-            "Step %" PetscInt_FMT ": what was chosen of the optimizer, a layer, an oracle or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
+            "Step %" PetscInt_FMT ": an option of the optimizer, a layer, an LMO or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
   }
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, ok));
@@ -157,7 +157,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a
   monitor that fails does not undo it.
 
-  What was chosen is compared between the ranks in each step\: a setter that was called on some ranks only, or
+  Options are compared between the ranks in each step\: a setter that was called on some ranks only, or
   with other values, is an error on all of them, and nothing was applied.
 
   Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on
@@ -178,17 +178,17 @@ PetscErrorCode MuonStep(Muon muon)
   step = muon->step; /* which may be that of a checkpoint now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
-  PetscCall(MuonCheckpointBeforeStep_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritChoices_Private(muon, muon->layer[l]));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason      = MUON_CONVERGED_ITERATING;
   muon->mismatch    = NULL;
   muon->failed.rank = -1;
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
-  ierr = MuonTakeStep_Private(muon);
+  muon->sent[0] = muon->sent[1] = 0;
+  ierr                          = MuonTakeStep_Private(muon);
   PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
   PetscCall(ierr);
   for (PetscInt k = 0; k < 3; k++) {
@@ -209,7 +209,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonValidate_Private(muon, step));
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
-  PetscCall(MuonCheckpointAfterStep_Private(muon));
+  PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
@@ -252,7 +252,7 @@ PetscErrorCode MuonSolve(Muon muon)
   first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
-  if (muon->step > first) PetscCall(MuonCheckpointAtEnd_Private(muon));
+  if (muon->step > first) PetscCall(MuonCheckpointStep_Private(muon, PETSC_TRUE));
   PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
   if (muon->reason < 0 && said == PETSC_FALSE) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
@@ -443,10 +443,10 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
   Servers that keep weights of their own take over the new ones, which must be the same on every rank;
   momentum and estimates stay.
 
-  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
+  Most changes are noticed without it, see `MuonGetDriftedLayer()`. This routine compares all weights between
   the ranks, and it holds for what is not noticed too.
 
-.seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+.seealso: `Muon`, `MuonStep()`, `MuonGetDriftedLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
 @*/
 PetscErrorCode MuonWeightsChanged(Muon muon)
 {

@@ -1,5 +1,4 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
-#include <stdio.h>
 #include <string.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and who has the whole of it for its oracle */
@@ -23,33 +22,25 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 }
 
 /*
-   Ranks that have rows of a matrix compress them each by itself: factors on the side of the columns go as
-   often as there are such ranks
+   How a layer's messages are made, where it is known. Ranks that have rows of a matrix compress them each by
+   itself: factors on the side of the columns go as often as there are such ranks
 */
-static const char *MuonDescribeFactors(const MuonShard *shard, MuonCompressor c, size_t length, char text[])
-{
-  text[0] = '\0';
-  if (shard->ranges != NULL && c->factors) (void)snprintf(text, length, " (V %d times)", shard->group->grid->size);
-  return text;
-}
-
-/* How a layer's messages are made, where it is known */
 static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  char up[100], down[100], factors[2][32];
-
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *shard = &muon->shard[p];
+    const MuonShard *const shard   = &muon->shard[p];
+    const MuonCompressor   both[2] = {shard->up, shard->downlink == MUON_DOWNLINK_WEIGHTS ? shard->down : NULL};
+    char                   one[2][140];
 
     if (shard->layer != layer) continue;
+    for (int k = 0; k < 2; k++) {
+      PetscCall(PetscStrncpy(one[k], MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(one[k])));
+      if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
+      if (both[k] != NULL && both[k]->factors && shard->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
+    }
     if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
-    if (shard->group->ops->votes) continue;
-    PetscCall(MuonCompressorDescribe_Private(shard->up, sizeof(up), up));
-    PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
-    if (shard->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(shard->down, sizeof(down), down));
-    PetscCall(PetscSNPrintf(text, length, "up %s%s, down %s%s", up, MuonDescribeFactors(shard, shard->up, sizeof(factors[0]), factors[0]), down,
-                            shard->downlink == MUON_DOWNLINK_WEIGHTS ? MuonDescribeFactors(shard, shard->down, sizeof(factors[1]), factors[1]) : ""));
+    else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,31 +52,6 @@ static PetscErrorCode MuonDescribeOwner_Private(Muon muon, MuonLayer layer, size
   else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(text, "not assigned", length));
   else if (layer->owner < 0) PetscCall(PetscStrncpy(text, layer->ranks > 1 ? "every worker" : "every rank", length));
   else PetscCall(PetscSNPrintf(text, length, "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonInfoSetUp_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
-    const MuonGroup   group = muon->group[g];
-    MuonExchangeType  type;
-    const char *const mode = group->ops->votes ? "votes" : MuonExchangeModes[group->mode];
-
-    PetscCall(MuonExchangeGetType(group->exchange, &type));
-    PetscCall(PetscInfo(muon, "Exchange %" PetscInt_FMT " of %" PetscInt_FMT ": %s, %s, %d workers of %d ranks, %" PetscInt_FMT " layers%s\n", g + 1, muon->ngroups, type, mode, group->grid->nworkers, group->grid->size, group->nshards,
-                        group->no_downlink && group->ops->votes == PETSC_FALSE ? ", nothing goes down" : ""));
-    for (PetscInt k = 0; k < group->nshards; k++) {
-      MuonLayer layer     = group->shard[k].layer;
-      char      owner[32] = "", rows[96] = "", messages[256] = "";
-
-      PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
-      PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-      if (group->ops->votes == PETSC_FALSE) PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
-      PetscCall(PetscInfo(muon, "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ": rule %s, learning rate %g, owner %s%s%s%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ((PetscObject)layer)->type_name, (double)layer->learning_rate,
-                          owner, rows, messages[0] ? ", " : "", messages));
-    }
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,9 +268,9 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
 
   Options Database Keys:
 + -muon_view_cost [viewer] - prints it at the end of `MuonSetUp()`
-. -muon_cost_alpha time    - latency of the link with a unit (ns|us|ms|s), 25us by default
-. -muon_cost_beta speed    - speed of the link in each direction with a unit (bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s|B/s|kB/s|MB/s|GB/s|TB/s), 10Gbit/s by default
-. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, with such a unit, 4GB/s by default
+. -muon_cost_alpha time    - latency of the link in seconds, 25e-6 by default
+. -muon_cost_beta speed    - speed of the link in each direction in bits a second, 10e9 by default
+. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, in bytes a second, 4e9 by default
 . -muon_cost_workers J     - predicts for so many workers with even shares, 0 for those that there are
 - -muon_cost_entries d     - predicts for matrices of so many entries together, of the shapes of the layers, 0 for these
 
@@ -321,11 +287,8 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
   layer, each of which pays the latency; messages are one packet for all layers.
 
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
-  would choose; sizes are the most that a message may have, and after a step those of this step. Where layers
-  are spread over the ranks of a worker, or `MUONEXCHANGEROWS` keeps their state in rows, another table is of
-  what moves inside a worker, with each `MuonAssemblyKind`. The next is of votes on signs, one bit an entry up,
-  and the last of the published ways to distribute Muon without compression. The LMOs' work is that of the
-  busiest rank, as a part of all; it is not in the seconds.
+  would choose; sizes are the most that a message may have, and after a step those of this step. The second
+  is of votes on signs, one bit an entry up. What moves inside a worker of several ranks is in neither.
 
   No step is taken, and nothing is measured.
 

@@ -9,6 +9,40 @@
 
 #define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
+/* How a line says what is known of a step: loss, rate, dual norm, bits and parts of fp32 up and down, validation, agreement. All but the last are columns of the file */
+static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e", " agreement %.4f"};
+#define COLUMNS    PETSC_STATIC_ARRAY_LENGTH(MuonColumns)
+#define VALIDATION 7 /* behind the reason, in the file */
+
+/*
+   Bits are the mean over the ranks of what left them, and so are those of messages of 32 bits an entry that they
+   are divided by: of a worker's message to an owner one of as many as there are workers stays where it is
+*/
+static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal loss, double value[], PetscBool has[])
+{
+  double    fp32[2] = {0, 0};
+  PetscBool dual    = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonShard *shard = &muon->shard[p];
+    const double     J = shard->group->exchange->nworkers, bits = 32.0 * (double)shard->rows * (double)shard->layer->N;
+
+    if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)shard->layer, MUONLAYERLMO, &dual));
+    fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
+    fp32[1] += bits * (J - 1) / J;
+  }
+  {
+    const double    known[] = {(double)loss,        (double)muon->rate,     (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1),
+                               (double)muon->value, (double)muon->agreement};
+    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, muon->validated == step ? PETSC_TRUE : PETSC_FALSE, muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
+
+    PetscCall(PetscArraycpy(value, known, COLUMNS));
+    PetscCall(PetscArraycpy(has, there, COLUMNS));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The CSV file of one optimizer: rank 0 holds it open, so that a run of many steps writes lines, not files.
    Its errors are those of all ranks
@@ -241,7 +275,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 
 /*@C
   MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in
-  both directions and their part of an uncompressed message
+  both directions and their part of those of fp32
 
   Collective; No Fortran Support
 
@@ -267,8 +301,9 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they
   vote or have another rule.
 
-  Bits are means over the ranks, headers of messages included; the two columns behind them are these bits over
-  32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote,
+  Bits are means over the ranks of what the network sees, headers of messages included and what a rank sends to
+  itself left out; on one rank there are none. `MuonGetTraffic()` has all messages. Behind them are these bits
+  over those of the same messages in fp32, 32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote,
   `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`; with `-muon_measure_update_rms` the largest
   root mean square of an update, and whose it is.
 
@@ -276,10 +311,10 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 @*/
 PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
 {
-  PetscViewer     viewer = vf->viewer;
-  const PetscReal dense  = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
-  PetscInt        tablevel;
-  PetscBool       draw, dual = PETSC_FALSE;
+  PetscViewer viewer = vf->viewer;
+  PetscInt    tablevel;
+  double      value[COLUMNS];
+  PetscBool   draw, has[COLUMNS];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -292,16 +327,11 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
-  for (PetscInt p = 0; p < muon->nshards && dual == PETSC_FALSE; p++) {
-    if (muon->shard[p].group->ops->votes == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
-  }
+  PetscCall(MuonGetColumns_Private(muon, step, loss, value, has));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon", step));
-  if (muon->objective != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, " loss %14.12e", (double)loss));
-  PetscCall(PetscViewerASCIIPrintf(viewer, " rate %10.6e", (double)muon->rate));
-  if (dual) PetscCall(PetscViewerASCIIPrintf(viewer, " dual norm %10.6e", (double)muon->dual));
-  PetscCall(PetscViewerASCIIPrintf(viewer, " bits up %.0f down %.0f of dense up %.4f down %.4f", (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)));
-  if (muon->validated == step) PetscCall(PetscViewerASCIIPrintf(viewer, " validation %14.12e", (double)muon->value));
-  if (muon->agreement >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, " agreement %.4f", (double)muon->agreement));
+  for (size_t k = 0; k < COLUMNS; k++) {
+    if (has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumns[k], value[k]));
+  }
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
@@ -340,21 +370,18 @@ static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues
 /* Without the locale, whose decimal comma would be another column. Not by PetscFPrintf(), whose error would be that of this rank alone */
 static PetscErrorCode MuonCSVRow_Private(Muon muon, PetscInt step, PetscReal loss, MuonCSV *csv)
 {
-  const PetscReal dense    = (PetscReal)PetscMax(muon->traffic.dense, 1.0);
-  const double    number[] = {(double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)(muon->meanup / dense), (double)(muon->meandown / dense)};
-  char            text[64], value[32] = "";
-  MuonLocale      locale;
+  MuonLocale locale;
+  double     value[COLUMNS];
+  PetscBool  has[COLUMNS];
 
   PetscFunctionBegin;
+  PetscCall(MuonGetColumns_Private(muon, step, loss, value, has));
   PetscCall(MuonLocaleBegin(&locale));
   csv->failed = fprintf(csv->file, "%" PetscInt_FMT, step) < 0;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(number); k++) {
-    text[0] = '\0';
-    if (k > 0 || muon->objective != NULL) (void)snprintf(text, sizeof(text), "%.17g", number[k]); /* no loss without a routine that gives one */
-    csv->failed = csv->failed || fprintf(csv->file, ",%s", text) < 0;
-  }
-  if (muon->validated == step) (void)snprintf(value, sizeof(value), "%.17g", (double)muon->value);
-  csv->failed = csv->failed || fprintf(csv->file, ",%s,%s\n", MuonConvergedReasons[muon->reason], value) < 0 || fflush(csv->file) != 0;
+  for (int k = 0; k < VALIDATION; k++) csv->failed = csv->failed || fprintf(csv->file, ",%.17g", value[k]) < 0;
+  csv->failed = csv->failed || fprintf(csv->file, ",%s,", MuonConvergedReasons[muon->reason]) < 0;
+  if (has[VALIDATION]) csv->failed = csv->failed || fprintf(csv->file, "%.17g", value[VALIDATION]) < 0;
+  csv->failed = csv->failed || fputs("\n", csv->file) < 0 || fflush(csv->file) != 0;
   PetscCall(MuonLocaleEnd(&locale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,8 +430,9 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   Level: intermediate
 
   Notes:
-  The columns are step, loss, rate, dual norm, bits up, bits down, relative cost up, relative cost down,
-  reason, and validation, empty where there was none; the first row names them.
+  The columns are step, loss, rate, dual norm, bits up, bits down, these two over the bits of fp32, reason, and
+  validation, empty where there was none; the first row names them. Bits are those of `MuonMonitorDefault()`\:
+  what a rank sends to itself is left out.
 
   A file that is there is begun anew at the first row. A run that goes on with a checkpoint,
   `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose

@@ -21,7 +21,7 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscCall(MuonExchangeSetVotes(*exchange, votes));
   if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
   else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
-  if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
+  if (MuonParametersIsSet((PetscObject)all, "mode") && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
   PetscCall(MuonParametersAssign((PetscObject)*exchange, "assignment", (double)all->assignment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,7 +98,7 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
     PetscCall(MuonExchangeSetVotes(muon->exchange, PETSC_FALSE));
-    PetscCall(MuonExchangeSetItems(muon->exchange, 0, NULL, NULL, NULL)); /* the status alone */
+    PetscCall(MuonExchangeSetItems(muon->exchange, 0, NULL)); /* the status alone */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,16 +134,13 @@ static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(group->nshards, &up, group->nshards, &down));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
-    MuonArray  state, whole, weights;
+    MuonShard      *shard = &group->shard[k];
+    const MuonArray state = MuonShardStateShape(shard);
+    size_t          bytes[2];
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &whole));
-    weights = MuonShardPart(shard, &whole);
-    PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &up[k]));
-    up[k] = PetscMax(up[k], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
-    if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &down[k]));
-    else PetscCall(MuonCompressorGetMaxBytesOf(shard->down, &weights, &down[k]));
+    PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
+    up[k]   = PetscMax(bytes[0], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
+    down[k] = bytes[1];
   }
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
   PetscCall(PetscFree2(up, down));
@@ -158,32 +155,30 @@ static const PetscLogDouble MUON_FLOPS_PER_BYTE = 4.0;
 
 PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
 {
-  const char    **names;
-  PetscLogDouble *cost, *bytes;
-  PetscInt       *rows, *columns;
-  PetscBool       summable     = PETSC_TRUE, assigns;
-  char            culprit[256] = "";
-  MuonArray       shape;
+  MuonExchangeItem *items;
+  PetscBool         summable     = PETSC_TRUE, assigns;
+  char              culprit[256] = "";
+  MuonArray         shape;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc5(group->nshards, &names, group->nshards, &cost, group->nshards, &bytes, group->nshards, &rows, group->nshards, &columns));
+  PetscCall(PetscMalloc1(group->nshards, &items));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
+    MuonShard        *shard = &group->shard[k];
+    MuonExchangeItem *item  = &items[k];
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+    shape = MuonShardStateShape(shard);
     /* Of the layer, not of the shard: all positions of a worker find the same owners */
-    names[k]   = ((PetscObject)shard->layer)->name;
-    rows[k]    = shard->layer->m;
-    columns[k] = shard->layer->n;
-    bytes[k]   = (PetscLogDouble)shard->layer->m * (PetscLogDouble)shard->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
-    PetscCall(MuonLayerGetFlops(shard->layer, &cost[k]));
-    cost[k] += MUON_FLOPS_PER_BYTE * bytes[k];
+    item->name    = ((PetscObject)shard->layer)->name;
+    item->rows    = shard->layer->m;
+    item->columns = shard->layer->n;
+    item->bytes   = (PetscLogDouble)shard->layer->m * (PetscLogDouble)shard->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
+    PetscCall(MuonLayerGetFlops(shard->layer, &item->cost));
+    item->cost += MUON_FLOPS_PER_BYTE * item->bytes;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
-    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", shard->up_type, names[k]));
+    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", shard->up_type, item->name));
     if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
   }
-  PetscCall(MuonExchangeSetItems(group->exchange, group->nshards, names, cost, bytes));
-  PetscCall(MuonExchangeSetItemShapes(group->exchange, rows, columns));
+  PetscCall(MuonExchangeSetItems(group->exchange, group->nshards, items));
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonSetUpMaxBytes_Private(muon, group));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
@@ -193,11 +188,11 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
 
-    PetscCall(MuonExchangeGetOwner(group->exchange, shard->id, &shard->layer->owner));
-    PetscCall(MuonExchangeOwns(group->exchange, shard->id, &shard->owns));
-    shard->replicated = shard->layer->owner < 0 ? PETSC_TRUE : PETSC_FALSE;
+    shard->replicated   = group->exchange->everywhere;
+    shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
+    shard->owns         = group->exchange->owner[k] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE || (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
   }
-  PetscCall(PetscFree5(names, cost, bytes, rows, columns));
+  PetscCall(PetscFree(items));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

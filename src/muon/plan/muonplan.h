@@ -17,6 +17,8 @@ PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 /* One shard of a layer; all of them; an error where two have the same name in messages */
 PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, PetscInt id, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);
+/* Of messages up and down with the compressors as they are */
+PETSC_INTERN PetscErrorCode MuonShardGetMaxBytes_Private(MuonShard *, size_t bytes[2]);
 PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 
 /* Workers, shards and groups, these with the operations of the type or else of a mean */
@@ -26,7 +28,6 @@ PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
 /* The assembly of blocks inside the workers: of the shards in this order that this rank owns, or of all where it is NULL */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpAssembly_Private(Muon, MuonGroup, const PetscInt order[]);
-PETSC_INTERN PetscErrorCode MuonReadLayerAssembly_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
 
 /*

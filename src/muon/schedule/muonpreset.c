@@ -66,40 +66,6 @@ static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPresetCheckType_Private(Muon muon, MuonType type)
-{
-  const MuonPreset *preset;
-  PetscBool         same;
-
-  PetscFunctionBegin;
-  if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
-  PetscCall(PetscStrcmp(preset->type, type, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), preset->name, preset->type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The keys of the preset that the optimizer's own database lacks, put into it or taken out again */
-static PetscErrorCode MuonPresetLend_Private(Muon muon, PetscOptions options, PetscBool put)
-{
-  PetscOptions own = ((PetscObject)muon)->options;
-  char       **names, **values, key[PETSC_MAX_OPTION_NAME];
-  PetscInt     n;
-  PetscBool    has;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsLeftGet(options, &n, &names, &values)); /* which are all, as nobody reads them there */
-  for (PetscInt i = 0; i < n; i++) {
-    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s", names[i]));
-    PetscCall(PetscOptionsHasName(own, NULL, key, &has));
-    if (put == PETSC_FALSE) PetscCall(PetscOptionsClearValue(own, key));
-    else if (has == PETSC_FALSE) PetscCall(PetscOptionsSetValue(own, key, values[i]));
-    else PetscCall(PetscOptionsClearValue(options, key));
-  }
-  PetscCall(PetscOptionsLeftRestore(options, &n, &names, &values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonPresetGetType_Private(Muon muon, const char name[], const char *type[])
 {
   const MuonPreset *preset;
@@ -110,48 +76,21 @@ PetscErrorCode MuonPresetGetType_Private(Muon muon, const char name[], const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPresetBegin_Private(Muon muon, PetscOptions *options)
+PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
 {
+  const char *const prefix = ((PetscObject)muon)->prefix;
   const MuonPreset *preset;
+  PetscOptions      options;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
-  PetscCall(PetscOptionsCreate(options));
-  if (MuonPrefix(muon)[0] != '\0') PetscCall(PetscOptionsPrefixPush(*options, ((PetscObject)muon)->prefix));
-  PetscCall(PetscOptionsInsertString(*options, preset->keys));
-  if (MuonPrefix(muon)[0] != '\0') PetscCall(PetscOptionsPrefixPop(*options));
-  if (((PetscObject)muon)->options != NULL) PetscCall(MuonPresetLend_Private(muon, *options, PETSC_TRUE));
-  else PetscCall(PetscOptionsPush(*options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonPresetEnd_Private(Muon muon, PetscOptions *options)
-{
-  PetscFunctionBegin;
-  if (((PetscObject)muon)->options != NULL) PetscCall(MuonPresetLend_Private(muon, *options, PETSC_FALSE));
-  else PetscCall(PetscOptionsPop());
-  PetscCall(PetscOptionsDestroy(options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetPreset - Gets the name of the published optimizer that was set
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. name - the name, borrowed; `NULL` where none was
-
-  Level: beginner
-
-.seealso: `Muon`, `MuonSetPreset()`
-@*/
-PetscErrorCode MuonGetPreset(Muon muon, const char *name[])
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, name, muon->preset);
+  PetscCall(PetscOptionsCreate(&options));
+  if (prefix != NULL) PetscCall(PetscOptionsPrefixPush(options, prefix));
+  PetscCall(PetscOptionsInsertString(options, preset->keys));
+  if (prefix != NULL) PetscCall(PetscOptionsPrefixPop(options));
+  ierr = MuonParametersReadFrom(object, options);
+  PetscCall(PetscOptionsDestroy(&options));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

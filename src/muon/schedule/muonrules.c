@@ -1,30 +1,22 @@
 #include "muonschedule.h" /*I "petscmuon.h" I*/
-#include <ctype.h>
+#include <fnmatch.h>
 
 /*
    Which layer takes which rule, and the numbers of the rules that are not lmo. A number that was not set is
    PETSC_DETERMINE and means the optimizer's own.
 */
 
-/* Up to case, as names of layers are; * stands for any letters, ? for one */
-static PetscBool MuonMatches_Private(const char *pattern, const char *end, const char *name)
+/* Up to case, as names of layers are */
+static PetscErrorCode MuonMatches_Private(const char pattern[], const char end[], const char name[], PetscBool *matches)
 {
-  const char *star = NULL, *from = NULL;
+  char text[2][PETSC_MAX_OPTION_NAME];
 
-  while (*name != '\0') {
-    if (pattern < end && *pattern == '*') {
-      star = ++pattern;
-      from = name;
-    } else if (pattern < end && (*pattern == '?' || tolower((unsigned char)*pattern) == tolower((unsigned char)*name))) {
-      pattern++;
-      name++;
-    } else if (star != NULL) {
-      pattern = star;
-      name    = ++from;
-    } else return PETSC_FALSE;
-  }
-  while (pattern < end && *pattern == '*') pattern++;
-  return pattern == end ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text[0], sizeof(text[0]), "%.*s", (int)(end - pattern), pattern));
+  PetscCall(PetscStrncpy(text[1], name, sizeof(text[1])));
+  for (int k = 0; k < 2; k++) PetscCall(PetscStrtolower(text[k]));
+  *matches = fnmatch(text[0], text[1], 0) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -56,12 +48,14 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
 static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char rule[64])
 {
   const char *text = muon->rule_match, *pattern, *end;
+  PetscBool   matches;
 
   PetscFunctionBegin;
   *number = -1;
   for (PetscInt k = 0; text != NULL && *text != '\0'; k++) {
     PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
-    if (MuonMatches_Private(pattern, end, ((PetscObject)layer)->name) == PETSC_FALSE) continue;
+    PetscCall(MuonMatches_Private(pattern, end, ((PetscObject)layer)->name, &matches));
+    if (!matches) continue;
     *number = k;
     break;
   }
@@ -98,24 +92,6 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
     if (decides) continue;
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
-{
-  PetscBool reads                       = MuonParametersIsSet((PetscObject)muon, "learning_rate") && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw, given;
-  char      what[PETSC_MAX_OPTION_NAME] = "MuonSetLearningRate()";
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nactive && reads == PETSC_FALSE; l++) {
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)muon->active[l], &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, ""));
-    if (adamw == PETSC_FALSE || muon->adamw_learning_rate == PETSC_DETERMINE) reads = PETSC_TRUE;
-  }
-  if (reads) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_learning_rate", &given));
-  if (given) PetscCall(PetscSNPrintf(what, sizeof(what), "-%smuon_learning_rate", MuonPrefix(muon)));
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: learning rate %g of %s is that of no layer: AdamW moves all of them, by -%smuon_adamw_learning_rate %g\n", (double)muon->learning_rate, what, MuonPrefix(muon),
-                        (double)muon->adamw_learning_rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,34 +212,6 @@ PetscErrorCode MuonSetRuleMatch(Muon muon, const char match[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCall(MuonParametersAssignText((PetscObject)muon, "rule_match", match != NULL ? match : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonSetLayerRule - Chooses the rule of all layers
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- rule - one of the values of `MuonLayerRule`, or `NULL`
-
-  Options Database Key:
-. -muon_layer_rule rule - the rule (lmo|adamw|nadamw|sgd|frozen)
-
-  Level: intermediate
-
-  Note:
-  The layers that are there take the rule at once, the others when they are added. The patterns of
-  `MuonSetRuleMatch()` go before, as do `MuonLayerSetRule()` after that and `-muon_layer_NAME_rule`.
-
-.seealso: `Muon`, `MuonSetRuleMatch()`, `MuonLayerSetRule()`, `MuonLayerRule`
-@*/
-PetscErrorCode MuonSetLayerRule(Muon muon, MuonLayerRule rule)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCall(MuonParametersAssignText((PetscObject)muon, "layer_rule", rule != NULL ? rule : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

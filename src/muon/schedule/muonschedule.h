@@ -35,23 +35,16 @@ PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
-/* Warns where somebody set the learning rate and no layer has it */
-PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
 /*
    The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the
    first layer
 */
 PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
-/*
-   Between Begin and End the default options database has the keys of the optimizer's preset and nothing else.
-   An error where a type contradicts it
-*/
-PETSC_INTERN PetscErrorCode MuonPresetBegin_Private(Muon, PetscOptions *);
 /* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
-PETSC_INTERN PetscErrorCode MuonPresetEnd_Private(Muon, PetscOptions *);
-PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
+/* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
+PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 /* Rate, decay and radius of this step for each shard */
 PETSC_INTERN PetscErrorCode MuonSetStepInfo_Private(Muon);

@@ -22,7 +22,7 @@ PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *
     MuonStatus           received;
     PetscBool            valid;
 
-    PetscCall(MuonExchangeUpGet(shard->group->exchange, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
+    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
       PetscCall(MuonCompressorDecodeArray(shard->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
       if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
@@ -63,11 +63,11 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
 /* *input may be scratch, of which the caller has the mark */
 PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
 {
-  const PetscInt nworkers = shard->group->exchange->nworkers;
-  MuonArray      sum      = shard->sum, state, whole, W;
+  const PetscInt  nworkers = shard->group->exchange->nworkers;
+  const MuonArray state    = MuonShardStateShape(shard);
+  MuonArray       sum      = shard->sum, whole, W;
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
   if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));

@@ -6,7 +6,7 @@
 */
 static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record, MuonStatus worst)
 {
-  const char *const whats[] = {"", "the step of", "a message of", "the oracle of"};
+  const char *const whats[] = {"", "the step of", "a message of", "the LMO of"};
   enum {
     NOWHERE,
     LOSS,
@@ -142,7 +142,7 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
     if (muon->agreement >= 0) muon->agreement += (PetscReal)one->agreement;
     muon->meanup += one->up / muon->size;
     muon->meandown += one->down / muon->size;
-    if (one->choices != first->choices) outcome->options = PETSC_FALSE;
+    if (one->options != first->options) outcome->options = PETSC_FALSE;
     if (one->measure != first->measure) outcome->measure = PETSC_FALSE;
     if (one->missing >= 0) outcome->gradient = PETSC_TRUE;
     if (one->missing < muon->nactive && outcome->missing < 0) outcome->missing = r;

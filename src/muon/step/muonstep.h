@@ -24,7 +24,8 @@ PETSC_INTERN PetscErrorCode MuonWorkerEncode_Private(Muon, MuonShard *, MuonStat
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
 PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite);
-PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonCompressorCost *, PetscLogDouble bits[3]);
+/* A message up or down, which stays on this rank where it owns what the message is of */
+PETSC_INTERN void MuonCountMessage_Private(Muon, const MuonGroup, int down, PetscBool owns, const MuonCompressorCost *);
 
 /*
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round

@@ -4,8 +4,11 @@
    The worker's half of a step: gradient -> momentum -> message or sum.
 */
 
-void MuonCountMessage_Private(Muon muon, const MuonCompressorCost *cost, PetscLogDouble bits[3])
+void MuonCountMessage_Private(Muon muon, const MuonGroup group, int down, PetscBool owns, const MuonCompressorCost *cost)
 {
+  PetscLogDouble *bits = down ? muon->traffic.down : muon->traffic.up;
+
+  if (owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE)) muon->sent[down] += cost->encoded;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
   if (muon->count_entropy) bits[2] += cost->entropy;
@@ -36,7 +39,8 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
 {
   const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
-  MuonArray       state, G, M, whole, W;
+  const MuonArray state     = MuonShardStateShape(shard);
+  MuonArray       G, M, whole, W;
   PetscBool       ours, usable;
   double          beta, weight, decay;
   int             finite;
@@ -47,7 +51,6 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscTryTypeMethod(muon, momentum, shard);
   shard->sent = shard->up;
   if (shard->begun) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   if (shard->full.mean.data != NULL) {
     ours = PETSC_FALSE;
     G    = shard->full.mean;
@@ -107,7 +110,7 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   PetscCall(MuonCompressorGetStatus(shard->sent, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCountMessage_Private(muon, &cost, muon->traffic.up);
+  MuonCountMessage_Private(muon, shard->group, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
   if (upload.R != NULL) shard->own_at = shard->up_own.data >= to && shard->up_own.data < to + bytes ? (ptrdiff_t)(shard->up_own.data - to) : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,13 +132,13 @@ PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T
 
 PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
 {
-  MuonArray state, G, M;
-  PetscBool ours;
-  int       finite; /* who sums looks at the sum */
+  const MuonArray state = MuonShardStateShape(shard);
+  MuonArray       G, M;
+  PetscBool       ours;
+  int             finite; /* who sums looks at the sum */
 
   PetscFunctionBegin;
   if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* a gradient is mended before it is sent */
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
   M        = MuonArrayLike(&state, state.precision, NULL);
   shard->T = G;

@@ -1,5 +1,4 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../../kernels/dense/muonpolarbf16.h"
 
 const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "tf32", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
@@ -32,7 +31,6 @@ PetscErrorCode MuonPolarCreate(MPI_Comm comm, MuonPolar *polar)
   *polar = NULL;
   PetscCall(MuonPolarInitializePackage());
   PetscCall(PetscHeaderCreate(p, MUONPOLAR_CLASSID, "MuonPolar", "Orthogonal polar factor", "MuonPolar", comm, MuonPolarDestroy, MuonPolarView));
-  PetscCall(MuonObjectRegister_Private((PetscObject)p));
   PetscCall(MuonParametersCreate((PetscObject)p));
   *polar = p;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -285,7 +283,6 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s\n", MuonPolarPrecisions[precision]));
     if (polar->work != NULL) PetscCall(MuonWorkspaceGetBytes(polar->work, &bytes));
     PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
-    if (precision == MUON_POLAR_PRECISION_BF16) PetscCall(PetscViewerASCIIPrintf(viewer, "rounded operands, of all objects: %.0f bytes\n", (double)MuonKernelBF16Bytes()));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", ((PetscObject)polar)->type_name, MuonPolarPrecisions[precision]));
@@ -341,7 +338,6 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
   PetscCall(MuonPolarMonitorDestroy_Private(*polar));
   PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
-  PetscCall(MuonObjectUnregister_Private((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../../kernels/dense/muonpolarbf16.h"
+#include "../../kernels/dense/muonpolarreal.h"
 
 PetscClassId      MUONPOLAR_CLASSID;
 PetscFunctionList MuonPolarList = NULL;
@@ -93,6 +93,8 @@ PetscErrorCode MuonPolarInitializePackage(void)
   PetscCall(PetscClassIdRegister("MuonPolar", &MUONPOLAR_CLASSID));
   PetscCall(PetscMemzero(&parameters, sizeof(parameters)));
   parameters.family         = "lmo_polar_";
+  parameters.type           = "lmo_polar_type";
+  parameters.svd            = offsetof(struct _p_MuonPolar, svd);
   parameters.rows           = MuonPolarParameters;
   parameters.at             = offsetof(struct _p_MuonPolar, parameters);
   parameters.data           = offsetof(struct _p_MuonPolar, data);

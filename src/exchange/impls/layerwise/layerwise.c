@@ -1,28 +1,28 @@
 #include <petscmuon/private/muonexchangeimpl.h> /*I "petscmuonexchange.h" I*/
 
-static inline MuonAssignmentItems MuonExchangeGetItems_Private(MuonExchange exchange)
-{
-  const MuonAssignmentItems items = {exchange->nitems, (const char *const *)exchange->names, exchange->cost, exchange->bytes, exchange->rows, exchange->columns};
-
-  return items;
-}
-
 static PetscErrorCode MuonExchangeAssign_Layerwise(MuonExchange exchange)
 {
-  const MuonAssignmentItems items = MuonExchangeGetItems_Private(exchange);
-
   PetscFunctionBegin;
-  PetscCall(MuonAssignOwners_Private(exchange->assignment, &items, exchange->nworkers, exchange->owner));
+  PetscCall(MuonAssignOwners_Private(exchange->assignment, exchange->nitems, exchange->item, exchange->nworkers, exchange->owner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonExchangeView_Layerwise(MuonExchange exchange, PetscViewer viewer)
 {
-  const MuonAssignmentItems items = MuonExchangeGetItems_Private(exchange);
+  PetscLogDouble total = 0, most = 0, cost;
+  PetscMPIInt    idle = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "assignment: %s\n", MuonExchangeAssignments[exchange->assignment]));
-  if (exchange->setupcalled == PETSC_TRUE) PetscCall(MuonAssignmentView_Private(exchange->assignment, &items, exchange->nworkers, exchange->owner, "worker", viewer));
+  if (exchange->setupcalled == PETSC_FALSE || exchange->nitems == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscMPIInt w = 0; w < exchange->nworkers; w++) {
+    cost = 0;
+    for (PetscInt k = exchange->first[w]; k < exchange->first[w + 1]; k++) cost += exchange->item[exchange->order[k]].cost;
+    if (exchange->first[w] == exchange->first[w + 1]) idle++;
+    most = PetscMax(most, cost);
+    total += cost;
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "load: the busiest worker has %.3f times the mean cost, %d of %d workers own nothing\n", total > 0 ? (double)(most * exchange->nworkers / total) : 1., idle, exchange->nworkers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

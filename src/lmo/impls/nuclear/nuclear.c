@@ -19,32 +19,11 @@ static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, const MuonMatrix *G, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMONorm_Nuclear(MuonLMO lmo, const MuonMatrix *X, double *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSingularNorm(lmo, 1.0, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Nuclear(MuonLMO lmo, const MuonMatrix *G, double *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSingularNorm(lmo, HUGE_VAL, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOGetFlops_Nuclear(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
   PetscCall(MuonSVDGetFlops(m, n, PetscMin(1, PetscMin(m, n)), flops));
   *flops += 1.0 * m * n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOView_Nuclear(MuonLMO lmo, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSVDView(lmo->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,19 +49,15 @@ static PetscErrorCode MuonLMOView_Nuclear(MuonLMO lmo, PetscViewer viewer)
   Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error
   Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOSPECTRAL`, `MUONLMOSCHATTEN`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOSPECTRAL`, `MUONLMOSCHATTEN`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO lmo)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetSingular(lmo));
-  lmo->gathers       = PETSC_TRUE;
+  PetscCall(MuonLMOSetSingular(lmo, 1.0));
   lmo->form          = MUON_WIRE_TRIPLES;
   lmo->ops->apply    = MuonLMOApply_Nuclear;
   lmo->ops->factors  = MuonLMOSingularTriple;
-  lmo->ops->norm     = MuonLMONorm_Nuclear;
-  lmo->ops->dualnorm = MuonLMODualNorm_Nuclear;
   lmo->ops->getflops = MuonLMOGetFlops_Nuclear;
-  lmo->ops->view     = MuonLMOView_Nuclear;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,7 +25,7 @@ static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[],
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &polar));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonLMOGetPolar(lmo[k], &polar[k]));
+  for (PetscInt k = 0; k < n; k++) polar[k] = lmo[k]->polar;
   PetscCall(MuonPolarApplyMatrices(n, polar, G, D, status));
   for (PetscInt k = 0; k < n; k++) {
     if (status[k] == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo[k], &G[k], &D[k], &dual[k]));
@@ -41,27 +41,10 @@ static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMONorm_Spectral(MuonLMO lmo, const MuonMatrix *X, double *norm)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSingularNorm(lmo, HUGE_VAL, X, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMODualNorm_Spectral(MuonLMO lmo, const MuonMatrix *G, double *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSingularNorm(lmo, 1.0, G, dual));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOGetFlops_Spectral(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarGetFlops(polar, m, n, flops));
+  PetscCall(MuonPolarGetFlops(lmo->polar, m, n, flops));
   *flops += 2.0 * m * n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,32 +60,23 @@ static PetscErrorCode MuonLMOShapeFactor_Spectral(MuonLMO lmo, MuonShapeFactor f
 
 static PetscErrorCode MuonLMOSetFromOptions_Spectral(MuonLMO lmo)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(MuonPolarSetFromOptions(lmo->polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  polar->memory = lmo->memory;
-  PetscCall(MuonPolarSetUp(polar));
+  lmo->polar->memory = lmo->memory;
+  PetscCall(MuonPolarSetUp(lmo->polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOView_Spectral(MuonLMO lmo, PetscViewer viewer)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarView(polar, viewer));
+  PetscCall(MuonPolarView(lmo->polar, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,13 +102,15 @@ static PetscErrorCode MuonLMOView_Spectral(MuonLMO lmo, PetscViewer viewer)
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
 {
+  MuonPolar polar;
+
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetSingular(lmo)); /* for the norms; the minimizer comes from its MuonPolar */
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  PetscCall(MuonLMOSetSingular(lmo, HUGE_VAL)); /* for the norms; the minimizer comes from its MuonPolar */
+  lmo->gathers             = PETSC_FALSE;
   lmo->ondevice            = PETSC_TRUE;
   lmo->ops->apply          = MuonLMOApply_Spectral;
   lmo->ops->applymany      = MuonLMOApplyMany_Spectral;
-  lmo->ops->norm           = MuonLMONorm_Spectral;
-  lmo->ops->dualnorm       = MuonLMODualNorm_Spectral;
   lmo->ops->getflops       = MuonLMOGetFlops_Spectral;
   lmo->ops->shapefactor    = MuonLMOShapeFactor_Spectral;
   lmo->ops->setup          = MuonLMOSetUp_Spectral;

@@ -15,43 +15,12 @@ const MuonParameter MuonEF21Parameters_Private[] = {ROW("init", ENUM, init, Muon
                                                     ROW("drift_interval", INT, driftinterval, NULL, 0, "Of how many steps one measures how far the aggregate is from the mean of the estimates, 0: none"),
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-/*@
-  MuonEF21SetLayerDownlink - Sets how the server of one layer tells the workers of new weights
-
-  Logically Collective
-
-  Input Parameters:
-+ muon     - an optimizer that has the type `MUONEF21` already, else the call is ignored
-. layer    - one of its layers
-- downlink - `MUON_DOWNLINK_WEIGHTS` or `MUON_DOWNLINK_STEP`
-
-  Options Database Key:
-. -muon_layer_NAME_ef21_downlink downlink - how (weights|step), the optimizer's by default
-
-  Level: intermediate
-
-.seealso: `Muon`, `MUONEF21`, `MuonDownlink`
-@*/
-PetscErrorCode MuonEF21SetLayerDownlink(Muon muon, MuonLayer layer, MuonDownlink downlink)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
-  PetscValidLogicalCollectiveEnum(muon, downlink, 3);
-  MuonIgnoreUnlessType(muon, MUONEF21);
-  PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%sef21_downlink must be set before MuonSetUp(), or after MuonReset()", MuonPrefix(muon));
-  PetscCheck(downlink == MUON_DOWNLINK_WEIGHTS || downlink == MUON_DOWNLINK_STEP, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "-%sef21_downlink %d is no MuonDownlink", MuonPrefix(muon), (int)downlink);
-  layer->downlink    = (PetscInt)downlink;
-  layer->downlinkset = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsObject)
 {
   char viewer[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction, lag and gap", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
+  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction and lag", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

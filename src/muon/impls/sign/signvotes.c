@@ -87,17 +87,17 @@ size_t MuonVotesMessageBytes(MuonVotes votes, PetscInt i, unsigned planes)
    Bits of a message: as the papers count it, as it is, and in its entropy, each plane as bits that know
    nothing of each other
 */
-void MuonVotesCountMessage(Muon muon, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded, PetscLogDouble bits[3])
+void MuonVotesCountMessage(Muon muon, MuonGroup group, int down, PetscBool owns, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded)
 {
-  const double d = (double)entries;
+  const double       d    = (double)entries;
+  MuonCompressorCost cost = {paper, encoded, 0};
 
-  bits[0] += paper;
-  bits[1] += encoded;
   for (unsigned k = 0; k < planes && muon->count_entropy && entries > 0; k++) {
     const double p = (double)MuonKernelCountBits(from + k * ((entries + 7) / 8), 0, entries) / d;
 
-    if (p > 0 && p < 1) bits[2] -= d * (p * log2(p) + (1 - p) * log2(1 - p));
+    if (p > 0 && p < 1) cost.entropy -= d * (p * log2(p) + (1 - p) * log2(1 - p));
   }
+  MuonCountMessage_Private(muon, group, down, owns, &cost);
 }
 
 /* The header of a message on so many planes of an item */
@@ -119,9 +119,10 @@ unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned c
 /* The planes of a message, NULL where it is not what was expected */
 const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes, size_t bytes, const unsigned char *message)
 {
-  MuonWireMessage header;
+  MuonWireMessage      header;
+  const unsigned char *plain;
 
-  if (MuonWireMessageValidate(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), &header) != MUON_WIRE_OK) return NULL;
+  if (MuonWireMessageExpand(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), 0, NULL, &plain, &header) != MUON_WIRE_OK) return NULL;
   return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
@@ -145,118 +146,86 @@ PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt numbe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks whose U are made together, side by side in scratch */
-typedef struct {
-  PetscInt    n;
-  size_t      bytes, *at;
-  MuonShard **shard;
-  PetscInt   *number; /* of the block */
-  MuonMatrix *T, *U;
-  MuonStatus *status;
-} MuonVotesRun;
-
-static PetscErrorCode MuonVotesFillRun_Private(Muon muon, MuonVotesRun *run, MuonStatus *status)
-{
-  char    *slot;
-  MuonMark mark;
-
-  PetscFunctionBegin;
-  if (run->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonWorkspaceGetIn(muon->work, run->T[0].here.memory, run->bytes, &slot));
-  for (PetscInt k = 0; k < run->n; k++) {
-    const MuonArray U = MuonArrayLike(&run->T[k].here, run->T[k].here.precision, slot + run->at[k]);
-
-    run->U[k] = MuonMatrixOfArray(&U);
-  }
-  PetscCall((*MuonVotesOf(run->shard[0]->group)->rule.direction)(muon, run->n, run->shard, run->T, run->U, run->status));
-  for (PetscInt k = 0; k < run->n; k++) {
-    MuonStatusMerge(run->status[k], status);
-    if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(muon, run->shard[k], run->number[k], &run->U[k].here, status));
-    MuonNoteStatus(muon, run->shard[k]->layer, *status);
-  }
-  run->n     = 0;
-  run->bytes = 0;
-  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    A worker's signs, one block behind the other. What is made of whole blocks is made of several at once in
    the memory of a device, as long as it stays within the bytes of a batch
 */
 PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  const PetscInt most = MuonVotesOf(group)->first[group->nshards];
-  MuonVotesRun   run;
+  const MuonVotes votes = MuonVotesOf(group);
+  const PetscInt  n     = votes->first[group->nshards];
+  MuonMatrix     *T, *U;
+  MuonShard     **shard;
+  MuonStatus     *made;
 
   PetscFunctionBegin;
-  run.n     = 0;
-  run.bytes = 0;
-  PetscCall(PetscMalloc6(most, &run.at, most, &run.shard, most, &run.number, most, &run.T, most, &run.U, most, &run.status));
+  PetscCall(PetscMalloc4(n, &T, n, &U, n, &shard, n, &made));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
+    for (PetscInt i = votes->first[k]; i < votes->first[k + 1]; i++) {
+      const MuonArray part = MuonVotesPart(&votes->block[i], &group->shard[k].T);
 
-    for (PetscInt b = 0; b < MuonVotesCount(shard) && *status == MUON_STATUS_OK; b++) {
-      const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
-      const MuonArray       part = MuonVotesPart(one, &shard->T);
-      const size_t          more = MuonScratchBytes(&part);
-
-      if (MuonVotesOf(shard->group)->rule.direction == NULL) {
-        PetscCall(MuonVotesFill_Private(muon, shard, one->number, &part, status));
-        MuonNoteStatus(muon, shard->layer, *status);
-        continue;
-      }
-      if (run.n > 0 && (part.memory == MUON_HOST || run.T[0].here.memory == MUON_HOST || (PetscReal)(run.bytes + more) > muon->device_batch_bytes)) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
-      run.shard[run.n]  = shard;
-      run.number[run.n] = one->number;
-      run.T[run.n]      = MuonMatrixOfArray(&part);
-      run.at[run.n++]   = run.bytes;
-      run.bytes += more;
+      shard[i] = &group->shard[k];
+      made[i]  = MUON_STATUS_OK;
+      T[i] = U[i] = MuonMatrixOfArray(&part);
     }
   }
-  if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFillRun_Private(muon, &run, status));
-  PetscCall(PetscFree6(run.at, run.shard, run.number, run.T, run.U, run.status));
+  for (PetscInt i = 0, end = 0; i < n && *status == MUON_STATUS_OK; i = end) {
+    size_t   bytes = 0;
+    MuonMark mark;
+
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    while (end < n && (end == i || (T[i].here.memory != MUON_HOST && T[end].here.memory != MUON_HOST && (PetscReal)(bytes + MuonScratchBytes(&T[end].here)) <= muon->device_batch_bytes))) {
+      bytes += MuonScratchBytes(&T[end].here);
+      if (votes->rule.direction != NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &T[end].here, T[end].here.precision, &U[end].here));
+      end++;
+    }
+    if (votes->rule.direction != NULL) PetscCall((*votes->rule.direction)(muon, end - i, shard + i, T + i, U + i, made + i));
+    for (PetscInt k = i; k < end; k++) {
+      MuonStatusMerge(made[k], status);
+      if (*status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(muon, shard[k], votes->block[k].number, &U[k].here, status));
+      MuonNoteStatus(muon, shard[k]->layer, *status);
+    }
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  }
+  PetscCall(PetscFree4(T, U, shard, made));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  MuonVotes       votes = MuonVotesOf(group);
-  const PetscInt *order;
+  MuonVotes votes = MuonVotesOf(group);
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGetOrder(group->exchange, &order));
   for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {
-    const PetscInt i       = order[k];
+    const PetscInt i       = group->exchange->order[k];
     const size_t   entries = (size_t)(votes->cut[i + 1] - votes->cut[i]);
     unsigned char *to;
     uint64_t       whole;
     unsigned       head;
+    PetscBool      owns;
 
     PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_UP, i, MuonVotesMessageBytes(votes, i, 1), &to));
     head = MuonVotesWrite(votes, i, 1, to, &whole);
     MuonKernelCopyBits(entries, votes->own, (size_t)votes->cut[i], to + head, 0);
-    MuonVotesCountMessage(muon, entries, 1, to + head, (double)entries, 8.0 * (double)whole, muon->traffic.up);
+    owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
+    MuonVotesCountMessage(muon, group, 0, owns, entries, 1, to + head, (double)entries, 8.0 * (double)whole);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
-  PetscCall(MuonExchangeUp(group->exchange, *status));
+  PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Sums travel in full whatever the status is, which all ranks learn at the end */
 static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
 {
-  MuonVotes          votes  = MuonVotesOf(group);
-  const PetscInt64   length = (PetscInt64)votes->bits;
-  const MPI_Datatype type   = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
-  const void        *in     = votes->signs;
-  const double       bits   = 8.0 * votes->size * (double)votes->bits;
+  MuonVotes          votes = MuonVotesOf(group);
+  const MPI_Datatype type  = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
+  const double       bits  = 8.0 * votes->size * (double)votes->bits;
 
   PetscFunctionBegin;
-  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->signs);
-  MuonVotesCountMessage(muon, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits, muon->traffic.up);
-  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &votes->sums));
+  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
+  MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits);
+  PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,7 +269,7 @@ static PetscErrorCode MuonVotesTreeWrite_Private(void *ctx, PetscMPIInt workers,
 
   PetscFunctionBegin;
   PetscCall(PetscMemcpy(message + head, votes->counts[0], planes * votes->bytes));
-  MuonVotesCountMessage(muon, votes->bits, planes, message + head, (double)votes->bits, 8.0 * (double)whole, muon->traffic.up);
+  MuonVotesCountMessage(muon, ((MuonVotesTree *)ctx)->group, 0, PETSC_FALSE, votes->bits, planes, message + head, (double)votes->bits, 8.0 * (double)whole);
   *bytes = (size_t)whole;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,7 +281,7 @@ static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonSt
   const MuonExchangeTreeClient client = {MuonVotesTreeMost_Private, MuonVotesTreeMerge_Private, MuonVotesTreeWrite_Private, &tree};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes));
+  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes)); /* counts change places */
   votes->counted = 1;
   PetscCall(MuonExchangeTree(group->exchange, &client, status));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,11 +32,12 @@ struct _n_MuonVotes {
   size_t                bits, bytes;
   PetscLogDouble        entries; /* of all layers that vote */
   PetscMPIInt           workers;
-  unsigned char        *own, *majority, *ties; /* rows; ties is NULL where nobody asks for them or there are none */
-  unsigned char        *counts[2];             /* of a tree */
-  PetscMPIInt           counted;               /* how many workers counts[0] is of */
-  void                 *signs, *sums;          /* of the mode allreduce */
-  unsigned              size;                  /* bytes of one of them */
+  unsigned              planes;            /* of a result: the majority, and behind it the ties where there may be any and nobody moves there */
+  unsigned char        *own, *majority[2]; /* rows */
+  size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
+  unsigned char        *counts[2];
+  PetscMPIInt           counted; /* how many workers counts[0] is of */
+  unsigned              size;    /* bytes of a sign or sum */
   const unsigned char **plane;
 };
 
@@ -63,18 +64,13 @@ static inline PetscBool MuonVotesAlone(const MuonGroup group)
   return group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static inline unsigned MuonVotesPlanesDown(MuonVotes votes)
-{
-  return votes->ties != NULL ? 2 : 1;
-}
-
 /* The row, and its messages: a header on so many planes of an item, and the planes behind it, NULL where it is not what was expected */
 PETSC_INTERN PetscErrorCode       MuonVotesLayOut_Private(Muon, MuonGroup);
 PETSC_INTERN MuonVotesBlock      *MuonVotesFind(const MuonShard *, PetscInt number);
 PETSC_INTERN size_t               MuonVotesMessageBytes(MuonVotes, PetscInt item, unsigned planes);
 PETSC_INTERN unsigned             MuonVotesWrite(MuonVotes, PetscInt item, unsigned planes, unsigned char *to, uint64_t *bytes);
 PETSC_INTERN const unsigned char *MuonVotesOpen(MuonVotes, PetscInt item, unsigned planes, size_t bytes, const unsigned char *message);
-PETSC_INTERN void                 MuonVotesCountMessage(Muon, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded, PetscLogDouble bits[3]);
+PETSC_INTERN void                 MuonVotesCountMessage(Muon, MuonGroup, int down, PetscBool owns, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded);
 
 /*
    The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the

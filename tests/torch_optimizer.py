@@ -1,0 +1,147 @@
+"""petscmuon.torch.Muon beside torch.optim.Muon on the same gradients; state_dict() and load_state_dict(); schedulers, groups, copies of bfloat16, errors."""
+import sys
+
+import mpi4py.MPI as MPI
+import petscmuon
+import petscmuon.torch
+import torch
+
+comm = MPI.COMM_WORLD
+rank, size = comm.Get_rank(), comm.Get_size()
+torch.set_num_threads(1)
+data = torch.Generator().manual_seed(1 + rank)  # of this rank alone
+x = 2 * torch.rand(64, 2, generator=data) - 1
+y = torch.sin(torch.pi * x[:, :1]) * torch.cos(torch.pi * x[:, 1:])
+
+
+def network(dtype=torch.float32, bias=True):
+  torch.manual_seed(0)
+  return torch.nn.Sequential(torch.nn.Linear(2, 32, bias=bias), torch.nn.Tanh(), torch.nn.Linear(32, 16, bias=bias), torch.nn.Tanh(), torch.nn.Linear(16, 1, bias=bias)).to(dtype)
+
+
+def backward(net):
+  dtype = next(net.parameters()).dtype
+  loss = torch.nn.functional.mse_loss(net(x.to(dtype)), y.to(dtype))
+  loss.backward()
+  return loss
+
+
+def run(net, optimizer, steps, scheduler=None):
+  for _ in range(steps):
+    optimizer.zero_grad()
+    loss = backward(net)
+    optimizer.step()
+    if scheduler is not None:
+      scheduler.step()
+  return loss.item()
+
+
+def optimizer_of(net, **more):
+  return petscmuon.torch.Muon(net.named_parameters(), comm=comm, verbose=False, **more)
+
+
+def expect(what, kind, text, call, *args, **kwargs):
+  try:
+    call(*args, **kwargs)
+  except kind as error:
+    assert text in str(error), (what, error)
+    return
+  sys.exit("%s: no error, expected %s about '%s'" % (what, kind, text))
+
+
+def against_torch(bound):
+  """20 steps beside torch.optim.Muon, which gets the mean of the gradients of the ranks. They do not depend on the weights, so that differences do not grow."""
+  ours, theirs, start = network(bias=False), network(bias=False), network(bias=False)
+  settings = dict(lr=0.02, momentum=0.95, weight_decay=0.1)
+  optimizer, other = optimizer_of(ours, options="-muon_type dense -muon_preset torch", **settings), torch.optim.Muon(theirs.parameters(), **settings)
+  scheduler, another = (torch.optim.lr_scheduler.LambdaLR(each, lambda step: 1 - step / 40) for each in (optimizer, other))
+  for _ in range(20):
+    for p, q in zip(ours.parameters(), theirs.parameters()):
+      p.grad = torch.randn(p.shape, generator=data)
+      q.grad = p.grad.clone()
+      comm.Allreduce(MPI.IN_PLACE, q.grad.numpy())
+      q.grad /= size
+    for each in (optimizer, other, scheduler, another):
+      each.step()
+  distance = lambda net: sum(float(((p - q) ** 2).sum()) for p, q in zip(theirs.parameters(), net.parameters())) ** 0.5
+  assert distance(ours) <= bound * distance(start), "%g apart after a movement of %g, expected at most %g of it" % (distance(ours), distance(start), bound)
+
+
+def state():
+  """Two optimizers go on from one state, bit for bit; the state is a copy that later steps do not change."""
+  more = dict(lr=0.03, adamw_lr=0.01, options="-muon_type ef21 -ef21_compressor topk -ef21_server_compressor qsgd")
+  first, second = network(), network()
+  a, b = optimizer_of(first, **more), optimizer_of(second, **more)
+  run(first, a, 5)
+  kept = a.state_dict()
+  run(first, a, 4)
+  b.load_state_dict(kept)
+  run(second, b, 4)
+  assert all(torch.equal(p, q) for p, q in zip(first.parameters(), second.parameters())), "other weights after load_state_dict()"
+  assert not all(torch.equal(p, q) for p, q in zip(first.parameters(), network().parameters()))
+  # The groups' numbers are those of the state, too
+  a.param_groups[0]["lr"] = 0.5
+  a.load_state_dict(kept)
+  assert a.param_groups[0]["lr"] == 0.03
+
+
+def groups():
+  """A rate of 0 leaves the weights of a group where they are; so does the rule frozen."""
+  net = network()
+  start = [p.detach().clone() for p in net.parameters()]
+  named = list(net.named_parameters())
+  optimizer = petscmuon.torch.Muon([{"params": named[:2], "lr": 0.0}, {"params": named[2:4]}, {"params": named[4:], "rule": "frozen"}], comm=comm, verbose=False)
+  run(net, optimizer, 2)
+  assert [torch.equal(p, q) for p, q in zip(net.parameters(), start)] == [True, True, False, False, True, True]
+  expect("a group later", petscmuon.Error, "add_param_group()", optimizer.add_param_group, {"params": [torch.nn.Parameter(torch.zeros(2, 2))]})
+
+
+def halves():
+  """bfloat16 is trained as float32, of which the parameters are roundings."""
+  half, single = network(torch.bfloat16), network()
+  with torch.no_grad():
+    for p, q in zip(half.parameters(), single.parameters()):
+      q.copy_(p)
+  a, b = optimizer_of(half), optimizer_of(single)
+  backward(half)
+  for p, q in zip(half.parameters(), single.parameters()):
+    q.grad = p.grad.float()
+  a.step()
+  b.step()
+  assert all(torch.equal(p, q.to(torch.bfloat16)) for p, q in zip(half.parameters(), single.parameters()))
+
+
+def errors():
+  net = network()
+  optimizer = optimizer_of(net)
+  backward(net)
+  kept = [p.detach().clone() for p in net.parameters()]
+  gradient, net[2].weight.grad = net[2].weight.grad, None
+  expect("no gradient", petscmuon.Error, "parameter '2.weight' has no gradient", optimizer.step)
+  net[2].weight.grad = gradient if rank == 0 else None
+  if size > 1:
+    # The other ranks hear of it, and nobody moves
+    expect("no gradient on one rank", petscmuon.Error, "another rank" if rank == 0 else "2.weight", optimizer.step)
+  assert all(torch.equal(p, q) for p, q in zip(net.parameters(), kept))
+  optimizer.zero_grad()
+  loss = optimizer.step(lambda: backward(net))
+  assert loss.item() > 0 and not torch.equal(net[2].weight, kept[2])
+  expect("complex", TypeError, "complex64", petscmuon.torch.Muon, [("c", torch.nn.Parameter(torch.zeros(2, 2, dtype=torch.complex64)))], comm=comm)
+  twice = torch.nn.Parameter(torch.zeros(3, 3))
+  expect("one twice", ValueError, "", petscmuon.torch.Muon, [{"params": [("a", twice)]}, {"params": [("b", twice)]}], comm=comm)
+
+
+if hasattr(torch.optim, "Muon"):
+  against_torch(2e-2)  # whose products are in bfloat16
+state()
+groups()
+halves()
+errors()
+
+#/*TEST
+#
+#  test:
+#    requires: numpy mpi4py torch
+#    nsize: {{1 2}}
+#
+#TEST*/
