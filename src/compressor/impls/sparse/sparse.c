@@ -175,7 +175,7 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
     if (T->memory != MUON_HOST) {
       PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &pinned));
       if (codec != MUON_WIRE_VALUES_DOUBLE) {
-        (void)MuonArrayKernels(T)->ToSingle((size_t)kept, values, (float *)pinned);
+        (void)MuonArrayKernels(T)->ToSingle((size_t)kept, values, 0, (float *)pinned);
         precision = MUON_SINGLE;
       } else MuonDeviceGet()->copy((size_t)kept * MuonArrayEntryBytes(T), values, pinned);
       values = pinned;
