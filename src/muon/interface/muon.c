@@ -351,7 +351,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_checkpoint_interval n      - every n-th step, and the last of `MuonSolve()`
 . -muon_checkpoint_keep n          - how many remain
 . -muon_checkpoint_seconds s       - and at the first step after so many seconds
-. -muon_checkpoint_weights file    - file that gets the weights alone at these steps
 . -muon_restart folder             - where the checkpoint is that a run begins with
 . -muon_restart_if_present         - it begins anew where there is none
 . -muon_restart_state state        - what is loaded (all|weights)

@@ -65,7 +65,6 @@ const MuonParameter MuonParameters_Private[] = {
   INT(checkpoint_interval, 100, 1, 0, "Of how many steps one writes a checkpoint"),
   INT(checkpoint_keep, 2, 1, 0, "How many checkpoints remain"),
   REAL(checkpoint_seconds, 0, 0, MUON_UNBOUNDED, 0, "After how many seconds steps write a checkpoint, 0: never"),
-  TEXT(checkpoint_weights, 0, "File that gets the weights whenever a checkpoint is due"),
   TEXT(restart, 0, "Folder of the checkpoint that a run begins with"),
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
