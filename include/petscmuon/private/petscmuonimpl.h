@@ -357,8 +357,10 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 /* What frees the viewer of a monitor */
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
+/* FNV-1a, 32 bits */
+PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const char[], unsigned int *);
 /*
-   FNV-1a, 32 bits, of a layer's name: its identity on the wire and in the random number generator, the same for any
+   That of a layer's name: its identity on the wire and in the random number generator, the same for any
    order of the layers
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
