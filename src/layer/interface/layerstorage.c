@@ -513,13 +513,13 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 }
 
 /*@
-  MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
+  MuonLayerGetServerWeights - Copies the weights that the owner of a layer holds
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a slice of a parallel one, or `NULL` to ask only whether this rank serves the layer
+- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a range of a parallel one, or `NULL` to ask only whether this rank serves the layer
 
   Output Parameters:
 + X      - the server's weights where this rank serves the layer, else unchanged
