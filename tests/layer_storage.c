@@ -369,7 +369,7 @@ static PetscErrorCode CheckNames(Mat W)
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "mine_"));
   PetscCall(PetscSNPrintf(key, sizeof(key), "-mine_muon_layer_%s_scale", name));
   PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
-  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(PetscOptionsClearValue(NULL, key));
   PetscCall(LayerGet(layer, "scale", &scale));
   Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);

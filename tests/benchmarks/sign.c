@@ -5,7 +5,7 @@ static char help[] = "Times what SignMuon does beside its exchange: signs to bit
 #include <petscmuon.h>
 #include <petscmuon/private/petscmuonimpl.h>
 #include "kernels/codec/muonkernels.h"
-#include "benchmark_clock.h"
+#include "benchmark_common.h"
 
 #define AIM 0.7
 

@@ -124,7 +124,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat W, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer, Vec w, Vec g);
-PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonLayerReset(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
 

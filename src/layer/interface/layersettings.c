@@ -215,11 +215,12 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
    Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
    -muon_layer_NAME_lmo_type
 */
-PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
+PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
 {
-  MuonLMO   lmo;
-  PetscBool has;
-  char      own[PETSC_MAX_OPTION_NAME], rule[256];
+  const MuonLayer layer = (MuonLayer)object;
+  MuonLMO         lmo;
+  PetscBool       has;
+  char            own[PETSC_MAX_OPTION_NAME], rule[256];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
