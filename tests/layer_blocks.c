@@ -3,6 +3,7 @@ static char help[] = "A layer that is cut into blocks takes the steps of one lay
 #include <petscmuon/private/muonlmoimpl.h>
 #include "parameters.h"
 #include <petscmuon.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include "number_common.h"
 #include "mpicount.h"

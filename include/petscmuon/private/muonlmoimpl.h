@@ -1,6 +1,6 @@
 /*
    What a norm is made of. A norm outside of the library fills the operations of an object as the library's
-   own do, with the help of muonlmoslices.h and muonlmosingular.h.
+   own do, with the help of muonlmovectors.h and muonlmosingular.h.
 */
 #pragma once
 
@@ -61,7 +61,7 @@ PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Spectral(MuonLMO);
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Nuclear(MuonLMO);
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Schatten(MuonLMO);
 PETSC_EXTERN const MuonParameter MuonLMOParameters_Schatten[];
-PETSC_INTERN PetscErrorCode      MuonLMORegisterSlices_Private(void);
+PETSC_INTERN PetscErrorCode      MuonLMORegisterVectors_Private(void);
 
 /*
    MuonLMOApply() and the norms of arrays, collective on the ranks of the matrix. D has the precision, order
@@ -104,7 +104,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonLMOStart_Private(MuonLMO);
 
 /*
-   Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these slices, with p and
+   Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these vectors, with p and
    q in [1, HUGE_VAL], and q HUGE_VAL for rows.
 
    All is collective on the ranks of the matrix and ends with the same numbers on all of them. Results are the
@@ -112,21 +112,21 @@ PETSC_INTERN PetscErrorCode MuonLMOStart_Private(MuonLMO);
    the matrix where p = q = 1. Arithmetic is in double.
 */
 /*
-   The type is the norm of these exponents: its operations and its data, which is a MuonLMOSlices. A type may
+   The type is the norm of these exponents: its operations and its data, which is a MuonLMOVectors. A type may
    fill in others afterwards
 */
 typedef struct {
   PetscBool rows;
   PetscReal p, q; /* at least PETSC_INFINITY: HUGE_VAL */
-} MuonLMOSlices;
-PETSC_EXTERN PetscErrorCode MuonLMOSetSlices(MuonLMO, PetscBool rows, double p, double q);
+} MuonLMOVectors;
+PETSC_EXTERN PetscErrorCode MuonLMOSetVectors(MuonLMO, PetscBool rows, double p, double q);
 
 /*
    Its operations, for those that call them: powers, roots and divisions are one operation each, comparisons none
 */
-PETSC_EXTERN PetscErrorCode MuonLMONorm_Slices(MuonLMO, PetscBool dual, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOApply_Slices(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO, PetscInt m, PetscInt n, PetscLogDouble *flops);
+PETSC_EXTERN PetscErrorCode MuonLMONorm_Vectors(MuonLMO, PetscBool dual, const MuonMatrix *, double *);
+PETSC_EXTERN PetscErrorCode MuonLMOApply_Vectors(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
+PETSC_EXTERN PetscErrorCode MuonLMOGetFlops_Vectors(MuonLMO, PetscInt m, PetscInt n, PetscLogDouble *flops);
 
 /* The p-norm, p in {1, 2, HUGE_VAL}, of one number size 2^*exponent of each rank, in the same form */
 PETSC_EXTERN PetscErrorCode MuonLMOCombine(MuonLMO, const MuonMatrix *, double p, double *size, int *exponent);

@@ -292,7 +292,7 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   PetscCall(PetscMalloc6(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &which));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLMOStart_Private(lmo[k]));
-    if (lmo[k]->ops->applymany == NULL) {
+    if (lmo[k]->ops->applymany == NULL || n == 1) {
       PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k], &value[k], &status[k]));
       continue;
     }
@@ -308,7 +308,7 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   }
   for (PetscInt i = 0; i < count; i++) {
     value[which[i]]  = values[i];
-    status[which[i]] = ended[i];
+    status[which[i]] = ended[i] == MUON_STATUS_OK && values[i] != values[i] ? MUON_STATUS_NANORINF : ended[i];
   }
   PetscCall(PetscFree6(with, from, to, values, ended, which));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /*
-   The norms that are made of the norms of columns, or of rows: q-norms of p-norms, of which muonlmoslices.c
+   The norms that are made of the norms of columns, or of rows: q-norms of p-norms, of which muonlmovectors.c
    makes everything.
 */
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
 
 #define ROW(key, field, help) \
   { \
-    key, MUON_PARAMETER_REAL, offsetof(MuonLMOSlices, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, help \
+    key, MUON_PARAMETER_REAL, offsetof(MuonLMOVectors, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, help \
   }
 static const MuonParameter MuonLMOParameters_Mixed[] = {ROW("mixed_exponent_p", p, "Exponent in the norm of a column"), ROW("mixed_exponent_q", q, "Exponent in the norm of these norms"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef ROW
@@ -131,7 +131,7 @@ M*/
 
   The norm is $\ell_{1,\infty}$ of `MUONLMOMIXED`. Its use for messages is from appendix D.1 of K.
   Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
-  https://arxiv.org/abs/2510.00643, which describes this oracle and calls the norm the row sum
+  https://arxiv.org/abs/2510.00643, which describes this LMO and calls the norm the row sum
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOROWSUM`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/
@@ -201,30 +201,30 @@ M*/
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOSCHATTEN`
 M*/
-static PetscErrorCode MuonLMOShapeFactor_Slices(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
+static PetscErrorCode MuonLMOShapeFactor_Vectors(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
 {
-  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
 
   PetscFunctionBegin;
   if (factor == MUON_SHAPE_FACTOR_SCION) *value = (norm->p == 2 && !norm->rows ? PetscSqrtReal(m) : 1) / (norm->rows ? PetscSqrtReal(n) : n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOCreate_Slices(MuonLMO lmo)
+static PetscErrorCode MuonLMOCreate_Vectors(MuonLMO lmo)
 {
   size_t k = 0;
 
   PetscFunctionBegin;
   while (strcmp(Norms[k].type, ((PetscObject)lmo)->type_name) != 0) k++;
-  PetscCall(MuonLMOSetSlices(lmo, Norms[k].rows, Norms[k].p, Norms[k].q));
+  PetscCall(MuonLMOSetVectors(lmo, Norms[k].rows, Norms[k].p, Norms[k].q));
   lmo->form = Norms[k].form;
-  if (Norms[k].scion) lmo->ops->shapefactor = MuonLMOShapeFactor_Slices;
+  if (Norms[k].scion) lmo->ops->shapefactor = MuonLMOShapeFactor_Vectors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMORegisterSlices_Private(void)
+PetscErrorCode MuonLMORegisterVectors_Private(void)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Norms); k++) PetscCall(MuonLMORegister(Norms[k].type, MuonLMOCreate_Slices, strcmp(Norms[k].type, MUONLMOMIXED) == 0 ? MuonLMOParameters_Mixed : NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Norms); k++) PetscCall(MuonLMORegister(Norms[k].type, MuonLMOCreate_Vectors, strcmp(Norms[k].type, MUONLMOMIXED) == 0 ? MuonLMOParameters_Mixed : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
