@@ -1,5 +1,6 @@
 static char help[] = "A layer that is cut into blocks takes the steps of one layer for each block, to the last bit; damaged messages of blocks end a step as corrupt and leave no trace.\n\n";
 
+#include <petscmuon/private/muonlmoimpl.h>
 #include "parameters.h"
 #include <petscmuon.h>
 #include <petscmuon/private/muonwire.h>

@@ -8,6 +8,7 @@
 
   /* Strided vectors whose partial results stay in the first cache while the contiguous ones pass */
   #define STRIP 256
+  #define GROUP 64
 
   #define TWICE "muonlmokernels.c"
   #include "muontwice.h"
@@ -102,9 +103,6 @@ void MuonKernelVectorFactors(size_t count, const double *size, const int *expone
 
 #else
 
-  /* |x| or its square */
-  #define TERM (power == 1 ? fabs((double)AT(x)) : (double)AT(x) * (double)AT(x))
-
 /* Entry number k of a vector goes to partial sum k % LANES, whichever way the vector lies */
 MUON_KERNEL_CLONES void REAL_NAME(MuonKernelVectorSums)(size_t m, size_t n, const void *X, size_t ldx, int strided, int power, double *sum)
 {
@@ -112,22 +110,22 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonKernelVectorSums)(size_t m, size_t n, cons
 
   for (size_t j = 0; j < n && !strided; j++) {
     sum[j] = 0;
-    ADD_LANES(sum[j], 0, m, TERM);
+    if (power == 1) ADD_LANES(sum[j], 0, m, fabs((double)AT(x)));
+    else ADD_LANES(sum[j], 0, m, (double)AT(x) * (double)AT(x));
   }
   for (size_t top = 0; top < m && strided; top += STRIP) {
     const size_t bottom          = m - top < STRIP ? m : top + STRIP;
     double       s[LANES][STRIP] = {{0}};
 
     for (size_t j = 0; j < n; j++) {
-      for (size_t i = top; i < bottom; i++) s[j % LANES][i - top] += TERM;
+      for (size_t i = top; i < bottom; i++) s[j % LANES][i - top] += power == 1 ? fabs((double)AT(x)) : (double)AT(x) * (double)AT(x);
     }
     for (size_t i = 0; i < bottom - top; i++) sum[top + i] = ((s[0][i] + s[4][i]) + (s[1][i] + s[5][i])) + ((s[2][i] + s[6][i]) + (s[3][i] + s[7][i]));
   }
 }
-  #undef TERM
 
 /* Vectors and entries come in order: among equals the first stays. No comparison finds NaN */
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelVectorArgMax)(size_t m, size_t n, const void *X, size_t ldx, int strided, double *most, int64_t *place)
+void REAL_NAME(MuonKernelVectorArgMax)(size_t m, size_t n, const void *X, size_t ldx, int strided, double *most, int64_t *place)
 {
   const REAL *x = (const REAL *)X;
 
@@ -136,15 +134,20 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonKernelVectorArgMax)(size_t m, size_t n, co
     place[k] = -1;
   }
   for (size_t j = 0; j < n && !strided; j++) {
-    REAL lane[LANES] = {0, 0, 0, 0, 0, 0, 0, 0}, best = 0;
+    REAL   best  = 0;
+    size_t where = 0;
 
-    for (size_t k = 0; k + LANES <= m; k += LANES) {
-      for (size_t i = k; i < k + LANES; i++) lane[i - k] = (REAL)fabs((double)AT(x)) > lane[i - k] ? (REAL)fabs((double)AT(x)) : lane[i - k];
+    /* The largest of a group, then whether it is larger than what came before */
+    for (size_t top = 0; top < m; top += GROUP) {
+      const size_t bottom = m - top < GROUP ? m : top + GROUP;
+      REAL         here   = 0;
+
+      MAX_LANES(here, REAL, top, bottom, (REAL)fabs((double)AT(x)));
+      where = here > best ? top : where;
+      best  = here > best ? here : best;
     }
-    for (size_t l = 0; l < LANES; l++) best = lane[l] > best ? lane[l] : best;
-    for (size_t i = m - m % LANES; i < m; i++) best = (REAL)fabs((double)AT(x)) > best ? (REAL)fabs((double)AT(x)) : best;
     most[j] = (double)best;
-    for (size_t i = 0; i < m && place[j] < 0 && best > 0; i++) {
+    for (size_t i = where; i < m && place[j] < 0 && best > 0; i++) {
       if (fabs((double)AT(x)) == (double)best) place[j] = (int64_t)i;
     }
   }

@@ -19,7 +19,7 @@
 #if !defined(MUON_KERNELS_DEVICE)
   #define KERNEL(type, name)   MUON_KERNEL_CLONES type REAL_NAME(MuonKernel##name)
   #define FUNCTION(type, name) MUON_KERNEL_INLINE type REAL_NAME(name)
-  #define LOCAL(type, name)    MUON_KERNEL_CLONES static type REAL_NAME(name)
+  #define LOCAL(type, name)    static MUON_KERNEL_NOINLINE type REAL_NAME(name)
   #define CALL(name)           REAL_NAME(MuonKernel##name)
   #define IS_DEVICE            0
 
@@ -30,14 +30,21 @@
   #define AT(x) x[j * ld##x + i]
 
   #define EACH(k, count, ...) \
-    for (size_t k = 0; k < count; k++) { \
+    for (size_t k = 0; k < (count); k++) { \
       __VA_ARGS__; \
     }
-  #define PASS(...) \
-    do \
-    EACH( \
-      j, n, for (size_t i = 0; i < m; i++) { __VA_ARGS__; }) \
-    while (0)
+  /* With declarations that depend on the vector alone */
+  #define PASS_WITH(declarations, ...) \
+    do { \
+      for (size_t j = 0; j < n; j++) { \
+        declarations; \
+        for (size_t i = 0; i < m; i++) { \
+          __VA_ARGS__; \
+        } \
+      } \
+    } while (0)
+  #define PASS(...) PASS_WITH((void)0, __VA_ARGS__)
+
   /* Over the entries number first ... first + count - 1, k counting from 0 */
   #define RANGE(k, first, count, ...) \
     for (size_t done_ = 0, run_, j = m > 0 ? (first) / m : 0, at_ = (first)-j * m; done_ < count; done_ += run_, j++, at_ = 0) { \
@@ -86,13 +93,20 @@
     do { \
       total = 0; \
       for (size_t j = 0; j < n; j++) { \
-        double s[4] = {0, 0, 0, 0}; \
-        size_t k    = 0; \
-        for (; k + 4 <= m; k += 4) { \
-          for (size_t i = k; i < k + 4; i++) s[i - k] += __VA_ARGS__; \
+        double s0 = 0, s1 = 0, s2 = 0, s3 = 0; \
+        size_t i = 0; \
+        while (i + 4 <= m) { \
+          s0 += __VA_ARGS__; \
+          i++; \
+          s1 += __VA_ARGS__; \
+          i++; \
+          s2 += __VA_ARGS__; \
+          i++; \
+          s3 += __VA_ARGS__; \
+          i++; \
         } \
-        for (size_t i = k; i < m; i++) s[0] += __VA_ARGS__; \
-        total += (s[0] + s[1]) + (s[2] + s[3]); \
+        for (; i < m; i++) s0 += __VA_ARGS__; \
+        total += (s0 + s1) + (s2 + s3); \
       } \
     } while (0)
   /* Likewise one after the other */
@@ -101,21 +115,27 @@
       total = 0; \
       PASS(total += __VA_ARGS__); \
     } while (0)
-  /* The largest of a term that is an unsigned integer */
+  /* The largest of a term that is an unsigned integer, in a vector or all of them */
+  #define MAX_LANES(most, type, first, end, ...) \
+    do { \
+      type   lane[LANES] = {0, 0, 0, 0, 0, 0, 0, 0}; \
+      size_t k           = first; \
+      for (; k + LANES <= end; k += LANES) { \
+        for (size_t l = 0; l < LANES; l++) { \
+          const size_t i    = k + l; \
+          const type   term = __VA_ARGS__; \
+          lane[l]           = term > lane[l] ? term : lane[l]; \
+        } \
+      } \
+      for (size_t i = k; i < end; i++) { \
+        const type term = __VA_ARGS__; \
+        lane[0]         = term > lane[0] ? term : lane[0]; \
+      } \
+      for (size_t l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most; \
+    } while (0)
   #define PASS_MAX(most, type, ...) \
     do { \
-      type lane[LANES] = {0, 0, 0, 0, 0, 0, 0, 0}; \
-      for (size_t j = 0; j < n; j++) { \
-        size_t k = 0; \
-        for (; k + LANES <= m; k += LANES) { \
-          for (size_t i = k; i < k + LANES; i++) { \
-            const type term = __VA_ARGS__; \
-            lane[i - k]     = term > lane[i - k] ? term : lane[i - k]; \
-          } \
-        } \
-        for (size_t i = k; i < m; i++) lane[0] = __VA_ARGS__ > lane[0] ? __VA_ARGS__ : lane[0]; \
-      } \
-      for (size_t l = 1; l < LANES; l++) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0]; \
-      most = lane[0]; \
+      most = 0; \
+      for (size_t j = 0; j < n; j++) MAX_LANES(most, type, 0, m, __VA_ARGS__); \
     } while (0)
 #endif

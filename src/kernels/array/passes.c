@@ -161,7 +161,8 @@ LOCAL(double, ScaledSumSquares)(size_t m, size_t n, const void *X, size_t ldx, i
   const double f0 = f[0], f1 = f[1];
   if (IS_DEVICE) Flatten(&m, &n, ldx, ldx, ldx);
   READ(REAL, x, X);
-  PASS_CHAINS(total, (AT(x) * f0 * f1) * (AT(x) * f0 * f1));
+  if (exponent == 0) PASS_CHAINS(total, (double)AT(x) * (double)AT(x));
+  else PASS_CHAINS(total, (AT(x) * f0 * f1) * (AT(x) * f0 * f1));
   return total;
 }
 
@@ -229,7 +230,7 @@ KERNEL(void, Divide)(size_t m, size_t n, const void *X, size_t ldx, double norm,
   PASS(AT(y) = (REAL)(AT(x) * f0 * f1 / norm));
 }
 
-KERNEL(double, Dot)(size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)
+LOCAL(double, SumProducts)(size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)
 {
   double total;
 
@@ -237,6 +238,11 @@ KERNEL(double, Dot)(size_t m, size_t n, const void *X, size_t ldx, const void *Y
   READ(REAL, y, Y);
   PASS_CHAINS(total, (double)AT(x) * (double)AT(y));
   return total;
+}
+
+KERNEL(double, Dot)(size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)
+{
+  return REAL_NAME(SumProducts)(m, n, X, ldx, Y, ldy);
 }
 
 KERNEL(int, AdamW)
@@ -289,7 +295,7 @@ KERNEL(void, VectorScale)(size_t m, size_t n, const void *X, size_t ldx, int str
   LIST(const double, a, f0, strided ? m : n);
   LIST(const double, b, f1, strided ? m : n);
   if (strided) PASS(AT(y) = b[i] == 0 ? (REAL)0 : (REAL)(AT(x) * a[i] * b[i]));
-  else PASS(AT(y) = b[j] == 0 ? (REAL)0 : (REAL)(AT(x) * a[j] * b[j]));
+  else PASS_WITH(const double f = a[j]; const double g = b[j], AT(y) = g == 0 ? (REAL)0 : (REAL)(AT(x) * f * g));
 }
 
 KERNEL(void, VectorSign)(size_t m, size_t n, const void *X, size_t ldx, int strided, const double *F, void *Y, size_t ldy)
@@ -298,7 +304,7 @@ KERNEL(void, VectorSign)(size_t m, size_t n, const void *X, size_t ldx, int stri
   WRITE(REAL, y, Y);
   LIST(const double, f, F, strided ? m : n);
   if (strided) PASS(AT(y) = REAL_NAME(SignTimes)(AT(x), f[i]));
-  else PASS(AT(y) = REAL_NAME(SignTimes)(AT(x), f[j]));
+  else PASS_WITH(const double factor = f[j], AT(y) = REAL_NAME(SignTimes)(AT(x), factor));
 }
 
 KERNEL(void, VectorPower)(size_t m, size_t n, const void *X, size_t ldx, int strided, double power, const double *most, const double *F, void *Y, size_t ldy)
@@ -320,10 +326,11 @@ KERNEL(void, VectorPick)(size_t m, size_t n, const void *X, size_t ldx, int stri
   WRITE(REAL, y, Y);
   LIST(const int64_t, at, place, strided ? m : n);
   LIST(const double, f, F, strided ? m : n);
-  PASS({
-    const size_t k = strided ? i : j;
+  PASS(AT(y) = 0);
+  EACH(k, strided ? m : n, {
+    const size_t j = strided ? (size_t)at[k] : k, i = strided ? k : (size_t)at[k];
 
-    AT(y) = at[k] != (int64_t)(strided ? j : i) ? (REAL)0 : (REAL)(AT(x) > 0 ? f[k] : -f[k]);
+    if (at[k] >= 0) AT(y) = (REAL)(AT(x) > 0 ? f[k] : -f[k]);
   });
 }
 
@@ -332,7 +339,7 @@ KERNEL(void, RankOne)(size_t m, size_t n, double a, const double *U, const doubl
   WRITE(REAL, y, Y);
   LIST(const double, u, U, m);
   LIST(const double, v, V, n);
-  PASS(AT(y) = (REAL)(a * v[j] * u[i]));
+  PASS_WITH(const double b = a * v[j], AT(y) = (REAL)(b * u[i]));
 }
 
   #undef LEAST_SQUARES

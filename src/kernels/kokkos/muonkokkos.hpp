@@ -334,9 +334,10 @@ MUON_KERNELS_NORMS(MUON_KERNEL_TEMPLATE)
 #define ENTRY_OF(e, ...) \
   const size_t j = e < m ? 0 : e / m, i = e - j * m; \
   __VA_ARGS__
-#define PASS(...)                   EACH(e_, m *n, ENTRY_OF(e_, __VA_ARGS__))
-#define PASS_ANY(any, ...)          EACH_ANY(any, BITS, e_, m *n, ENTRY_OF(e_, __VA_ARGS__))
-#define RANGE(k, first, count, ...) EACH(k, count, ENTRY_OF((first + k), __VA_ARGS__))
+#define PASS_WITH(declarations, ...) PASS(declarations; __VA_ARGS__)
+#define PASS(...)                    EACH(e_, m *n, ENTRY_OF(e_, __VA_ARGS__))
+#define PASS_ANY(any, ...)           EACH_ANY(any, BITS, e_, m *n, ENTRY_OF(e_, __VA_ARGS__))
+#define RANGE(k, first, count, ...)  EACH(k, count, ENTRY_OF((first + k), __VA_ARGS__))
 #define PASS_SUM(total, ...) \
   total = Sum( \
     __func__, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) { return (double)(__VA_ARGS__); })
