@@ -74,7 +74,7 @@ PETSC_INTERN void                 MuonVotesCountMessage(Muon, MuonGroup, int dow
 
 /*
    The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
-   majority in it, +1, -1 or 0, until the next call; the number that it is divided by
+   majority in it, +1, -1 or 0, or with -1 in the whole shard; the number that it is divided by
 */
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonShard *, PetscInt number, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesFillAll_Private(Muon, MuonGroup, MuonStatus *);
