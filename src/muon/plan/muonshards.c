@@ -139,7 +139,7 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
       PetscCall(MuonNameHash_Private(same[0], &all[count++].hash));
     }
   }
-  PetscCall(PetscTimSort(count, all, sizeof(*all), MuonHashedCompare_Private, NULL));
+  if (count > 1) PetscCall(PetscTimSort(count, all, sizeof(*all), MuonHashedCompare_Private, NULL));
   for (PetscInt k = 1; k < count && finder == muon->size; k++) {
     if (all[k - 1].hash != all[k].hash) continue;
     finder = muon->rank;

@@ -34,7 +34,6 @@ struct _n_MuonVotes {
   PetscMPIInt           workers;
   unsigned char        *own, *majority, *ties; /* rows; ties is NULL where nobody asks for them or there are none */
   unsigned char        *counts[2];             /* of a tree */
-  PetscMPIInt           counted;               /* how many workers counts[0] is of */
   void                 *signs, *sums;          /* of the mode allreduce */
   unsigned              size;                  /* bytes of one of them */
   const unsigned char **plane;
