@@ -307,8 +307,6 @@ struct _p_Muon {
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
-  char                      *checkpoint_weights;   /* file */
-  char                      *checkpoint_agreed;    /* the folder when the ranks last compared their options */
   char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */

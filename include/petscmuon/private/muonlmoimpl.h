@@ -85,6 +85,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, Pets
    MuonArrayAxpby() does with a whole D, to the last bit, and takes messages that Validate accepted for the
    shape of Y with either precision
 */
+PETSC_EXTERN PetscErrorCode MuonLMOCanEncode(MuonLMO, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO, const MuonArray *shape, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost);
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
@@ -95,8 +96,8 @@ PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
 
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
-/* The keys of the norm alone: for an object that got its norm from other keys than the rest of its options */
-PETSC_EXTERN PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO);
+/* typeonly: the keys of the norm alone, for an object that got its norm from other keys than the rest of its options */
+PETSC_EXTERN PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO, PetscBool typeonly);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 /* Before an operation: type and scratch memory are there, and the status is good */

@@ -60,10 +60,10 @@ static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const Muon
 
       count = PetscMin(host.len - i, STRIP);
       /* What is not finite, or is not once it is rounded, must be seen by the LMO */
-      if (MuonArrayKernels(&host)->ToBF16(count, (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host), strip)) {
+      if (MuonArrayKernels(&host)->ToSingle(count, (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host), 1, strip)) {
         for (size_t k = 0; k < count; k++) strip[k] = NAN;
       }
-      MuonWireBF16Encode(count, strip, to + 2 * (i + j * host.len));
+      MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, count, strip, to + 2 * (i + j * host.len));
     }
   }
   PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
@@ -92,7 +92,7 @@ static PetscErrorCode MuonAssemblyUnpack_Private(MuonAssembly assembly, const Mu
       to.len   = PetscMin(host.len - i, STRIP);
       to.count = 1;
       packed   = MuonArrayLike(&to, MUON_SINGLE, strip);
-      MuonWireBF16Decode(to.len, from + 2 * (i + j * host.len), 0, strip);
+      MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, to.len, from + 2 * (i + j * host.len), 0, strip);
       MuonArrayAxpby(1, &packed, 0, &to);
     }
   }

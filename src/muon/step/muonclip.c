@@ -70,7 +70,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
         PetscCall(MuonWorkspaceMark(muon->work, &mark));
         PetscCall(MuonWorkspaceGetArray(muon->work, &G, G.precision, &mended));
         MuonArrayAxpby(1, &G, 0, &mended);
-        (void)MuonArrayKernels(&mended)->MomentumMend(mended.len, mended.count, 0, NULL, 1, mended.data, mended.ld);
+        (void)MuonArrayKernels(&mended)->MomentumReplace(mended.len, mended.count, 0, NULL, 1, mended.data, mended.ld);
         one = MuonClipNorm_Private(&mended);
         PetscCall(MuonWorkspaceRelease(muon->work, &mark));
       }

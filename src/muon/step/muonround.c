@@ -123,7 +123,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscCall((*shard->group->ops->commit)(muon, shard));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));
-  PetscCall(MuonLayerCommit(shard->layer));
+  PetscTryTypeMethod(shard->layer, commit);
   PetscCall(MuonMeasureUpdate_Private(muon, shard));
   if (shard->X.data != NULL) MuonArraySwap(&shard->X, &shard->Xnew);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -74,7 +74,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &shard->T, &finite));
   if (finite == 0) {
     PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", shard->name, muon->rank, muon->step));
-    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->T)->MomentumMend(shard->T.len, shard->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->T.data, shard->T.ld);
+    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->T)->MomentumReplace(shard->T.len, shard->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->T.data, shard->T.ld);
     else MuonStatusMerge(MUON_STATUS_NANORINF, status);
   }
   if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -119,9 +119,10 @@ unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned c
 /* The planes of a message, NULL where it is not what was expected */
 const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes, size_t bytes, const unsigned char *message)
 {
-  MuonWireMessage header;
+  MuonWireMessage      header;
+  const unsigned char *plain;
 
-  if (MuonWireMessageValidate(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), &header) != MUON_WIRE_OK) return NULL;
+  if (MuonWireMessageExpand(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), 0, NULL, &plain, &header) != MUON_WIRE_OK) return NULL;
   return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
@@ -222,9 +223,9 @@ static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
   const double       bits  = 8.0 * votes->size * (double)votes->bits;
 
   PetscFunctionBegin;
-  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->signs);
+  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
   MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits);
-  PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->signs, votes->sums));
+  PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
