@@ -36,8 +36,7 @@ struct _n_MuonVotes {
   unsigned char        *own, *majority[2]; /* rows */
   size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
   unsigned char        *counts[2];
-  PetscMPIInt           counted; /* how many workers counts[0] is of */
-  unsigned              size;    /* bytes of a sign or sum */
+  unsigned              size; /* bytes of a sign or sum */
   const unsigned char **plane;
 };
 
