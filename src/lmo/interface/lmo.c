@@ -138,10 +138,7 @@ static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems Petsc
   PetscFunctionBegin;
   PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
   PetscTryTypeMethod(lmo, setfromoptions);
-  if (lmo->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
-    PetscCall(MuonSVDSetFromOptions(lmo->svd));
-  }
+  if (lmo->svd != NULL) PetscCall(MuonSVDSetFromOptions(lmo->svd, (PetscObject)lmo, "lmo_"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,7 +20,7 @@ static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"
 
 typedef struct {
   PetscInt steps, qr;      /* of the last matrix */
-  PetscInt decompositions; /* since the object was made or reset */
+  PetscInt decompositions; /* since the object was made */
 } MuonPolar_QDWH;
 
 /*
@@ -257,17 +257,6 @@ static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
-{
-  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
-
-  PetscFunctionBegin;
-  data->steps          = 0;
-  data->qr             = 0;
-  data->decompositions = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
   MUONPOLARQDWH - "qdwh" - the polar factor to working accuracy by Halley's iteration with dynamic weights,
   without singular values
@@ -322,6 +311,5 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   polar->ops->apply    = MuonPolarApply_QDWH;
   polar->ops->getflops = MuonPolarGetFlops_QDWH;
   polar->ops->view     = MuonPolarView_QDWH;
-  polar->ops->reset    = MuonPolarReset_QDWH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

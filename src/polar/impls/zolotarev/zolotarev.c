@@ -372,13 +372,6 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(((MuonPolar_Zolotarev *)polar->data)->failed, 3));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #define ROW(key, kind, field, value, least, most, flags, help) \
   { \
     key, kind, offsetof(MuonPolar_Zolotarev, field), value, least, most, NULL, MUON_PARAMETER_DATA | (flags), help \
@@ -460,6 +453,5 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   polar->ops->getprecision   = MuonPolarGetPrecision_Zolotarev;
   polar->ops->setfromoptions = MuonPolarSetUp_Zolotarev;
   polar->ops->view           = MuonPolarView_Zolotarev;
-  polar->ops->reset          = MuonPolarReset_Zolotarev;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
