@@ -378,7 +378,7 @@ typedef struct {
    after the message. Mean and worst are those of the workers; down they are the server's. A bound is 1 - alpha of
    `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm.
 
-.seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
+.seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`
 S*/
 typedef struct {
   PetscInt  step; /* of which the figures are, -1 where there are none */
@@ -418,7 +418,6 @@ PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
@@ -481,7 +480,6 @@ PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
-PETSC_EXTERN PetscErrorCode MuonEF21MonitorCompression(Muon, PetscInt, PetscReal, PetscViewerAndFormat *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
 
 PETSC_EXTERN PetscErrorCode MuonSignGetAgreement(Muon, PetscReal *);

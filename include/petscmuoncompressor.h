@@ -16,7 +16,7 @@ struct _MuonParameter; /* in petscmuon/private/muonparameter.h */
 
    Level: intermediate
 
-.seealso: `MuonCompressorCreate()`, `MuonCompressorSetType()`, `MuonCompressorType`, `MuonCompressorEncode()`, `MuonCompressorDecodeAdd()`
+.seealso: `MuonCompressorCreate()`, `MuonCompressorSetType()`, `MuonCompressorType`, `MuonCompressorEncode()`, `MuonCompressorDecode()`
 S*/
 typedef struct _p_MuonCompressor *MuonCompressor;
 
@@ -123,7 +123,23 @@ PETSC_EXTERN const char *const MuonCompressorBlockNorms[];
 
    Level: advanced
 
-.seealso: `MuonCompressorGetCost()`, `MuonCompressor`
+   Notes:
+   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
+   Top-K or of a random entry what `-compressor_paper_index_bits` says, or the fewest bits that number the entries;
+   of a message with fewer things than the maximum only those that are there count. Numbers of rows and columns,
+   and the places and signs of steps (`-ef21_downlink step`), count the bits that number them, and one.
+
+   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
+   logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one
+   bit a sign for natural values of entries that are kept one by one, the entropy of sign and exponent for
+   those of full matrices, rows and columns and for each factor of a low-rank message; the entropy of
+   quantized entries; and the full width of all other values, magnitudes in particular. A row or a column with
+   one entry has as many possible places as it has entries, and two signs.
+
+   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the
+   group besides.
+
+.seealso: `MuonCompressorSetFromOptions()`, `MuonCompressor`
 S*/
 typedef struct {
   PetscLogDouble paper;
@@ -151,9 +167,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor, PetscInt, 
 PETSC_EXTERN PetscErrorCode MuonCompressorApply(MuonCompressor, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonCompressorEncode(MuonCompressor, Mat, Mat, size_t, unsigned char[], size_t *);
 PETSC_EXTERN PetscErrorCode MuonCompressorValidate(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonCompressorDecode(MuonCompressor, size_t, const unsigned char[], Mat);
-PETSC_EXTERN PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor, PetscReal, size_t, const unsigned char[], Mat);
-PETSC_EXTERN PetscErrorCode MuonCompressorGetCost(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], MuonCompressorCost *);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecode(MuonCompressor, InsertMode, PetscReal, size_t, const unsigned char[], Mat);
 PETSC_EXTERN PetscErrorCode MuonCompressorCommit(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetStatus(MuonCompressor, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetAlpha(MuonCompressor, PetscInt, PetscInt, PetscReal *);

@@ -106,7 +106,7 @@ typedef struct {
 
    Level: intermediate
 
-.seealso: `MUONEF21`, `MuonLMOEncode()`
+.seealso: `MUONEF21`
 E*/
 typedef enum {
   MUON_DOWNLINK_WEIGHTS,

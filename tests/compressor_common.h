@@ -46,6 +46,18 @@ static inline PetscReal TestNormal(unsigned long long *state)
   return PetscSqrtReal(-2 * PetscLogReal(1 - u)) * PetscCosReal(2 * PETSC_PI * v);
 }
 
+/* What a message of PetscScalars costs, with its entropy */
+static inline PetscErrorCode TestCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], MuonCompressorCost *cost)
+{
+  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
+  PetscBool       valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorValidateArray(c, &shape, bytes, message, PETSC_TRUE, cost, NULL, &valid));
+  TestCheck(valid, "%zu bytes are no message", bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* m x n with gap rows between the columns, which hold NaN: whoever uses them shows it */
 static inline PetscErrorCode TestMatCreate(PetscInt m, PetscInt n, PetscInt gap, Mat *A)
 {

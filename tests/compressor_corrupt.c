@@ -9,19 +9,17 @@ static char help[] = "No byte that came over a wire is trusted: messages with an
 static PetscErrorCode MuonCompressorLayout_AtLeast(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->kind   = MUON_WIRE_SPARSE;
-  layout->values = MuonCompressorCodec_Private(c, shape);
-  layout->count  = (PetscInt64)MuonArrayEntries(shape);
-  layout->exact  = PETSC_FALSE;
+  layout->header.form   = MUON_WIRE_SPARSE;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.count  = MuonArrayEntries(shape);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d       = MuonArrayEntries(T);
   const MuonWireValues codec   = MuonCompressorCodec_Private(c, T);
-  MuonWireIndices      indices;
   unsigned char       *bitmap;
   void                *x;
   float                y;
@@ -39,10 +37,9 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
     if (!(size < 1)) kept++;
   }
   if (kernels->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, x) != 0) c->status = MUON_STATUS_NANORINF;
-  *count  = (PetscInt64)kept;
-  indices = MuonWireChooseIndices(d, kept);
-  MuonWireIndicesEncode(indices, d, kept, bitmap, payload);
-  payload += MuonWireIndicesBytes(indices, d, kept);
+  PetscCall(MuonCompressorSetCount(c, layout, kept));
+  MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, d, kept, bitmap, payload);
+  payload += layout->section.valuesat;
   if (codec != MUON_WIRE_VALUES_NATURAL) PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, kept, x, 0, payload));
   else {
     /* Natural values are rounded from binary32 */
@@ -50,22 +47,20 @@ static PetscErrorCode MuonCompressorEncode_AtLeast(MuonCompressor c, const MuonA
       y = (float)((double *)x)[k];
       memcpy((float *)x + k, &y, sizeof(y));
     }
-    PetscCall(MuonCompressorKeptEncode_Private(c, codec, MUON_SINGLE, d, bitmap, *count, x, payload));
+    PetscCall(MuonCompressorKeptEncode_Private(c, codec, MUON_SINGLE, d, bitmap, (PetscInt64)kept, x, payload));
   }
   PetscCall(PetscFree(bitmap));
   PetscCall(PetscFree(x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_AtLeast(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_AtLeast(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const uint64_t        d       = MuonArrayEntries(Y);
-  const MuonWireIndices indices = MuonWireChooseIndices(d, (uint64_t)count);
-  MuonWireIndexReader   reader;
+  MuonWireIndexReader reader;
 
   PetscFunctionBegin;
-  MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
-  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y));
+  MuonWireIndexReaderInit(&reader, (MuonWireIndices)layout->header.indices, layout->section.numbered, layout->header.count, payload);
+  PetscCall(MuonCompressorKeptDecode_Private(c, (MuonWireValues)layout->header.values, (PetscInt64)layout->header.count, &reader, payload + layout->section.valuesat, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,13 +98,13 @@ static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned 
   PetscCall(MatGetSize(Y, &m, &n));
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, valid));
   if (*valid) {
-    PetscCall(MuonCompressorDecode(c, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
     PetscCall(TestMatSquares(Y, &squares));
     TestCheck(!PetscIsNanReal(squares), "A valid message holds NaN");
   } else {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MuonCompressorDecode(c, bytes, buf, Y);
-    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecodeAdd(c, 1.0, bytes, buf, Y);
+    ierr = MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y);
+    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, Y);
     PetscCall(PetscPopErrorHandler());
     TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
   }
@@ -203,7 +198,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   PetscCall(MuonCompressorGetMaxBytes(c, m + 1, n, &othermost));
   PetscCall(GetLayout(c, m, n, &layout));
-  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.kind == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
+  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.header.form == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
   PetscCall(TestMatDestroy(&Z));
   PetscCall(TestIs(choice, MUONCOMPRESSORIDENTITY, &identity));
   otherchoice      = *choice;
@@ -230,7 +225,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
     PetscCall(MuonCompressorGetMaxBytes(other, m, n, &othermost));
     PetscCall(GetLayout(other, m, n, &layout));
     if (k == 0) expected = most == othermost ? PETSC_TRUE : PETSC_FALSE;
-    else expected = (layout.exact == PETSC_TRUE ? (PetscInt64)count == layout.count : (PetscInt64)count <= layout.count) ? PETSC_TRUE : PETSC_FALSE;
+    else expected = (layout.exact == PETSC_TRUE ? (uint64_t)count == layout.header.count : (uint64_t)count <= layout.header.count) ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
     TestCheck(valid == expected, "%s: %s", type, k == 0 ? "values of another kind" : "a message that keeps more");
     PetscCall(MuonCompressorDestroy(&other));

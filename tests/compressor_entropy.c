@@ -7,19 +7,23 @@ static char help[] = "Writes messages of every form in every codec of values, wi
 /* A message of that form: what it says is drawn */
 static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, unsigned form, MuonWireValues values, uint64_t rows, uint64_t columns, uint64_t count, uint64_t *state)
 {
-  const unsigned parameter = form == MUON_WIRE_BLOCKS ? MuonWireBlocksParameter(3, 5) : 0;
-  char           path[PETSC_MAX_PATH_LEN];
-  Content        content;
-  unsigned char *message;
-  PetscLogDouble bits;
-  FILE          *file;
-  size_t         bytes;
+  const unsigned       parameter = form == MUON_WIRE_BLOCKS ? MuonWireBlocksParameter(3, 5) : 0;
+  char                 path[PETSC_MAX_PATH_LEN];
+  Content              content;
+  unsigned char       *message;
+  PetscLogDouble       bits;
+  MuonCompressorLayout layout;
+  FILE                *file;
+  size_t               bytes;
 
   PetscFunctionBegin;
   ContentRandom(&content, 7, rows, columns, form | parameter << 8, MuonWireFormIndices((MuonWireForm)form, rows, columns, count), values, count, state);
   message = (unsigned char *)Allocate(ContentRoom(&content));
   bytes   = (size_t)ContentEncode(&content, message) + MuonWireMessageHeaderBytes(&content.header);
-  PetscCall(MuonCompressorEntropy_Private(&content.header, (PetscInt64)rows, (PetscInt64)columns, message + MuonWireMessageHeaderBytes(&content.header), &bits));
+  PetscCall(PetscMemzero(&layout, sizeof(layout)));
+  layout.header = content.header;
+  TestCheck(MuonWireMessageLayout(&layout.header, rows, columns, &layout.section) == MUON_WIRE_OK, "A message without a layout");
+  bits = MuonCompressorEntropy_Private(&layout, message + MuonWireMessageHeaderBytes(&content.header));
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/%" PetscInt_FMT ".message", dir, number));
   file = fopen(path, "wb");
   TestCheck(file != NULL && fwrite(message, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);

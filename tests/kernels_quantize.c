@@ -30,15 +30,15 @@ static void CheckPacking(uint64_t *state)
 
       for (size_t i = 0; i < count; i++) wide[i] = codes[i] = (unsigned char)(NextBits(state) >> (64 - width));
       memset(packed, 0xA5, sizeof(packed));
-      MuonWireCodesEncode(width, count, codes, packed);
+      MuonWireCodesEncode(width, 1, count, codes, packed);
       for (size_t bit = 0; bit < 8 * bytes; bit++) {
         const unsigned expected = bit / width < count ? codes[bit / width] >> bit % width & 1u : 0;
 
         Check((packed[bit / 8] >> bit % 8 & 1u) == expected, "bit %d of %d codes of %u bits", (int)bit, (int)count, width);
       }
       Check(packed[bytes] == 0xA5, "written behind %d codes of %u bits", (int)count, width);
-      Check(MuonWireEntriesBytes((uint64_t)1 << (width - 1), count) == bytes, "%d codes of %u bits take other bytes as entries", (int)count, width);
-      MuonWireEntriesEncode((uint64_t)1 << (width - 1), count, wide, entries);
+      Check(MuonWireCodesBytes(MuonWireEntryWidth((uint64_t)1 << (width - 1)), count) == bytes, "%d codes of %u bits take other bytes as entries", (int)count, width);
+      MuonWireCodesEncode(MuonWireEntryWidth((uint64_t)1 << (width - 1)), 8, count, wide, entries);
       Check(memcmp(entries, packed, bytes) == 0, "%d codes of %u bits are other bytes as entries", (int)count, width);
       for (size_t first = 0; first <= count; first += 8) {
         unsigned char *exact = (unsigned char *)Allocate(bytes);
@@ -46,7 +46,7 @@ static void CheckPacking(uint64_t *state)
         /* Exactly so many bytes, so that tools that watch memory see a read past their end */
         memcpy(exact, packed, bytes);
         memset(back, 0x5A, sizeof(back));
-        MuonWireCodesDecode(width, count - first, exact, first, back);
+        MuonWireCodesDecode(width, 1, count - first, exact, first, back);
         Check(memcmp(back, codes + first, count - first) == 0 && back[count - first] == 0x5A, "%d codes of %u bits from %d", (int)count, width, (int)first);
         free(exact);
       }
@@ -158,7 +158,7 @@ static void REAL_NAME(CheckNorms)(uint64_t *state)
         sum += ldexp((double)x[i], -powers[k]) * ldexp((double)x[i], -powers[k]);
       }
       norm = ldexp(sqrt(sum), powers[k]);
-      Check(KERNELS->Largest(entries, x) == largest, "the largest of %d is %g, expected %g", (int)entries, KERNELS->Largest(entries, x), largest);
+      Check(KERNELS->MaxAbs(entries, 1, x, entries) == largest, "the largest of %d is %g, expected %g", (int)entries, KERNELS->MaxAbs(entries, 1, x, entries), largest);
       /* A sum of so many squares, and where they are scaled the rounding of subnormal numbers */
       Check(fabs(KERNELS->Euclidean(entries, x) - norm) <= 80 * DBL_EPSILON * norm && KERNELS->Euclidean(entries, x) >= largest, "the norm of %d is %g, expected %g", (int)entries, KERNELS->Euclidean(entries, x), norm);
       for (size_t at = 0; at < entries; at += 3) {
@@ -166,7 +166,7 @@ static void REAL_NAME(CheckNorms)(uint64_t *state)
 
         for (int b = 0; b < 3; b++) {
           x[at] = bad[b];
-          Check(KERNELS->Largest(entries, x) == HUGE_VAL && KERNELS->Euclidean(entries, x) == HUGE_VAL, "%g at %d of %d", (double)bad[b], (int)at, (int)entries);
+          Check(KERNELS->MaxAbs(entries, 1, x, entries) == HUGE_VAL && KERNELS->Euclidean(entries, x) == HUGE_VAL, "%g at %d of %d", (double)bad[b], (int)at, (int)entries);
         }
         x[at] = kept;
       }

@@ -438,8 +438,8 @@ static PetscErrorCode CheckKeys(void)
   Make(MUON_DOUBLE, 0, &W);
   PetscCall(PetscOptionsInsertString(NULL, "-keys_lmo_mixed_exponent_p 3 -keys_lmo_mixed_exponent_q 4 -keys_muon_layer_w_lmo_type mixed -keys_muon_layer_w_lmo_mixed_exponent_q 5"));
   PetscCall(CreateLayer(&W, MUONLAYERLMO, MUONLMOMAX, PETSC_FALSE, &layer));
-  PetscCall(MuonLayerSetOptionsPrefix(layer, "keys_"));
-  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "keys_"));
+  PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_p", p, sizeof(p)));
   PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", q, sizeof(q)));

@@ -1,5 +1,6 @@
 static char help[] = "A layer that is cut into blocks takes the steps of one layer for each block, to the last bit; damaged messages of blocks end a step as corrupt and leave no trace.\n\n";
 
+#include <petscmuon/private/muonlmoimpl.h>
 #include "parameters.h"
 #include <petscmuon.h>
 #include <petscmuon/private/muonwire.h>
@@ -210,7 +211,7 @@ static PetscErrorCode ProblemCreate(PetscBool separate, Problem *p)
       PetscCall(MuonCompressorSetStream(up, (PetscInt64)seed, name, p->rank, 0));
       PetscCall(MuonCompressorSetStream(down, (PetscInt64)seed, name, 0, 1));
       PetscCall(MuonLayerGetLMO(part->layer, &lmo));
-      PetscCall(MuonLMOSetLayerName(lmo, name));
+      PetscCall(MuonNameHash_Private(name, &lmo->layer));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -366,10 +366,10 @@ static PetscErrorCode CheckNames(Mat W)
   Refused(MuonLayerCreate(name, W, &layer), PETSC_ERR_ARG_OUTOFRANGE, "has 129 characters, expected at most 128");
   name[128] = '\0';
   PetscCall(MuonLayerCreate(name, W, &layer));
-  PetscCall(MuonLayerSetOptionsPrefix(layer, "mine_"));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "mine_"));
   PetscCall(PetscSNPrintf(key, sizeof(key), "-mine_muon_layer_%s_scale", name));
   PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
-  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(PetscOptionsClearValue(NULL, key));
   PetscCall(LayerGet(layer, "scale", &scale));
   Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);

@@ -24,7 +24,7 @@ static uint64_t ThereAndBack(const unsigned char *plain, uint64_t length, uint64
   MuonWireMessage      header, found;
   uint64_t             bytes;
 
-  Check(MuonWireMessageValidate(plain, (size_t)length, 1, rows, columns, &header) == MUON_WIRE_OK, "the plain message");
+  Check(MuonWireMessageExpand(plain, (size_t)length, 1, rows, columns, 0, NULL, &back, &header) == MUON_WIRE_OK, "the plain message");
   bytes = MuonWireMessageCompact(plain, rows, columns, compact);
   Check(bytes <= length, "%d bytes of %d", (int)bytes, (int)length);
   /* Exactly so many bytes can be read, and exactly so many written */
@@ -97,6 +97,7 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
   uint64_t        kept = 0;
   unsigned        head;
   MuonWireMessage header;
+  MuonWireLayout  layout;
 
   memset(signs, 0, sizeof(signs));
   memset(exponents, 0, sizeof(exponents));
@@ -132,10 +133,12 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
   header.values    = MUON_WIRE_VALUES_NATURAL;
   header.parameter = 0;
   header.count     = kept;
-  Check(MuonWirePayloadBytes(&header, 1, d, &header.bytes) == MUON_WIRE_OK && MuonWireMessageBytes(&header) <= size, "size");
+  Check(MuonWireMessageLayout(&header, 1, d, &layout) == MUON_WIRE_OK, "layout");
+  header.bytes = layout.bytes;
+  Check(MuonWireMessageBytes(&header) <= size, "size");
   head = MuonWireMessageWrite(plain, &header);
   if (!dense) MuonWireIndicesEncode((MuonWireIndices)header.indices, d, kept, bitmap, plain + head);
-  MuonWireNaturalEncode(kept, codes, plain + head + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
+  MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, kept, codes, plain + head + MuonWireIndicesBytes((MuonWireIndices)header.indices, d, dense ? 0 : kept));
   sent   = (double)ThereAndBack(plain, MuonWireMessageBytes(&header), 1, d);
   *bound = Entropy(signs, 512) / 8;
   if (!dense) *bound = ((lgamma((double)d + 1) - lgamma((double)kept + 1) - lgamma((double)(d - kept) + 1)) / log(2.0) + (double)kept + Entropy(exponents, 256)) / 8;

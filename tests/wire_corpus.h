@@ -243,7 +243,7 @@ static inline uint64_t CodedMaxBytes(unsigned width, uint64_t count)
 static inline size_t ContentRoom(const Content *content)
 {
   return MUON_WIRE_MESSAGE_HEADER_MOST +
-         (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, content->lines) + MuonWireEntriesBytes(content->length, content->lines) + content->planes + 9 + 8 * content->numbers + 16);
+         (size_t)(GapsMaxBytes(content->numbered) + 8 * content->header.count + CodedMaxBytes(8, content->lines) + MuonWireCodesBytes(MuonWireEntryWidth(content->length), content->lines) + content->planes + 9 + 8 * content->numbers + 16);
 }
 static inline void ContentMeasure(Content *content);
 static inline void ContentSettle(Content *content);
@@ -291,16 +291,16 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
 /* A section of values, coded ones in at most limit bytes; returns its length */
 static inline uint64_t ContentValues(const MuonWireMessage *header, uint64_t numbers, const double *x, uint64_t limit, unsigned char *to)
 {
-  if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesEncode(numbers, x, to);
+  if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireValuesEncode(MUON_WIRE_VALUES_DOUBLE, numbers, x, to);
   else if (header->values == MUON_WIRE_VALUES_NATURAL || header->values == MUON_WIRE_VALUES_CODED) {
     uint16_t      *codes  = (uint16_t *)Allocate((size_t)numbers * 2);
     unsigned char *packed = (unsigned char *)Allocate((size_t)numbers * 2);
     uint64_t       bytes  = 0;
 
     for (uint64_t i = 0; i < numbers; i++) codes[i] = NaturalCode(x[i]);
-    if (header->values == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(numbers, codes, to);
+    if (header->values == MUON_WIRE_VALUES_NATURAL) MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, numbers, codes, to);
     else {
-      MuonWireNaturalEncode(numbers, codes, packed);
+      MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, numbers, codes, packed);
       bytes = MuonWireCodedEncode(9, numbers, packed, limit, to);
     }
     free(packed);
@@ -310,8 +310,8 @@ static inline uint64_t ContentValues(const MuonWireMessage *header, uint64_t num
     float *singles = (float *)Allocate((size_t)numbers * 4);
 
     for (uint64_t i = 0; i < numbers; i++) singles[i] = (float)x[i];
-    if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(numbers, singles, to);
-    else MuonWireBF16Encode(numbers, singles, to);
+    if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireValuesEncode(MUON_WIRE_VALUES_SINGLE, numbers, singles, to);
+    else MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, numbers, singles, to);
     free(singles);
   }
   return MuonWireValuesBytes((MuonWireValues)header->values, numbers);
@@ -344,15 +344,15 @@ static inline uint64_t ContentPayload(const Content *content, uint64_t limit, un
   if (header->indices == MUON_WIRE_INDICES_CODED) {
     unsigned char *packed = (unsigned char *)Allocate((size_t)content->lines + 8);
 
-    MuonWireEntriesEncode(content->length, content->lines, content->entries, packed);
+    MuonWireCodesEncode(MuonWireEntryWidth(content->length), 8, content->lines, content->entries, packed);
     to += MuonWireCodedEncode(header->parameter % 16, content->lines, packed, limit - (uint64_t)(to - start), to);
     free(packed);
   } else {
     const uint64_t lines = content->lines / content->planes;
 
     for (uint64_t p = 0; p < content->planes; p++) {
-      MuonWireEntriesEncode(content->length, lines, content->entries + p * lines, to);
-      to += MuonWireEntriesBytes(content->length, lines);
+      MuonWireCodesEncode(MuonWireEntryWidth(content->length), 8, lines, content->entries + p * lines, to);
+      to += MuonWireCodesBytes(MuonWireEntryWidth(content->length), lines);
     }
   }
   for (unsigned s = 0; s < 3; s++) {
@@ -385,9 +385,10 @@ static inline void ContentSettle(Content *content)
   if (header->indices == MUON_WIRE_INDICES_BITMAP || header->indices == MUON_WIRE_INDICES_RAW) header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
   if (header->indices == MUON_WIRE_INDICES_GAPS || header->indices == MUON_WIRE_INDICES_CODED) {
     const MuonWireIndices plain = MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
-    const uint64_t        after = header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireEntriesBytes(content->length, content->lines) : 0;
+    const uint64_t        after = header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireCodesBytes(MuonWireEntryWidth(content->length), content->lines) : 0;
 
-    if (ContentPayload(&part, ContentRoom(content), room) - after >= (header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireIndicesBytes(plain, content->numbered, header->count) : MuonWireEntriesBytes(content->length, content->lines)))
+    if (ContentPayload(&part, ContentRoom(content), room) - after >=
+        (header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireIndicesBytes(plain, content->numbered, header->count) : MuonWireCodesBytes(MuonWireEntryWidth(content->length), content->lines)))
       header->indices = (uint8_t)plain;
   }
   if (header->values == MUON_WIRE_VALUES_CODED) {
@@ -409,9 +410,9 @@ static inline void ContentMeasure(Content *content)
 
   content->header.bytes = ContentPayload(content, ContentRoom(content) - MUON_WIRE_MESSAGE_HEADER_MOST, message);
   if (ContentIsPlain(content)) {
-    const uint64_t bytes = content->header.bytes;
+    MuonWireLayout layout;
 
-    Check(MuonWirePayloadBytes(&content->header, content->rows, content->columns, &content->header.bytes) == MUON_WIRE_OK && content->header.bytes == bytes, "form %d, codecs %d and %d, count %d", content->header.form, content->header.indices,
+    Check(MuonWireMessageLayout(&content->header, content->rows, content->columns, &layout) == MUON_WIRE_OK && content->header.bytes == layout.bytes, "form %d, codecs %d and %d, count %d", content->header.form, content->header.indices,
           content->header.values, (int)content->header.count);
   }
   free(message);
@@ -425,10 +426,11 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   unsigned char         *room;
   double                *x;
   MuonWireMessage        found;
+  MuonWireLayout         layout;
 
   content->rows    = rows;
   content->columns = columns;
-  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessagePlainHeader(&found, rows, columns, &content->header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessagePlain(&found, rows, columns, &content->header, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   /*
      Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be
      missing
@@ -462,27 +464,27 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
     for (uint64_t first = 0; first < lines; first += 24) {
       const uint64_t count = lines - first < 24 ? lines - first : 24;
 
-      MuonWireEntriesDecode(content->length, count, from, first, content->entries + p * lines + first);
+      MuonWireCodesDecode(MuonWireEntryWidth(content->length), 8, count, from, first, content->entries + p * lines + first);
       for (uint64_t i = first; i < first + count; i++) Check(content->entries[p * lines + i] / 2 < content->length, "entry %d", (int)i);
     }
-    from += MuonWireEntriesBytes(content->length, lines);
+    from += MuonWireCodesBytes(MuonWireEntryWidth(content->length), lines);
   }
   x = content->values;
   for (unsigned s = 0; s < 3; s++) {
     for (uint64_t first = 0; first < content->section[s]; first += 24) {
       const uint64_t count = content->section[s] - first < 24 ? content->section[s] - first : 24;
 
-      if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireDoublesDecode(count, from, first, x + first);
+      if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireValuesDecode(MUON_WIRE_VALUES_DOUBLE, count, from, first, x + first);
       else if (header->values == MUON_WIRE_VALUES_NATURAL) {
         uint16_t codes[24];
 
-        MuonWireNaturalDecode(count, from, first, codes);
+        MuonWireValuesDecode(MUON_WIRE_VALUES_NATURAL, count, from, first, codes);
         for (uint64_t i = 0; i < count; i++) x[first + i] = NaturalValue(codes[i]);
       } else {
         float singles[24];
 
-        if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(count, from, first, singles);
-        else MuonWireBF16Decode(count, from, first, singles);
+        if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireValuesDecode(MUON_WIRE_VALUES_SINGLE, count, from, first, singles);
+        else MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, count, from, first, singles);
         for (uint64_t i = 0; i < count; i++) x[first + i] = (double)singles[i];
       }
     }
@@ -503,11 +505,12 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
 static inline void CheckCompact(const unsigned char *bytes, size_t length, const MuonWireMessage *header, uint64_t rows, uint64_t columns)
 {
   MuonWireMessage      plain, again;
+  MuonWireLayout       layout;
   const unsigned char *from, *back;
   unsigned char       *room, *other, *compact;
   size_t               whole, some;
 
-  Check(MuonWireMessagePlainHeader(header, rows, columns, &plain) == MUON_WIRE_OK, "form %d", header->form);
+  Check(MuonWireMessagePlain(header, rows, columns, &plain, &layout) == MUON_WIRE_OK, "form %d", header->form);
   whole   = (size_t)MuonWireMessageBytes(&plain);
   room    = (unsigned char *)Allocate(whole);
   other   = (unsigned char *)Allocate(whole);

@@ -191,14 +191,14 @@ int main(void)
       for (unsigned parameter = 0; parameter < 256; parameter++) {
         MuonWireMessage other = from.contents[i].header;
         const int       coded = other.values == MUON_WIRE_VALUES_CODED || other.indices == MUON_WIRE_INDICES_CODED;
-        uint64_t        bytes;
+        MuonWireLayout  layout;
 
         /* Few entries in other blocks, or with other bits, may take the same room */
         if (other.values == MUON_WIRE_VALUES_CODED) other.values = MUON_WIRE_VALUES_NATURAL;
         if (other.indices == MUON_WIRE_INDICES_CODED) other.indices = MUON_WIRE_INDICES_NONE;
         other.parameter = (uint8_t)parameter;
         if (other.form != MUON_WIRE_BLOCKS) break;
-        if (MuonWirePayloadBytes(&other, from.contents[i].rows, from.contents[i].columns, &bytes) != MUON_WIRE_OK || (!coded && bytes != other.bytes)) RefusedField(packet, length, &from, at + 6, 1, parameter, "parameter of blocks");
+        if (MuonWireMessageLayout(&other, from.contents[i].rows, from.contents[i].columns, &layout) != MUON_WIRE_OK || (!coded && layout.bytes != other.bytes)) RefusedField(packet, length, &from, at + 6, 1, parameter, "parameter of blocks");
       }
       ReadRefused(header, length - at);
       for (unsigned id = 0; id < 16; id++) {

@@ -139,11 +139,11 @@ static void AllValues(void)
     if (finite) x[legal++] = single;
   }
   Check(legal == 65536 - 256, "%d finite values", (int)legal);
-  MuonWireBF16Encode(legal, x, section);
+  MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, legal, x, section);
   for (uint64_t i = 0; i < legal; i++) {
     float single;
 
-    MuonWireBF16Decode(1, section, i, &single);
+    MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, 1, section, i, &single);
     Check(memcmp(&single, &x[i], 4) == 0, "bf16 %g", (double)x[i]);
   }
   legal = 0;
@@ -156,10 +156,10 @@ static void AllValues(void)
     if (fine) codes[legal++] = (uint16_t)code;
   }
   Check(legal == 510, "%d codes", (int)legal);
-  MuonWireNaturalEncode(legal, codes, section);
+  MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, legal, codes, section);
   Check(MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, legal, section) == MUON_WIRE_OK, "all codes");
   for (uint64_t first = 0; first < legal; first += 8) {
-    MuonWireNaturalDecode(legal - first, section, first, back);
+    MuonWireValuesDecode(MUON_WIRE_VALUES_NATURAL, legal - first, section, first, back);
     Check(memcmp(back, codes + first, (size_t)(legal - first) * 2) == 0, "codes from %d on", (int)first);
   }
   free(section);
@@ -178,19 +178,19 @@ static void AllWidths(void)
   for (unsigned power = 0; power <= 56; power++) {
     for (uint64_t length = ((uint64_t)1 << power) - (power > 1); length <= ((uint64_t)1 << power) + 1 && length <= (uint64_t)1 << 56; length++) {
       for (uint64_t count = 0; count <= 40; count++) {
-        const size_t bytes = (size_t)MuonWireEntriesBytes(length, count);
+        const size_t bytes = (size_t)MuonWireCodesBytes(MuonWireEntryWidth(length), count);
         unsigned     width = 1;
 
         while ((uint64_t)1 << (width - 1) < length) width++;
         Check(bytes == (width * count + 7) / 8, "%d bytes for %d codes of %u bits", (int)bytes, (int)count, width);
         for (uint64_t i = 0; i < count; i++) codes[i] = i % 3 == 0 ? 2 * length - 1 : Random64(&state) % (2 * length);
         memset(section, 0xA5, bytes + 8);
-        MuonWireEntriesEncode(length, count, codes, section);
+        MuonWireCodesEncode(MuonWireEntryWidth(length), 8, count, codes, section);
         for (unsigned i = 0; i < 8; i++) Check(section[bytes + i] == 0xA5, "byte %u behind the section was written", i);
         for (uint64_t i = 0; i < count; i++) Check(BitsAt(section, width * i, width) == codes[i], "code %d of %u bits", (int)i, width);
         Check(MuonWireEntriesValidate(length, count, section) == MUON_WIRE_OK, "%d codes of %u bits", (int)count, width);
         for (uint64_t first = 0; first < count; first += 8) {
-          MuonWireEntriesDecode(length, count - first, section, first, back);
+          MuonWireCodesDecode(MuonWireEntryWidth(length), 8, count - first, section, first, back);
           Check(memcmp(back, codes + first, (size_t)(count - first) * 8) == 0, "codes from %d on", (int)first);
         }
         if (2 * length == (uint64_t)1 << width) continue;
@@ -198,7 +198,7 @@ static void AllWidths(void)
           const uint64_t code = codes[i];
 
           codes[i] = 2 * length + i % 2;
-          MuonWireEntriesEncode(length, count, codes, section);
+          MuonWireCodesEncode(MuonWireEntryWidth(length), 8, count, codes, section);
           Check(MuonWireEntriesValidate(length, count, section) == MUON_WIRE_CORRUPT, "place %d of %d, length %g", (int)i, (int)count, (double)length);
           codes[i] = code;
         }
@@ -229,7 +229,7 @@ static void OneWrong(void)
   memset(codes, 0, 1000 * sizeof(uint16_t));
   for (size_t i = 0; i < 1000; i++) {
     codes[i] = i % 2 == 0 ? 255 : 511;
-    MuonWireNaturalEncode(1000, codes, section);
+    MuonWireValuesEncode(MUON_WIRE_VALUES_NATURAL, 1000, codes, section);
     Check(MuonWireValuesValidate(MUON_WIRE_VALUES_NATURAL, 1000, section) == MUON_WIRE_CORRUPT, "code %d", (int)i);
     codes[i] = 1;
   }

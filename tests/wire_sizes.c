@@ -23,7 +23,7 @@ static uint64_t WidthOf(uint64_t entries)
 static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count, MuonWireResult expected)
 {
   MuonWireMessage header;
-  uint64_t        bytes = 1;
+  MuonWireLayout  layout;
 
   header.layer     = 0;
   header.form      = (uint8_t)(form & 255);
@@ -32,9 +32,8 @@ static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64
   header.parameter = (uint8_t)(form >> 8);
   header.count     = count;
   header.bytes     = 77;
-  Check(MuonWirePayloadBytes(&header, rows, columns, &bytes) == expected, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
-  Check(expected == MUON_WIRE_OK || bytes == 0, "bytes of no message");
-  return bytes;
+  Check(MuonWireMessageLayout(&header, rows, columns, &layout) == expected, "form %u, codecs %u and %u, %g x %g, count %g", form, indices, values, (double)rows, (double)columns, (double)count);
+  return layout.bytes;
 }
 
 static void Refused(unsigned form, unsigned indices, unsigned values, uint64_t rows, uint64_t columns, uint64_t count)

@@ -64,20 +64,13 @@ PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The codecs of the wire are those of the option but native */
 MuonWireValues MuonCompressorCodec_Private(MuonCompressor c, const MuonArray *A)
 {
-  switch (MuonCompressorValuesOf(c)) {
-  case MUON_COMPRESSOR_VALUES_DOUBLE:
-    return MUON_WIRE_VALUES_DOUBLE;
-  case MUON_COMPRESSOR_VALUES_SINGLE:
-    return MUON_WIRE_VALUES_SINGLE;
-  case MUON_COMPRESSOR_VALUES_BF16:
-    return MUON_WIRE_VALUES_BF16;
-  case MUON_COMPRESSOR_VALUES_NATURAL:
-    return MUON_WIRE_VALUES_NATURAL;
-  default:
-    return A->precision == MUON_SINGLE ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
-  }
+  const MuonCompressorValues values = MuonCompressorValuesOf(c);
+
+  if (values == MUON_COMPRESSOR_VALUES_NATIVE) return A->precision == MUON_SINGLE ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
+  return (MuonWireValues)(values - MUON_COMPRESSOR_VALUES_DOUBLE + MUON_WIRE_VALUES_DOUBLE);
 }
 
 PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues codec, MuonPrecision precision, double *nearest, double *variance)
@@ -117,156 +110,52 @@ double MuonCompressorCodecLimit_Private(MuonWireValues codec, MuonPrecision prec
   return codec == MUON_WIRE_VALUES_DOUBLE || half == 0.0 ? HUGE_VAL : ldexp(1.0, 128) - half;
 }
 
-/* y = x, of one precision and another */
-static void Convert(size_t count, MuonPrecision from, const void *x, MuonPrecision to, void *y)
-{
-  const MuonKernels *kernels = MuonKernelsGet(to, MUON_HOST);
-
-  if (from == to) kernels->Axpby(count, 1, 1.0, x, count, 0.0, y, count);
-  else kernels->AxpbyOther(count, 1, 1.0, x, count, 0.0, y, count);
-}
-
-/* Codes of natural values, in the memory of x: rounded at random, or with one addend to every mantissa */
-static int NaturalCodes(MuonCompressor c, const MuonKernels *kernels, MuonCompressorRounding rounding, size_t count, const void *x, uint64_t first, uint16_t codes[])
-{
-  const MuonKernelStream stream = MuonCompressorStream_Private(c);
-
-  if (rounding == MUON_COMPRESSOR_ROUND_RANDOM) return kernels->Natural(count, x, &stream, first, 1, codes);
-  return kernels->Powers(count, x, rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, codes);
-}
-
-static PetscErrorCode MuonCompressorHostEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, MuonPrecision precision, size_t count, const void *x, uint64_t first, unsigned char to[])
-{
-  const MuonKernels *kernels  = MuonKernelsGet(precision, MUON_HOST);
-  int                infinite = 0;
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < count && infinite == 0; k += CHUNK) {
-    const size_t   some    = PetscMin(count - k, CHUNK);
-    const void    *from    = (const char *)x + k * kernels->size;
-    unsigned char *section = to + MuonWireValuesBytes(codec, k);
-
-    switch (codec) {
-    case MUON_WIRE_VALUES_DOUBLE: {
-      double y[CHUNK];
-
-      infinite = kernels->IsBelow(some, 1, from, some, HUGE_VAL) == 0;
-      Convert(some, precision, from, MUON_DOUBLE, y);
-      MuonWireDoublesEncode(some, y, section);
-      break;
-    }
-    case MUON_WIRE_VALUES_SINGLE:
-    case MUON_WIRE_VALUES_BF16: {
-      float y[CHUNK];
-
-      infinite = codec == MUON_WIRE_VALUES_SINGLE ? kernels->ToSingle(some, from, y) : kernels->ToBF16(some, from, y);
-      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesEncode(some, y, section);
-      else MuonWireBF16Encode(some, y, section);
-      break;
-    }
-    default: {
-      uint16_t codes[CHUNK];
-
-      infinite = NaturalCodes(c, kernels, rounding, some, from, first + k, codes);
-      MuonWireNaturalEncode(some, codes, section);
-    }
-    }
-  }
-  if (infinite != 0) c->status = MUON_STATUS_NANORINF;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorHostDecode_Private(MuonWireValues codec, MuonPrecision precision, size_t count, const unsigned char from[], uint64_t first, void *x)
-{
-  const MuonKernels *kernels = MuonKernelsGet(precision, MUON_HOST);
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < count; k += CHUNK) {
-    const size_t some = PetscMin(count - k, CHUNK);
-    void        *to   = (char *)x + k * kernels->size;
-
-    switch (codec) {
-    case MUON_WIRE_VALUES_DOUBLE: {
-      double y[CHUNK];
-
-      MuonWireDoublesDecode(some, from, first + k, y);
-      Convert(some, MUON_DOUBLE, y, precision, to);
-      break;
-    }
-    case MUON_WIRE_VALUES_SINGLE:
-    case MUON_WIRE_VALUES_BF16: {
-      float y[CHUNK];
-
-      if (codec == MUON_WIRE_VALUES_SINGLE) MuonWireSinglesDecode(some, from, first + k, y);
-      else MuonWireBF16Decode(some, from, first + k, y);
-      Convert(some, MUON_SINGLE, y, precision, to);
-      break;
-    }
-    default: {
-      uint16_t codes[CHUNK];
-
-      MuonWireNaturalDecode(some, from, first + k, codes);
-      kernels->NaturalValues(some, codes, to);
-    }
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   What crosses between a device and the host is as wide as what is written: codes for natural values, and
-   binary32 for bfloat16
-*/
+/* What crosses between a device and the host is as wide as what is written: codes for natural values, and binary32 for bfloat16 */
 static MuonPrecision Crosses(MuonWireValues codec, MuonPrecision precision)
 {
   return codec == MUON_WIRE_VALUES_DOUBLE ? precision : MUON_SINGLE;
 }
 
-PetscErrorCode MuonCompressorFetch_Private(MuonCompressor c, MuonWireValues codec, size_t count, const void *x, MuonPrecision *precision, void **pinned)
-{
-  const MuonKernels  *kernels = MuonKernelsGet(*precision, MUON_DEVICE);
-  const MuonPrecision crosses = Crosses(codec, *precision);
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, count * MuonKernelsGet(crosses, MUON_HOST)->size, pinned));
-  /* Entries that are not finite then are found when they are written */
-  if (crosses != *precision) (void)kernels->ToSingle(count, x, (float *)*pinned);
-  else MuonDeviceGet()->copy(count * kernels->size, x, *pinned);
-  *precision = crosses;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValues codec, MuonCompressorRounding rounding, MuonMemory memory, MuonPrecision precision, size_t count, const void *x, uint64_t first, unsigned char to[])
 {
-  const MuonKernels *kernels = MuonKernelsGet(precision, memory);
+  const PetscBool        natural = codec == MUON_WIRE_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE;
+  const MuonKernels     *there = MuonKernelsGet(precision, memory), *kernels = memory == MUON_HOST || natural ? there : MuonKernelsGet(Crosses(codec, precision), MUON_HOST);
+  const MuonKernelStream stream   = MuonCompressorStream_Private(c);
+  const size_t           chunk    = memory == MUON_HOST ? CHUNK : PetscMin(DEVICE_CHUNK, count);
+  int                    infinite = 0;
+  double                 few[CHUNK];
+  void                  *y = few, *crossed = NULL;
+  MuonMark               mark;
 
   PetscFunctionBegin;
-  if (memory == MUON_HOST) {
-    PetscCall(MuonCompressorHostEncode_Private(c, codec, rounding, precision, count, x, first, to));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
+  if (memory != MUON_HOST) {
+    PetscCall(MuonWorkspaceGetPinned(c->work, memory, chunk * sizeof(double), &y));
+    PetscCall(MuonWorkspaceGetPinned(c->work, memory, chunk * sizeof(double), &crossed));
   }
-  for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k += DEVICE_CHUNK) {
-    const size_t   some    = PetscMin(DEVICE_CHUNK, count - k);
-    const void    *from    = (const char *)x + k * kernels->size;
-    unsigned char *section = to + MuonWireValuesBytes(codec, k);
-    MuonMark       mark;
+  for (size_t k = 0; k < count && infinite == 0; k += chunk) {
+    const size_t some = PetscMin(count - k, chunk);
+    const void  *from = (const char *)x + k * there->size;
 
-    PetscCall(MuonWorkspaceMark(c->work, &mark));
-    if (codec == MUON_WIRE_VALUES_NATURAL) {
-      uint16_t *codes;
-
-      PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * sizeof(*codes), &codes));
-      if (NaturalCodes(c, kernels, rounding, some, from, first + k, codes) != 0) c->status = MUON_STATUS_NANORINF;
-      else MuonWireNaturalEncode(some, codes, section);
-    } else {
-      MuonPrecision crosses = precision;
-      void         *y;
-
-      PetscCall(MuonCompressorFetch_Private(c, codec, some, from, &crosses, &y));
-      PetscCall(MuonCompressorHostEncode_Private(c, codec, rounding, crosses, some, y, 0, section));
+    if (memory != MUON_HOST && !natural) {
+      /* Entries that are not finite then are found when they are written */
+      if (Crosses(codec, precision) != precision) (void)there->ToSingle(some, from, 0, (float *)crossed);
+      else MuonDeviceGet()->copy(some * there->size, from, crossed);
+      from = crossed;
     }
-    PetscCall(MuonWorkspaceRelease(c->work, &mark));
+    if (natural && rounding == MUON_COMPRESSOR_ROUND_RANDOM) infinite = kernels->Natural(some, from, &stream, first + k, 1, (uint16_t *)y);
+    else if (natural) infinite = kernels->Powers(some, from, rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, (uint16_t *)y);
+    else if (codec != MUON_WIRE_VALUES_DOUBLE) infinite = kernels->ToSingle(some, from, codec == MUON_WIRE_VALUES_BF16 ? 1 : 0, (float *)y);
+    else {
+      const MuonKernels *doubles = MuonKernelsGet(MUON_DOUBLE, MUON_HOST);
+
+      infinite = kernels->IsBelow(some, 1, from, some, HUGE_VAL) == 0;
+      (precision == MUON_DOUBLE ? doubles->Axpby : doubles->AxpbyOther)(some, 1, 1.0, from, some, 0.0, y, some);
+    }
+    MuonWireValuesEncode(codec, some, y, to + MuonWireValuesBytes(codec, k));
   }
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
+  if (infinite != 0) c->status = MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,31 +163,37 @@ PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor c, MuonWireValu
 {
   const MuonKernels  *kernels = MuonKernelsGet(precision, memory);
   const MuonPrecision crosses = Crosses(codec, precision);
-  const size_t        size    = codec == MUON_WIRE_VALUES_NATURAL ? sizeof(uint16_t) : MuonKernelsGet(crosses, MUON_HOST)->size;
+  const size_t        chunk   = memory == MUON_HOST ? CHUNK : PetscMin(DEVICE_CHUNK, count);
+  double              few[CHUNK], converted[CHUNK];
+  void               *y = few, *crossed = converted, *there = NULL;
+  MuonMark            mark;
 
   PetscFunctionBegin;
-  if (memory == MUON_HOST) {
-    PetscCall(MuonCompressorHostDecode_Private(codec, precision, count, from, first, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(c->work, &mark));
+  if (memory != MUON_HOST) {
+    PetscCall(MuonWorkspaceGetPinned(c->work, memory, chunk * sizeof(double), &y));
+    PetscCall(MuonWorkspaceGetPinned(c->work, memory, chunk * sizeof(double), &crossed));
+    PetscCall(MuonWorkspaceGetIn(c->work, memory, chunk * sizeof(float), &there));
   }
-  for (size_t k = 0; k < count; k += DEVICE_CHUNK) {
-    const size_t some = PetscMin(DEVICE_CHUNK, count - k);
-    void        *to   = (char *)x + k * kernels->size, *y, *singles;
-    MuonMark     mark;
+  for (size_t k = 0; k < count; k += chunk) {
+    const size_t some = PetscMin(chunk, count - k);
+    void        *to = (char *)x + k * kernels->size, *got = y;
 
-    PetscCall(MuonWorkspaceMark(c->work, &mark));
-    PetscCall(MuonWorkspaceGetPinned(c->work, MUON_DEVICE, some * size, &y));
+    MuonWireValuesDecode(codec, some, from, first + k, y);
     if (codec == MUON_WIRE_VALUES_NATURAL) {
-      MuonWireNaturalDecode(some, from, first + k, (uint16_t *)y);
-      kernels->NaturalValues(some, (uint16_t *)y, to);
-    } else PetscCall(MuonCompressorHostDecode_Private(codec, crosses, some, from, first + k, y));
-    if (codec != MUON_WIRE_VALUES_NATURAL && crosses == precision) MuonDeviceGet()->copy(some * size, y, to);
-    else if (codec != MUON_WIRE_VALUES_NATURAL) {
-      PetscCall(MuonWorkspaceGetIn(c->work, MUON_DEVICE, some * size, &singles));
-      MuonDeviceGet()->copy(some * size, y, singles);
-      kernels->AxpbyOther(some, 1, 1.0, singles, some, 0.0, to, some);
+      kernels->NaturalValues(some, (const uint16_t *)y, to);
+      continue;
     }
-    PetscCall(MuonWorkspaceRelease(c->work, &mark));
+    if (codec == MUON_WIRE_VALUES_DOUBLE && precision == MUON_SINGLE) {
+      MuonKernelsGet(MUON_SINGLE, MUON_HOST)->AxpbyOther(some, 1, 1.0, y, some, 0.0, crossed, some);
+      got = crossed;
+    }
+    if (memory != MUON_HOST) {
+      MuonDeviceGet()->copy(some * MuonKernelsGet(crosses, MUON_HOST)->size, got, crosses == precision ? to : there);
+      got = there;
+    } else if (crosses == precision) PetscCall(PetscMemcpy(to, got, some * kernels->size));
+    if (crosses != precision) kernels->AxpbyOther(some, 1, 1.0, got, some, 0.0, to, some);
   }
+  PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

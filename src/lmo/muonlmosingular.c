@@ -64,7 +64,7 @@ static PetscErrorCode MuonLMONorm_Singular(MuonLMO lmo, PetscBool dual, const Mu
   if (p == 2.0) PetscCall(MuonLMONorm_Slices(lmo, dual, X, norm));
   else {
     PetscCall(MuonLMOSingularCompute_Private(lmo, X, Wanted(p == HUGE_VAL ? PETSC_TRUE : PETSC_FALSE, X->rows, X->columns), NULL, NULL, &size, &exponents, &count));
-    r     = MuonKernelVectorNorm((size_t)count, p, size, exponents, &exponent);
+    r     = MuonKernelScaledNorm((size_t)count, p, size, exponents, &exponent);
     *norm = ldexp(r, exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,9 +105,9 @@ static PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, co
   PetscCall(MuonLMOSingularCompute_Private(lmo, G, nsv, &U, &V, &size, &exponents, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   weight = size + nsv;
-  r      = MuonKernelVectorNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
+  r      = MuonKernelScaledNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
   *dual  = ldexp(r, exponent);
-  MuonKernelVectorDual((size_t)count, p, size, exponents, weight);
+  MuonKernelScaledDual((size_t)count, p, size, exponents, weight);
   for (PetscInt k = 0; k < count; k++) {
     for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
   }

@@ -28,13 +28,6 @@
 /* The least state */
 #define LOWEST ((uint32_t)1 << 16)
 
-/* What depends on the precision is compiled for each */
-#if defined(__GNUC__)
-  #define MUON_WIRE_EACH static inline __attribute__((always_inline))
-#else
-  #define MUON_WIRE_EACH static inline
-#endif
-
 typedef struct {
   unsigned symbols, precision; /* the sum of the frequencies is 2^precision */
   uint16_t code[MOST], frequency[MOST];
@@ -43,36 +36,6 @@ typedef struct {
 static unsigned MuonWireLanes(unsigned count)
 {
   return count < SMALL ? 1 : LANES;
-}
-
-static uint64_t MuonWirePackedBytes(unsigned width, uint64_t count)
-{
-  return count / 8 * width + (count % 8 * width + 7) / 8;
-}
-
-/* At most BLOCK codes, packed and out of it; first is a multiple of 8 */
-static void MuonWirePack(unsigned width, unsigned count, const uint16_t *codes, unsigned char *to)
-{
-  unsigned char narrow[BLOCK];
-
-  if (width == 9) {
-    MuonWireNaturalEncode(count, codes, to);
-    return;
-  }
-  for (unsigned i = 0; i < count; i++) narrow[i] = (unsigned char)codes[i];
-  MuonWireCodesEncode(width, count, narrow, to);
-}
-
-static void MuonWireUnpack(unsigned width, unsigned count, const unsigned char *from, uint64_t first, uint16_t *codes)
-{
-  unsigned char narrow[BLOCK];
-
-  if (width == 9) {
-    MuonWireNaturalDecode(count, from, first, codes);
-    return;
-  }
-  MuonWireCodesDecode(width, count, from, first, narrow);
-  for (unsigned i = 0; i < count; i++) codes[i] = narrow[i];
 }
 
 /*
@@ -234,26 +197,18 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
   for (unsigned first = (count - 1) / BLOCK * BLOCK;; first -= BLOCK) {
     unsigned some = count - first < BLOCK ? count - first : BLOCK;
 
-    MuonWireUnpack(width, some, from, first, codes);
+    MuonWireCodesDecode(width, 2, some, from, first, codes);
     /* A word for each code at most */
     if (lanes == LANES && left >= (int32_t)(2 * BLOCK)) {
-      uint32_t s0, s1, s2, s3;
+      uint32_t s[LANES];
 
       for (; some % LANES != 0; some--) state[(some - 1) % LANES] = MuonWirePut(precision, state[(some - 1) % LANES], steps + codes[some - 1], words, &left);
-      s0 = state[0];
-      s1 = state[1];
-      s2 = state[2];
-      s3 = state[3];
+      memcpy(s, state, sizeof(s));
       for (; some > 0; some -= LANES) {
-        s3 = MuonWirePut(precision, s3, steps + codes[some - 1], words, &left);
-        s2 = MuonWirePut(precision, s2, steps + codes[some - 2], words, &left);
-        s1 = MuonWirePut(precision, s1, steps + codes[some - 3], words, &left);
-        s0 = MuonWirePut(precision, s0, steps + codes[some - 4], words, &left);
+        MUON_WIRE_UNROLL
+        for (unsigned lane = LANES; lane-- > 0;) s[lane] = MuonWirePut(precision, s[lane], steps + codes[some - LANES + lane], words, &left);
       }
-      state[0] = s0;
-      state[1] = s1;
-      state[2] = s2;
-      state[3] = s3;
+      memcpy(state, s, sizeof(s));
     }
     for (; some > 0; some--) {
       const MuonWireStep *step = steps + codes[some - 1];
@@ -265,31 +220,13 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
   }
 }
 
-/* Codes are counted in turn in four tables, so that one code twice in a row does not wait for itself */
-static void MuonWireCountsTake(unsigned count, const uint16_t *codes, uint32_t counts[4][SYMBOLS])
-{
-  for (; count >= 4; count -= 4, codes += 4) {
-    counts[0][codes[0]]++;
-    counts[1][codes[1]]++;
-    counts[2][codes[2]]++;
-    counts[3][codes[3]]++;
-  }
-  for (; count > 0; count--) counts[0][*codes++]++;
-}
-
-/* Their sum, in the first */
-static void MuonWireCountsAdd(uint32_t counts[4][SYMBOLS])
-{
-  for (unsigned code = 0; code < SYMBOLS; code++) counts[0][code] += counts[1][code] + counts[2][code] + counts[3][code];
-}
-
 /*
    One chunk, out of packed codes. Returns the bytes, those of the packed codes where a code would not be
    shorter, MUON_WIRE_TOO_LONG where they are more than limit. Writes at most min(limit, packed) bytes
 */
 static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsigned char *from, uint64_t limit, unsigned char *to)
 {
-  const uint64_t packed = MuonWirePackedBytes(width, count), room = limit < packed ? limit : packed;
+  const uint64_t packed = MuonWireCodesBytes(width, count), room = limit < packed ? limit : packed;
   const unsigned lanes = MuonWireLanes(count);
   uint32_t       counts[4][SYMBOLS];
   uint16_t       codes[BLOCK];
@@ -299,10 +236,12 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   for (unsigned first = 0; first < count; first += BLOCK) {
     const unsigned some = count - first < BLOCK ? count - first : BLOCK;
 
-    MuonWireUnpack(width, some, from, first, codes);
-    MuonWireCountsTake(some, codes, counts);
+    MuonWireCodesDecode(width, 2, some, from, first, codes);
+    /* In turn in four tables, so that one code twice in a row does not wait for itself */
+    MUON_WIRE_UNROLL
+    for (unsigned i = 0; i < some; i++) counts[i % 4][codes[i]]++;
   }
-  MuonWireCountsAdd(counts);
+  for (unsigned code = 0; code < SYMBOLS; code++) counts[0][code] += counts[1][code] + counts[2][code] + counts[3][code];
   if (MuonWireModelOf(counts[0], count, &model)) {
     MuonWireStep   steps[SYMBOLS];
     unsigned char  table[TABLE];
@@ -348,27 +287,23 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
 
     /* A word for each code at most: away from the end none needs a test of its own */
     if (lanes == LANES && end - at >= (ptrdiff_t)(2 * BLOCK)) {
-      uint32_t s0 = state[0], s1 = state[1], s2 = state[2], s3 = state[3];
+      uint32_t s[LANES];
 
+      memcpy(s, state, sizeof(s));
       for (; i + LANES <= some; i += LANES) {
-        const uint32_t k0 = s0 & mask, k1 = s1 & mask, k2 = s2 & mask, k3 = s3 & mask;
         const uint64_t words = MuonWireLoad64(at);
         unsigned       used  = 0;
 
-        codes[i]     = names[k0];
-        codes[i + 1] = names[k1];
-        codes[i + 2] = names[k2];
-        codes[i + 3] = names[k3];
-        s0           = MuonWireGet(precision, s0, slots[k0], words, &used);
-        s1           = MuonWireGet(precision, s1, slots[k1], words, &used);
-        s2           = MuonWireGet(precision, s2, slots[k2], words, &used);
-        s3           = MuonWireGet(precision, s3, slots[k3], words, &used);
+        MUON_WIRE_UNROLL
+        for (unsigned lane = 0; lane < LANES; lane++) {
+          const uint32_t slot = s[lane] & mask;
+
+          codes[i + lane] = names[slot];
+          s[lane]         = MuonWireGet(precision, s[lane], slots[slot], words, &used);
+        }
         at += used / 8;
       }
-      state[0] = s0;
-      state[1] = s1;
-      state[2] = s2;
-      state[3] = s3;
+      memcpy(state, s, sizeof(s));
     }
     for (; i < some; i++) {
       const unsigned lane = i & (lanes - 1);
@@ -380,7 +315,7 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
       at += used / 8;
       if (at > end) return MUON_WIRE_CORRUPT;
     }
-    MuonWirePack(width, some, codes, to + first / 8 * width);
+    MuonWireCodesEncode(width, 2, some, codes, to + first / 8 * width);
   }
   for (unsigned lane = 0; lane < lanes; lane++) {
     if (state[lane] != LOWEST) return MUON_WIRE_CORRUPT;
@@ -437,7 +372,7 @@ MuonWireResult MuonWireCodedDecode(unsigned width, uint64_t count, const unsigne
   *used = 0;
   for (uint64_t first = 0; first < count; first += CHUNK, to += CHUNK / 8 * width) {
     const unsigned some   = count - first < CHUNK ? (unsigned)(count - first) : CHUNK;
-    const uint64_t packed = MuonWirePackedBytes(width, some);
+    const uint64_t packed = MuonWireCodesBytes(width, some);
     uint64_t       bytes;
     const unsigned before = MuonWireLoadVar(from + *used, room - *used, &bytes);
 

@@ -1,47 +1,113 @@
 /*
-   Entries that have a byte each in memory: the same sections as those of the entries, eight codes at a time.
+   Codes: numbers of so many bits each, end to end, the lowest bit first. Entries, levels of blocks and natural
+   values are codes, and all of them are packed here.
 */
 #include "muonwirebits.h"
 
-/* The lowest width bits of eight bytes side by side, and back */
-static uint64_t MuonWireCodesJoin(uint64_t x, unsigned width)
+MUON_WIRE_EACH uint64_t MuonWireCodeGet(unsigned size, const void *codes, uint64_t i)
 {
-  x = (x & UINT64_C(0x00FF00FF00FF00FF)) | (x >> 8 & UINT64_C(0x00FF00FF00FF00FF)) << width;
-  x = (x & UINT64_C(0x0000FFFF0000FFFF)) | (x >> 16 & UINT64_C(0x0000FFFF0000FFFF)) << 2 * width;
-  return (x & UINT64_C(0x00000000FFFFFFFF)) | (x >> 32) << 4 * width;
+  return size == 1 ? ((const uint8_t *)codes)[i] : size == 2 ? ((const uint16_t *)codes)[i] : ((const uint64_t *)codes)[i];
 }
 
-static uint64_t MuonWireCodesPart(uint64_t x, unsigned width)
+MUON_WIRE_EACH void MuonWireCodePut(unsigned size, void *codes, uint64_t i, uint64_t code)
 {
-  const uint64_t one = (UINT64_C(1) << width) - 1, two = (UINT64_C(1) << 2 * width) - 1, four = (UINT64_C(1) << 4 * width) - 1;
-
-  x = (x & four) | (x >> 4 * width & four) << 32;
-  x = (x & (two | two << 32)) | (x >> 2 * width & (two | two << 32)) << 16;
-  return (x & (one | one << 16 | one << 32 | one << 48)) | (x >> width & (one | one << 16 | one << 32 | one << 48)) << 8;
+  if (size == 1) ((uint8_t *)codes)[i] = (uint8_t)code;
+  else if (size == 2) ((uint16_t *)codes)[i] = (uint16_t)code;
+  else ((uint64_t *)codes)[i] = code;
 }
 
-void MuonWireCodesEncode(unsigned width, uint64_t count, const unsigned char *codes, unsigned char *to)
+/*
+   Inlined with a constant size, and for natural values with a constant width. Eight codes of at most 9 bits are
+   a word, and of nine bits one byte more. A word is written and read whole where the codes behind it have the
+   bytes; the others go one by one
+*/
+MUON_WIRE_EACH void MuonWirePack(unsigned width, unsigned size, uint64_t count, const void *codes, unsigned char *to)
 {
-  unsigned bytes;
-  uint64_t word;
+  unsigned held = 0;
+  uint64_t rest = 0, i = 0;
 
-  /* A word of eight bytes is written whole where the next ones write over what is beyond it */
-  for (; count >= 64; count -= 8, codes += 8, to += width) MuonWireStore64(to, MuonWireCodesJoin(MuonWireLoad64(codes), width));
-  for (; count > 0; count -= count < 8 ? count : 8, codes += 8, to += width) {
-    word  = MuonWireCodesJoin(MuonWireLoadPart(codes, count < 8 ? (unsigned)count : 8), width);
-    bytes = count < 8 ? ((unsigned)count * width + 7) / 8 : width;
-    for (unsigned b = 0; b < bytes; b++) to[b] = (unsigned char)(word >> 8 * b & 255);
+  for (; width <= 9 && i + (width < 8 ? 64 : 8) <= count; i += 8, to += width) {
+    uint64_t word = 0;
+
+    MUON_WIRE_UNROLL
+    for (unsigned k = 0; k < 8; k++) word |= MuonWireCodeGet(size, codes, i + k) << k * width;
+    MuonWireStore64(to, word);
+    if (width == 9) to[8] = (unsigned char)(MuonWireCodeGet(size, codes, i + 7) >> 1);
+  }
+  for (; i < count; i++) {
+    rest |= MuonWireCodeGet(size, codes, i) << held;
+    for (held += width; held >= 8; held -= 8) {
+      *to++ = (unsigned char)(rest & 255);
+      rest >>= 8;
+    }
+  }
+  if (held > 0) *to = (unsigned char)rest;
+}
+
+MUON_WIRE_EACH void MuonWireUnpack(unsigned width, unsigned size, uint64_t count, const unsigned char *from, void *codes)
+{
+  const uint64_t mask = ((uint64_t)1 << width) - 1;
+  unsigned       held = 0;
+  uint64_t       rest = 0, i = 0;
+
+  for (; width <= 9 && i + (width < 8 ? 64 : 8) <= count; i += 8, from += width) {
+    const uint64_t word = MuonWireLoad64(from), last = width == 9 ? word >> 63 | (uint64_t)from[8] << 1 : word >> 7 * width;
+
+    MUON_WIRE_UNROLL
+    for (unsigned k = 0; k < 7; k++) MuonWireCodePut(size, codes, i + k, word >> k * width & mask);
+    MuonWireCodePut(size, codes, i + 7, last & mask);
+  }
+  for (; i < count; i++) {
+    for (; held < width; held += 8) rest |= (uint64_t)*from++ << held;
+    MuonWireCodePut(size, codes, i, rest & mask);
+    rest >>= width;
+    held -= width;
   }
 }
 
-void MuonWireCodesDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t first, unsigned char *codes)
+void MuonWireCodesEncode(unsigned width, unsigned size, uint64_t count, const void *codes, unsigned char *to)
+{
+  if (size == 1) MuonWirePack(width, 1, count, codes, to);
+  else if (size == 2 && width == 9) MuonWirePack(9, 2, count, codes, to);
+  else if (size == 2) MuonWirePack(width, 2, count, codes, to);
+  else MuonWirePack(width, 8, count, codes, to);
+}
+
+void MuonWireCodesDecode(unsigned width, unsigned size, uint64_t count, const unsigned char *from, uint64_t first, void *codes)
 {
   from += first / 8 * width;
-  for (; count >= 64; count -= 8, codes += 8, from += width) MuonWireStore64(codes, MuonWireCodesPart(MuonWireLoad64(from), width));
-  for (; count > 0; count -= count < 8 ? count : 8, codes += 8, from += width) {
-    const unsigned some = count < 8 ? (unsigned)count : 8;
-    const uint64_t word = MuonWireCodesPart(MuonWireLoadPart(from, (some * width + 7) / 8), width);
+  if (size == 1) MuonWireUnpack(width, 1, count, from, codes);
+  else if (size == 2 && width == 9) MuonWireUnpack(9, 2, count, from, codes);
+  else if (size == 2) MuonWireUnpack(width, 2, count, from, codes);
+  else MuonWireUnpack(width, 8, count, from, codes);
+}
 
-    for (unsigned i = 0; i < some; i++) codes[i] = (unsigned char)(word >> 8 * i & 255);
+unsigned MuonWireEntryWidth(uint64_t length)
+{
+  unsigned width = 1;
+
+  while (width < 57 && length > (uint64_t)1 << (width - 1)) width++;
+  return width;
+}
+
+uint64_t MuonWireCodesBytes(unsigned width, uint64_t count)
+{
+  return count / 8 * width + (count % 8 * width + 7) / 8;
+}
+
+MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from)
+{
+  uint64_t codes[64];
+
+  /* Where the length is a power of two there is no other code */
+  if (length != 0 && (length & (length - 1)) == 0) return MUON_WIRE_OK;
+  for (uint64_t first = 0; first < count; first += 64) {
+    const unsigned some = count - first < 64 ? (unsigned)(count - first) : 64;
+
+    MuonWireCodesDecode(MuonWireEntryWidth(length), 8, some, from, first, codes);
+    for (unsigned i = 0; i < some; i++) {
+      if (codes[i] >> 1 >= length) return MUON_WIRE_CORRUPT;
+    }
   }
+  return MUON_WIRE_OK;
 }

@@ -21,7 +21,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   MuonWireMessage      header;
   MuonWireLayout       layout;
   uint64_t             entries, values, coded = MUON_WIRE_TOO_LONG;
-  unsigned             before, after, bits, lengthlog;
+  unsigned             before, after;
 
   (void)MuonWireMessageRead(plain, SIZE_MAX, &header);
   (void)MuonWireMessageLayout(&header, rows, columns, &layout);
@@ -32,8 +32,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   values  = layout.bytes - layout.valuesat;
   if (layout.entriesat > layout.seed) coded = MuonWireGapsEncode((MuonWireIndices)header.indices, layout.numbered, layout.positions, from, layout.entriesat - 1, at);
   at    = MuonWireSectionEnd(coded, MUON_WIRE_INDICES_GAPS, layout.entriesat, from, at, &header.indices);
-  coded = MUON_WIRE_TOO_LONG;
-  if (header.form == MUON_WIRE_BLOCKS && entries > 0 && MuonWireBlocksOfParameter(header.parameter, &bits, &lengthlog) == MUON_WIRE_OK) coded = MuonWireCodedEncode(bits, layout.entries, from + layout.entriesat, entries - 1, at);
+  coded = header.form == MUON_WIRE_BLOCKS && entries > 0 ? MuonWireCodedEncode(layout.width, layout.entries, from + layout.entriesat, entries - 1, at) : MUON_WIRE_TOO_LONG;
   at    = MuonWireSectionEnd(coded, MUON_WIRE_INDICES_CODED, entries, from + layout.entriesat, at, &header.indices);
   coded = header.values == MUON_WIRE_VALUES_NATURAL && values > 0 ? 0 : MUON_WIRE_TOO_LONG;
   for (unsigned s = 0; s < layout.sections && coded != MUON_WIRE_TOO_LONG; s++) {
@@ -50,34 +49,24 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   return after + header.bytes;
 }
 
-/* The same message without entropy coding: its header and its sections */
-static MuonWireResult MuonWireMessagePlain(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout)
-{
-  MuonWireMessage found = *header;
-
-  if (found.values == MUON_WIRE_VALUES_CODED) found.values = MUON_WIRE_VALUES_NATURAL;
-  if (found.indices == MUON_WIRE_INDICES_CODED && found.form == MUON_WIRE_BLOCKS) found.indices = MUON_WIRE_INDICES_NONE;
-  if (found.indices == MUON_WIRE_INDICES_GAPS) {
-    /* Of a layer that is too large or has not so many entries it is some codec, and the layout is refused */
-    found.indices = (uint8_t)MuonWireFormIndices((MuonWireForm)found.form, rows, columns, found.count);
-    if (found.indices == MUON_WIRE_INDICES_NONE) return MUON_WIRE_CORRUPT;
-  }
-  if (MuonWireMessageLayout(&found, rows, columns, layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  found.bytes = layout->bytes;
-  *plain      = found;
-  return MUON_WIRE_OK;
-}
-
-MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain)
-{
-  MuonWireLayout layout;
-
-  return MuonWireMessagePlain(header, rows, columns, plain, &layout);
-}
-
 int MuonWireMessageIsPlain(const MuonWireMessage *header)
 {
   return header->indices != MUON_WIRE_INDICES_GAPS && header->indices != MUON_WIRE_INDICES_CODED && header->values != MUON_WIRE_VALUES_CODED;
+}
+
+MuonWireResult MuonWireMessagePlain(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout)
+{
+  *plain = *header;
+  if (plain->values == MUON_WIRE_VALUES_CODED) plain->values = MUON_WIRE_VALUES_NATURAL;
+  if (plain->indices == MUON_WIRE_INDICES_CODED && plain->form == MUON_WIRE_BLOCKS) plain->indices = MUON_WIRE_INDICES_NONE;
+  if (plain->indices == MUON_WIRE_INDICES_GAPS) {
+    /* Of a layer that is too large or has not so many entries it is some codec, and the layout is refused */
+    plain->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)plain->form, rows, columns, plain->count);
+    if (plain->indices == MUON_WIRE_INDICES_NONE) return MUON_WIRE_CORRUPT;
+  }
+  if (MuonWireMessageLayout(plain, rows, columns, layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  plain->bytes = layout->bytes;
+  return MUON_WIRE_OK;
 }
 
 /* What is left of a payload */
@@ -86,66 +75,58 @@ typedef struct {
   uint64_t             rest;
 } MuonWireSource;
 
-/* A section that has the same bytes when it is uncompressed */
-static MuonWireResult MuonWireCopy(MuonWireSource *from, uint64_t bytes, unsigned char *to)
+/* A section: codes of width bits that are entropy-coded or, where that is 0, bytes that are copied */
+static MuonWireResult MuonWireTake(MuonWireSource *from, unsigned width, uint64_t count, uint64_t bytes, unsigned char *to)
 {
-  if (bytes > from->rest) return MUON_WIRE_CORRUPT;
-  if (bytes > 0) memcpy(to, from->at, (size_t)bytes);
-  from->at += bytes;
-  from->rest -= bytes;
-  return MUON_WIRE_OK;
-}
+  uint64_t used = bytes;
 
-static MuonWireResult MuonWireCoded(MuonWireSource *from, unsigned width, uint64_t count, unsigned char *to)
-{
-  uint64_t used;
-
-  if (MuonWireCodedDecode(width, count, from->at, from->rest, &used, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (width > 0) {
+    if (MuonWireCodedDecode(width, count, from->at, from->rest, &used, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  } else if (bytes > from->rest) return MUON_WIRE_CORRUPT;
+  else if (bytes > 0) memcpy(to, from->at, (size_t)bytes);
   from->at += used;
   from->rest -= used;
   return MUON_WIRE_OK;
 }
 
-static MuonWireResult MuonWireGaps(MuonWireSource *from, MuonWireIndices indices, const MuonWireLayout *layout, unsigned char *to)
+/* The sections of a payload that came, uncompressed one behind the other */
+static MuonWireResult MuonWirePayloadExpand(const MuonWireMessage *came, const MuonWireMessage *plain, const MuonWireLayout *layout, const unsigned char *payload, unsigned char *to)
 {
-  uint64_t used;
+  MuonWireSource from = {payload, came->bytes};
+  uint64_t       used = 0;
 
-  if (MuonWireGapsDecode(layout->numbered, layout->positions, from->at, from->rest, &used, indices, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  from->at += used;
-  from->rest -= used;
-  return MUON_WIRE_OK;
+  if (came->indices == MUON_WIRE_INDICES_GAPS) {
+    if (MuonWireGapsDecode(layout->numbered, layout->positions, from.at, from.rest, &used, (MuonWireIndices)plain->indices, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    from.at += used;
+    from.rest -= used;
+  } else if (MuonWireTake(&from, 0, 0, layout->entriesat, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireTake(&from, came->indices == MUON_WIRE_INDICES_CODED ? layout->width : 0, layout->entries, layout->valuesat - layout->entriesat, to + layout->entriesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  for (unsigned s = 0; s < layout->sections; s++) {
+    if (MuonWireTake(&from, came->values == MUON_WIRE_VALUES_CODED ? 9 : 0, layout->section[s], MuonWireValuesBytes((MuonWireValues)plain->values, layout->section[s]), to + layout->sectionat[s]) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  }
+  return from.rest == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header)
 {
-  MuonWireSource  from;
-  MuonWireMessage found, expanded;
-  MuonWireLayout  layout;
-  MuonWireResult  result;
-  unsigned char  *to;
-  unsigned        bits, lengthlog;
+  MuonWireMessage      came, expanded;
+  MuonWireLayout       layout;
+  const unsigned char *payload;
 
-  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
-  if (MuonWireMessageIsPlain(&found)) {
-    *plain = bytes;
-    return MuonWireMessageValidate(bytes, length, layer, rows, columns, header);
-  }
-  if (MuonWireMessagePlain(&found, rows, columns, &expanded, &layout) != MUON_WIRE_OK || MuonWireMessageBytes(&expanded) > capacity) return MUON_WIRE_CORRUPT;
-  from.at   = bytes + MuonWireMessageHeaderBytes(&found);
-  from.rest = found.bytes;
-  to        = room + MuonWireMessageHeaderBytes(&expanded);
-  if (found.indices == MUON_WIRE_INDICES_GAPS) result = MuonWireGaps(&from, (MuonWireIndices)expanded.indices, &layout, to);
-  else result = MuonWireCopy(&from, layout.entriesat, to);
-  if (result != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (found.indices == MUON_WIRE_INDICES_CODED && MuonWireBlocksOfParameter(expanded.parameter, &bits, &lengthlog) == MUON_WIRE_OK) result = MuonWireCoded(&from, bits, layout.entries, to + layout.entriesat);
-  else result = MuonWireCopy(&from, layout.valuesat - layout.entriesat, to + layout.entriesat);
-  for (unsigned s = 0; s < layout.sections && result == MUON_WIRE_OK; s++) {
-    if (found.values == MUON_WIRE_VALUES_CODED) result = MuonWireCoded(&from, 9, layout.section[s], to + layout.sectionat[s]);
-    else result = MuonWireCopy(&from, MuonWireValuesBytes((MuonWireValues)found.values, layout.section[s]), to + layout.sectionat[s]);
-  }
-  if (result != MUON_WIRE_OK || from.rest != 0 || MuonWirePayloadValidate(&expanded, &layout, to, found.indices != MUON_WIRE_INDICES_GAPS, found.values != MUON_WIRE_VALUES_CODED) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  (void)MuonWireMessageWrite(room, &expanded);
-  *plain  = room;
+  if (MuonWireMessageRead(bytes, length, &came) != MUON_WIRE_OK || came.layer != layer || MuonWireMessageBytes(&came) != length) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessagePlain(&came, rows, columns, &expanded, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  payload = bytes + MuonWireMessageHeaderBytes(&came);
+  *plain  = bytes;
+  if (!MuonWireMessageIsPlain(&came)) {
+    unsigned char *to;
+
+    if (MuonWireMessageBytes(&expanded) > capacity) return MUON_WIRE_CORRUPT;
+    to = room + MuonWireMessageWrite(room, &expanded);
+    if (MuonWirePayloadExpand(&came, &expanded, &layout, payload, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    payload = to;
+    *plain  = room;
+  } else if (came.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
   *header = expanded;
-  return MUON_WIRE_OK;
+  /* Positions and numbers that a decoder wrote need no check */
+  return MuonWirePayloadValidate(&expanded, &layout, payload, came.indices != MUON_WIRE_INDICES_GAPS, came.values != MUON_WIRE_VALUES_CODED);
 }

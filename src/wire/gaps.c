@@ -59,12 +59,6 @@ static uint64_t MuonWireTail(unsigned length)
   return length % 64 == 0 ? ~UINT64_C(0) : ((uint64_t)1 << length % 64) - 1;
 }
 
-/* The next word of a span whose bits are listed */
-static inline uint64_t MuonWireListed(const uint64_t *words, unsigned w, unsigned length, uint64_t flip)
-{
-  return (words[w] ^ flip) & (64 * w + 64 <= length ? ~UINT64_C(0) : MuonWireTail(length));
-}
-
 static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
 {
   unsigned kept = 0;
@@ -91,17 +85,11 @@ static unsigned MuonWireTurnZeros(unsigned turn)
   return zeros;
 }
 
-typedef enum {
-  MUON_WIRE_CHUNK_WHOLE,
-  MUON_WIRE_CHUNK_STRETCHES,
-  MUON_WIRE_CHUNK_BITMAP
-} MuonWireChunkMode;
-
 /*
    Stretches where their counts are further from the mean than by chance: eight times the variance pays for
    telling them. The squares are below 2^48, their sum and what it is compared with below 2^56
 */
-static MuonWireChunkMode MuonWireChunkModeOf(const uint64_t *words, unsigned length, unsigned kept)
+static int MuonWireHasStretches(const uint64_t *words, unsigned length, unsigned kept)
 {
   uint64_t sum = 0;
 
@@ -111,7 +99,7 @@ static MuonWireChunkMode MuonWireChunkModeOf(const uint64_t *words, unsigned len
 
     sum += (uint64_t)(away * away);
   }
-  return sum > 8 * (uint64_t)length * kept * (length - kept) ? MUON_WIRE_CHUNK_STRETCHES : MUON_WIRE_CHUNK_WHOLE;
+  return sum > 8 * (uint64_t)length * kept * (length - kept);
 }
 
 /* The codes of a span of length entries, kept of them set, unless they go beyond the end */
@@ -127,7 +115,7 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
   if (listed == 0) return;
   code = MuonWireGolombOf(length, listed);
   for (unsigned w = 0; 64 * w < length && writer.at <= writer.end; w++) {
-    for (uint64_t word = MuonWireListed(words, w, length, flip); word != 0; word &= word - 1) {
+    for (uint64_t word = (words[w] ^ flip) & (64 * w + 64 <= length ? ~UINT64_C(0) : MuonWireTail(length)); word != 0; word &= word - 1) {
       const unsigned entry = 64 * w + MuonWireLowestBit(word), gap = entry - next;
       unsigned       zeros = (unsigned)(gap * code.inverse >> 32), rest = gap - zeros * code.step;
       const unsigned more = rest >= code.cut, longer = rest + code.cut;
@@ -152,20 +140,22 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
    The codes of a chunk, not as a bitmap, at most ROOM bytes of them; what is not shorter than the bitmap has
    its length
 */
-static unsigned MuonWireChunkEncode(MuonWireChunkMode mode, const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
+static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
 {
-  const unsigned bitmap = (length + 7) / 8;
+  const unsigned bitmap = (length + 7) / 8, stretch = stretches ? STRETCH : CHUNK;
   MuonWireWriter writer = {to, to + CHUNK_BYTES, 0, 0};
   unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length);
 
-  if (mode == MUON_WIRE_CHUNK_WHOLE) MuonWireSpanEncode(words, length, kept, &writer);
-  for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES && writer.at <= writer.end; first += STRETCH) {
-    const unsigned some = length - first < STRETCH ? length - first : STRETCH, here = MuonWireCountOf(words + first / 64, some);
-    const unsigned turn = MuonWireTurnOf(here, before), zeros = MuonWireTurnZeros(turn), upper = turn / 4 + 1 - (1u << zeros);
+  for (unsigned first = 0; first < length && writer.at <= writer.end; first += stretch) {
+    const unsigned some = length - first < stretch ? length - first : stretch, here = MuonWireCountOf(words + first / 64, some);
 
-    MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)upper << 1 | (uint64_t)(turn % 4) << (1 + zeros)) << zeros, 3 + 2 * zeros);
+    if (stretches) {
+      const unsigned turn = MuonWireTurnOf(here, before), zeros = MuonWireTurnZeros(turn), upper = turn / 4 + 1 - (1u << zeros);
+
+      MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)upper << 1 | (uint64_t)(turn % 4) << (1 + zeros)) << zeros, 3 + 2 * zeros);
+      before = here;
+    }
     MuonWireSpanEncode(words + first / 64, some, here, &writer);
-    before = here;
   }
   writer.at += writer.bits > 0;
   return writer.at - to < (ptrdiff_t)bitmap ? (unsigned)(writer.at - to) : bitmap;
@@ -218,25 +208,10 @@ static inline MuonWireResult MuonWireZeros(MuonWireReader *reader, unsigned *zer
 */
 typedef uint64_t MuonWireFound;
 
-static inline unsigned MuonWireFoundBits(MuonWireFound found)
-{
-  return (unsigned)(found & 63);
-}
-
-static inline unsigned MuonWireFoundEntries(MuonWireFound found)
-{
-  return (unsigned)(found >> 6 & 63);
-}
-
-static inline unsigned MuonWireFoundCodes(MuonWireFound found)
-{
-  return (unsigned)(found >> 12 & 15);
-}
-
-static inline uint64_t MuonWireFoundListed(MuonWireFound found)
-{
-  return found >> 16;
-}
+#define FOUND_BITS(found)    ((unsigned)((found)&63))
+#define FOUND_ENTRIES(found) ((unsigned)((found) >> 6 & 63))
+#define FOUND_CODES(found)   ((unsigned)((found) >> 12 & 15))
+#define FOUND_LISTED(found)  ((found) >> 16)
 
 /*
    For one parameter, 0 before there is any, all codes that some bits hold whole. What is behind a code are
@@ -266,7 +241,7 @@ static void MuonWirePeekOf(const MuonWireGolomb *code, MuonWirePeek *peek)
     if (bits > width || entries > PEEK_ENTRIES) continue;
     behind             = peek->found[index >> bits];
     peek->found[index] = (uint64_t)1 << (16 + entries - 1) | 1u << 12 | entries << 6 | bits;
-    if (behind != 0 && entries + MuonWireFoundEntries(behind) <= PEEK_ENTRIES) peek->found[index] += MuonWireFoundListed(behind) << (16 + entries) | (behind & 0xFFFFu);
+    if (behind != 0 && entries + FOUND_ENTRIES(behind) <= PEEK_ENTRIES) peek->found[index] += FOUND_LISTED(behind) << (16 + entries) | (behind & 0xFFFFu);
   }
 }
 
@@ -289,16 +264,16 @@ static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePee
     for (unsigned i = 0; i < PEEKS; i++) {
       const MuonWireFound found = table[reader.held & ((1u << PEEK) - 1)];
       const unsigned      first = entry % 64;
-      const uint64_t      full  = 0 - (uint64_t)((first + MuonWireFoundEntries(found)) / 64);
+      const uint64_t      full  = 0 - (uint64_t)((first + FOUND_ENTRIES(found)) / 64);
 
-      reader.held >>= MuonWireFoundBits(found);
-      reader.bits -= MuonWireFoundBits(found);
-      k += MuonWireFoundCodes(found);
-      word |= MuonWireFoundListed(found) << first;
+      reader.held >>= FOUND_BITS(found);
+      reader.bits -= FOUND_BITS(found);
+      k += FOUND_CODES(found);
+      word |= FOUND_LISTED(found) << first;
       words[entry / 64] = word;
       /* What does not fit begins the next word; without a branch, which could not be foreseen */
-      word ^= (word ^ MuonWireFoundListed(found) >> 1 >> (63 - first)) & full;
-      entry += MuonWireFoundEntries(found);
+      word ^= (word ^ FOUND_LISTED(found) >> 1 >> (63 - first)) & full;
+      entry += FOUND_ENTRIES(found);
     }
     words[entry / 64] = word;
   }
@@ -306,18 +281,6 @@ static MuonWireResult MuonWirePeekDecode(MuonWireReader *from, const MuonWirePee
   *done = k;
   *next = entry;
   return MUON_WIRE_OK;
-}
-
-/* A rest, where there are 16 bits at least */
-static inline unsigned MuonWireRest(MuonWireReader *reader, const MuonWireGolomb *code)
-{
-  unsigned       rest = (unsigned)(reader->held & ((1u << code->bits) - 1));
-  const unsigned more = rest >= code->cut;
-
-  rest += more * (rest + (unsigned)(reader->held >> code->bits & 1) - code->cut);
-  reader->held >>= code->bits + more;
-  reader->bits -= code->bits + more;
-  return rest;
 }
 
 /*
@@ -336,11 +299,15 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
   peeks = peeks != NULL && listed >= PEEK_CODES && code.step <= PEEK_STEP ? peeks + code.step % 2 : NULL;
   if (peeks != NULL && peeks->step != code.step) MuonWirePeekOf(&code, peeks);
   for (unsigned k = 0; k < listed; k++) {
-    unsigned zeros, rest;
+    unsigned zeros, rest, more;
 
     if (peeks != NULL && MuonWirePeekDecode(&reader, peeks, length, listed, &k, &next, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-    rest = MuonWireRest(&reader, &code);
+    rest = (unsigned)(reader.held & ((1u << code.bits) - 1));
+    more = rest >= code.cut;
+    rest += more * (rest + (unsigned)(reader.held >> code.bits & 1) - code.cut);
+    reader.held >>= code.bits + more;
+    reader.bits -= code.bits + more;
     /* zeros and step are below 2^17 and 2^16: their product is compared as 64 bits */
     if ((uint64_t)zeros * code.step + rest >= length - next) return MUON_WIRE_CORRUPT;
     next += zeros * code.step + rest;
@@ -356,53 +323,45 @@ static MuonWireResult MuonWireSpanDecode(MuonWireReader *from, unsigned length, 
 }
 
 /* from: bytes of codes and 24 zeros; peeks: two tables; words: all zero */
-static MuonWireResult MuonWireChunkDecode(MuonWireChunkMode mode, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
+static MuonWireResult MuonWireChunkDecode(int stretches, const unsigned char *from, unsigned bytes, unsigned length, unsigned kept, MuonWirePeek *peeks, uint64_t *words)
 {
-  MuonWireReader reader = {from, from + bytes, 0, 0};
-  unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length), rest = kept;
+  const unsigned stretch = stretches ? STRETCH : CHUNK;
+  MuonWireReader reader  = {from, from + bytes, 0, 0};
+  unsigned       here = (unsigned)((uint64_t)STRETCH * kept / length), rest = kept;
 
-  if (mode == MUON_WIRE_CHUNK_WHOLE && MuonWireSpanDecode(&reader, length, kept, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  for (unsigned first = 0; first < length && mode == MUON_WIRE_CHUNK_STRETCHES; first += STRETCH) {
-    const unsigned some = length - first < STRETCH ? length - first : STRETCH;
-    unsigned       zeros, turn, here;
+  for (unsigned first = 0; first < length; first += stretch) {
+    const unsigned some = length - first < stretch ? length - first : stretch;
+    unsigned       zeros, turn;
 
-    /* No two counts are further apart than 256: at most 7 zeros */
-    if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK || zeros > 7) return MUON_WIRE_CORRUPT;
-    turn = 4 * ((1u << zeros) + (unsigned)(reader.held & ((1u << zeros) - 1)) - 1) + (unsigned)(reader.held >> zeros & 3);
-    reader.held >>= zeros + 2;
-    reader.bits -= zeros + 2;
-    if (turn % 2 == 1 && (turn + 1) / 2 > before) return MUON_WIRE_CORRUPT;
-    here = turn % 2 == 1 ? before - (turn + 1) / 2 : before + turn / 2;
-    if (here > some || here > rest || MuonWireSpanDecode(&reader, some, here, NULL, words + first / 64) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+    if (stretches) {
+      /* No two counts are further apart than 256: at most 7 zeros */
+      if (MuonWireZeros(&reader, &zeros) != MUON_WIRE_OK || zeros > 7) return MUON_WIRE_CORRUPT;
+      turn = 4 * ((1u << zeros) + (unsigned)(reader.held & ((1u << zeros) - 1)) - 1) + (unsigned)(reader.held >> zeros & 3);
+      reader.held >>= zeros + 2;
+      reader.bits -= zeros + 2;
+      if (turn % 2 == 1 && (turn + 1) / 2 > here) return MUON_WIRE_CORRUPT;
+      here = turn % 2 == 1 ? here - (turn + 1) / 2 : here + turn / 2;
+    } else here = kept;
+    if (here > some || here > rest || MuonWireSpanDecode(&reader, some, here, stretches ? NULL : peeks, words + first / 64) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     rest -= here;
-    before = here;
   }
-  if (mode == MUON_WIRE_CHUNK_STRETCHES && rest != 0) return MUON_WIRE_CORRUPT;
   /* No more bits were used up than there are */
-  return 8 * (uint64_t)(reader.at - from) - reader.bits <= 8 * (uint64_t)bytes ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
+  return rest == 0 && 8 * (uint64_t)(reader.at - from) - reader.bits <= 8 * (uint64_t)bytes ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
 static void MuonWireWordsOf(const unsigned char *bitmap, unsigned length, uint64_t *words)
 {
-  const unsigned bytes = (length + 7) / 8;
-  unsigned       w     = 0;
-
-  for (; 8 * w + 8 <= bytes; w++) words[w] = MuonWireLoad64(bitmap + 8 * w);
-  if (8 * w < bytes) words[w] = MuonWireLoadPart(bitmap + 8 * w, bytes - 8 * w);
+  for (unsigned first = 0; first < length; first += 64) words[first / 64] = MuonWireBitmapWord(bitmap, length, first);
 }
 
 static void MuonWireBitmapOf(const uint64_t *words, unsigned length, unsigned char *bitmap)
 {
   const unsigned bytes = (length + 7) / 8;
-  unsigned       w     = 0;
 
-  for (; 8 * w + 8 <= bytes; w++) MuonWireStore64(bitmap + 8 * w, words[w]);
-  if (8 * w < bytes) MuonWireStorePart(bitmap + 8 * w, bytes - 8 * w, words[w]);
-}
-
-static unsigned MuonWireChunkLength(uint64_t entries, uint64_t first)
-{
-  return entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK;
+  for (unsigned at = 0; at < bytes; at += 8) {
+    if (at + 8 <= bytes) MuonWireStore64(bitmap + at, words[at / 8]);
+    else MuonWireStorePart(bitmap + at, bytes - at, words[at / 8]);
+  }
 }
 
 uint64_t MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to)
@@ -413,28 +372,29 @@ uint64_t MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t 
   MuonWireIndexReaderInit(&reader, indices, entries, count, from);
   position = indices == MUON_WIRE_INDICES_RAW ? MuonWireIndexReaderNext(&reader) : 0;
   for (uint64_t first = 0; first < entries; first += CHUNK) {
-    const unsigned    length = MuonWireChunkLength(entries, first);
-    uint64_t          words[CHUNK_WORDS];
-    unsigned char     codes[ROOM], head[HEAD];
-    unsigned          kept, bytes, before;
-    MuonWireChunkMode mode;
+    const unsigned length = entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK;
+    uint64_t       words[CHUNK_WORDS];
+    unsigned char  codes[ROOM], head[HEAD];
+    unsigned       kept, bytes, before;
+    int            stretches;
 
     if (indices == MUON_WIRE_INDICES_RAW) {
       memset(words, 0, (length + 63) / 64 * 8);
       for (; position < first + length; position = MuonWireIndexReaderNext(&reader)) words[(position - first) / 64] |= (uint64_t)1 << position % 64;
     } else MuonWireWordsOf(from + first / 8, length, words);
-    kept  = MuonWireCountOf(words, length);
-    mode  = MuonWireChunkModeOf(words, length, kept);
-    bytes = MuonWireChunkEncode(mode, words, length, kept, codes);
-    if (bytes == (length + 7) / 8) mode = MUON_WIRE_CHUNK_BITMAP;
+    kept      = MuonWireCountOf(words, length);
+    stretches = MuonWireHasStretches(words, length, kept);
+    bytes     = MuonWireChunkEncode(stretches, words, length, kept, codes);
+    if (bytes == (length + 7) / 8) {
+      MuonWireBitmapOf(words, length, codes);
+      stretches = 0;
+    }
     before = length < entries - first ? MuonWireStoreVar(head, kept) : 0;
-    before += MuonWireStoreVar(head + before, 2 * bytes + (mode == MUON_WIRE_CHUNK_STRETCHES));
+    before += MuonWireStoreVar(head + before, 2 * bytes + (unsigned)stretches);
     if (before + bytes > limit - used) return MUON_WIRE_TOO_LONG;
     memcpy(to + used, head, before);
-    used += before;
-    if (mode == MUON_WIRE_CHUNK_BITMAP) MuonWireBitmapOf(words, length, to + used);
-    else memcpy(to + used, codes, bytes);
-    used += bytes;
+    memcpy(to + used + before, codes, bytes);
+    used += before + bytes;
   }
   return used;
 }
@@ -449,32 +409,30 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
   peeks[1].step = 0;
   *used         = 0;
   for (uint64_t first = 0; first < entries; first += CHUNK) {
-    const unsigned    length = MuonWireChunkLength(entries, first), bitmap = (length + 7) / 8;
-    uint64_t          words[CHUNK_WORDS], some                             = rest, bytes;
-    unsigned char     codes[ROOM];
-    unsigned          before, kept;
-    MuonWireChunkMode mode;
+    const unsigned length = entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK, bitmap = (length + 7) / 8;
+    uint64_t       words[CHUNK_WORDS], some                                                       = rest, bytes;
+    unsigned char  codes[ROOM];
+    unsigned       before, stretches;
 
     if (length < entries - first) {
       before = MuonWireLoadVar(from + *used, room - *used, &some);
       if (before == 0) return MUON_WIRE_CORRUPT;
       *used += before;
     }
-    before = MuonWireLoadVar(from + *used, room - *used, &bytes);
-    mode   = bytes / 2 == bitmap ? MUON_WIRE_CHUNK_BITMAP : (bytes % 2 == 1 ? MUON_WIRE_CHUNK_STRETCHES : MUON_WIRE_CHUNK_WHOLE);
+    before    = MuonWireLoadVar(from + *used, room - *used, &bytes);
+    stretches = bytes % 2 == 1;
     bytes /= 2;
     if (before == 0 || some > length || some > rest || bytes > bitmap || bytes > room - *used - before) return MUON_WIRE_CORRUPT;
     *used += before;
-    kept = (unsigned)some;
     rest -= some;
     memset(words, 0, (length + 63) / 64 * 8);
-    if (mode == MUON_WIRE_CHUNK_BITMAP) {
+    if (bytes == bitmap) {
       MuonWireWordsOf(from + *used, length, words);
-      if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountOf(words, length) != kept) return MUON_WIRE_CORRUPT;
+      if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountOf(words, length) != some) return MUON_WIRE_CORRUPT;
     } else {
       memcpy(codes, from + *used, (size_t)bytes);
       memset(codes + bytes, 0, 24);
-      if (MuonWireChunkDecode(mode, codes, (unsigned)bytes, length, kept, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+      if (MuonWireChunkDecode((int)stretches, codes, (unsigned)bytes, length, (unsigned)some, peeks, words) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     }
     *used += bytes;
     if (indices == MUON_WIRE_INDICES_BITMAP) MuonWireBitmapOf(words, length, to + first / 8);

@@ -12,24 +12,11 @@ static unsigned MuonWireIndexWidth(uint64_t entries)
   return width;
 }
 
-static uint64_t MuonWireBitmapBytes(uint64_t entries)
-{
-  return entries / 8 + (entries % 8 != 0);
-}
-
-/* The 64 bits from entry base on, a multiple of 64; bits past the bitmap's last byte are zero */
-static uint64_t MuonWireBitmapWord(const unsigned char *bitmap, uint64_t entries, uint64_t base)
-{
-  const uint64_t rest = MuonWireBitmapBytes(entries) - base / 8;
-
-  return rest >= 8 ? MuonWireLoad64(bitmap + base / 8) : MuonWireLoadPart(bitmap + base / 8, (unsigned)rest);
-}
-
 uint64_t MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count)
 {
   switch (indices) {
   case MUON_WIRE_INDICES_BITMAP:
-    return MuonWireBitmapBytes(entries);
+    return MuonWireCodesBytes(1, entries);
   case MUON_WIRE_INDICES_RAW:
     return count * MuonWireIndexWidth(entries);
   default:
@@ -48,7 +35,7 @@ void MuonWireIndicesEncode(MuonWireIndices indices, uint64_t entries, uint64_t c
 
   if (entries == 0) return;
   if (indices == MUON_WIRE_INDICES_BITMAP) {
-    memcpy(to, bitmap, (size_t)MuonWireBitmapBytes(entries));
+    memcpy(to, bitmap, (size_t)MuonWireCodesBytes(1, entries));
     return;
   }
   for (uint64_t base = 0; base < entries && count > 0; base += 64) {

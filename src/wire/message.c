@@ -178,12 +178,13 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   }
   if (MuonWireForms[form].length != NOTHING) {
     layout->length  = form == MUON_WIRE_BLOCKS ? UINT64_C(1) << (bits - 1) : MuonWireQuantity(MuonWireForms[form].length, rows, columns);
+    layout->width   = MuonWireEntryWidth(layout->length);
     layout->entries = count;
   }
   layout->seed      = form == MUON_WIRE_SEEDED ? 8 : 0;
   layout->planes    = form == MUON_WIRE_VOTES ? header->parameter : 1;
   layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
-  layout->valuesat  = layout->entriesat + layout->planes * MuonWireEntriesBytes(layout->length, layout->entries);
+  layout->valuesat  = layout->entriesat + layout->planes * MuonWireCodesBytes(layout->width, count);
   layout->bytes     = layout->valuesat;
   for (unsigned s = 0; s < 3 && (s == 0 || MuonWireForms[form].section[s] != NOTHING); s++) {
     const unsigned what = MuonWireForms[form].section[s];
@@ -202,20 +203,10 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
   return MUON_WIRE_OK;
 }
 
-MuonWireResult MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes)
-{
-  MuonWireLayout layout;
-
-  *bytes = 0;
-  if (MuonWireMessageLayout(header, rows, columns, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  *bytes = layout.bytes;
-  return MUON_WIRE_OK;
-}
-
 MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const MuonWireLayout *layout, const unsigned char *payload, int positions, int numbers)
 {
   const MuonWireValues values = (MuonWireValues)header->values;
-  const uint64_t       plane  = MuonWireEntriesBytes(layout->length, layout->entries);
+  const uint64_t       plane  = MuonWireCodesBytes(layout->width, layout->entries);
 
   if (positions && header->indices != MUON_WIRE_INDICES_NONE && MuonWireIndicesValidate((MuonWireIndices)header->indices, layout->numbered, layout->positions, payload) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   for (uint64_t p = 0; p < layout->planes; p++) {
@@ -226,17 +217,4 @@ MuonWireResult MuonWirePayloadValidate(const MuonWireMessage *header, const Muon
   }
   if (MuonWireValuesAreMagnitudes(values, 0, layout->magnitudes, payload + layout->valuesat) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   return MuonWireValuesAreMagnitudes(values, 1, layout->scales, payload + layout->valuesat);
-}
-
-MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header)
-{
-  MuonWireMessage found;
-  MuonWireLayout  layout;
-
-  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (found.layer != layer || MuonWireMessageBytes(&found) != length) return MUON_WIRE_CORRUPT;
-  if (MuonWireMessageLayout(&found, rows, columns, &layout) != MUON_WIRE_OK || found.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
-  if (MuonWirePayloadValidate(&found, &layout, bytes + MuonWireMessageHeaderBytes(&found), 1, 1) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  *header = found;
-  return MUON_WIRE_OK;
 }

@@ -8,6 +8,19 @@
 #include <petscmuon/private/muonwire.h>
 #include <string.h>
 
+/* Compiled for each constant argument */
+#if defined(__GNUC__)
+  #define MUON_WIRE_EACH static inline __attribute__((always_inline))
+#else
+  #define MUON_WIRE_EACH static inline
+#endif
+/* Before a short loop over what stays in registers only where it is unrolled */
+#if defined(__GNUC__) && !defined(__clang__)
+  #define MUON_WIRE_UNROLL _Pragma("GCC unroll 8")
+#else
+  #define MUON_WIRE_UNROLL
+#endif
+
 /* Whether so many messages follow one another without a gap and end with the bytes */
 MuonWireResult MuonWireMessagesTile(const unsigned char *from, size_t length, uint64_t messages);
 
@@ -95,6 +108,14 @@ static inline unsigned MuonWireLoadVar(const unsigned char *from, uint64_t room,
     if (from[b] < 128) return b > 0 && from[b] == 0 ? 0 : b + 1;
   }
   return 0;
+}
+
+/* The 64 bits from entry base on, a multiple of 64; bits past the bitmap's last byte are zero */
+static inline uint64_t MuonWireBitmapWord(const unsigned char *bitmap, uint64_t entries, uint64_t base)
+{
+  const uint64_t rest = (entries - base + 7) / 8;
+
+  return rest >= 8 ? MuonWireLoad64(bitmap + base / 8) : MuonWireLoadPart(bitmap + base / 8, (unsigned)rest);
 }
 
 /* A constant after optimization: whether arrays of numbers are on the wire what they are in memory */

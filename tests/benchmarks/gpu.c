@@ -141,7 +141,7 @@ static double Difference(MuonPrecision precision, size_t d, const void *Q, void 
   const MuonKernels *kernels = MuonKernelsGet(precision, MUON_DEVICE);
 
   kernels->Axpby(d, 1, -1, Q, d, 1, R, d);
-  return kernels->Largest(d, R);
+  return kernels->MaxAbs(d, 1, R, d);
 }
 
 /* From the factor in double, which is the same polynomials */
@@ -298,7 +298,7 @@ static void MeasureMessages(void)
   LINE("qsgd encode", 1.25 * bytes, kernels->Quantize(d, T, LENGTHLOG, scales, 15, &stream, 0, (unsigned char *)codes));
   LINE("qsgd decode", 1.25 * bytes, kernels->Dequantize(d, (unsigned char *)codes, 0.1, x));
   LINE("sign encode", 2 * bytes + bit, kernels->Signs(m, n, T, m, R, m, (unsigned char *)bits, &sum));
-  LINE("sign decode", 2 * bytes + bit, kernels->SignsAxpby(m, n, (unsigned char *)bits, 1, 0.1, x, m));
+  LINE("sign decode", 2 * bytes + bit, kernels->SignsAxpby(m, n, (unsigned char *)bits, NULL, 1, x, m, 0.1, x, m));
 #undef LINE
   device->release(T);
   device->release(R);

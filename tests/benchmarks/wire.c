@@ -7,7 +7,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #include <petscmuon.h>
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petsctime.h>
-#include "benchmark_clock.h"
+#include "benchmark_common.h"
 #include <petscmuon/private/muonwire.h>
 #include "wire/muonwirecrc.h"
 #include <time.h>
@@ -248,6 +248,7 @@ static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsign
   unsigned char       *room;
   MuonWireMessage      came, header;
   MuonWireIndexReader  reader;
+  MuonWireLayout       layout;
   double              *kept;
 
   PetscFunctionBeginUser;
@@ -255,7 +256,7 @@ static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsign
   PetscCheck(MuonWireMessageRead(buf, bytes, &came) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a header");
   *entries = came.form == MUON_WIRE_LOWRANK ? (double)came.count * ((double)m + (double)n) : (double)m * (double)n;
   if (came.form != MUON_WIRE_SPARSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(MuonWireMessagePlainHeader(&came, (uint64_t)m, (uint64_t)n, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a plain form");
+  PetscCheck(MuonWireMessagePlain(&came, (uint64_t)m, (uint64_t)n, &header, &layout) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a plain form");
   PetscCall(PetscMalloc1((size_t)MuonWireMessageBytes(&header), &room));
   PetscCheck(MuonWireMessageExpand(buf, bytes, came.layer, (uint64_t)m, (uint64_t)n, (size_t)MuonWireMessageBytes(&header), room, &plain, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message that is not valid");
   PetscCall(PetscCalloc1(m, &kept));

@@ -12,22 +12,24 @@ static const MuonParameter HalveParameters[] = {{"halve_factor", MUON_PARAMETER_
 static PetscErrorCode MuonCompressorLayout_Halve(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  MuonCompressorFullLayout_Private(shape, MUON_WIRE_DENSE, MuonCompressorCodec_Private(c, shape), layout);
+  layout->header.form   = MUON_WIRE_DENSE;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.count  = MuonArrayEntries(shape);
+  layout->exact         = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Halve(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Halve(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   PetscFunctionBegin;
-  *count = (PetscInt64)MuonArrayEntries(T);
-  PetscCall(MuonCompressorDenseEncode_Private(c, MuonCompressorCodec_Private(c, T), MUON_COMPRESSOR_ROUND_NEAREST, (double)((Halve *)c->data)->factor, T, R, payload));
+  PetscCall(MuonCompressorDenseEncode_Private(c, (MuonWireValues)layout->header.values, MUON_COMPRESSOR_ROUND_NEAREST, (double)((Halve *)c->data)->factor, T, R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Halve(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_Halve(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, MuonCompressorCodec_Private(c, Y), payload, add, scale, Y));
+  PetscCall(MuonCompressorDenseDecode_Private(c, (MuonWireValues)layout->header.values, payload, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <petscmuon/private/muoncompressorimpl.h>
-#include <petscmuon/private/muonwire.h>
 
 /* max(1, floor(ratio max + 1e-9)), and at most max */
 PETSC_EXTERN PetscInt64 MuonCompressorKept_Private(PetscReal, PetscInt64);
@@ -42,13 +41,10 @@ typedef enum {
 
 /*
    A section of count values in a memory; entry first + k of the stream rounds the k-th. Sets the status where a
-   value does not fit. Decode: values first ... first + count - 1 of a section; first is a multiple of 8. Fetch
-   brings values from a device to the host, in the precision from which the codec goes on, which it tells, in
-   scratch
+   value does not fit. Decode: values first ... first + count - 1 of a section; first is a multiple of 8
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonMemory, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor, MuonWireValues, MuonMemory, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);
-PETSC_INTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWireValues, size_t count, const void *x, MuonPrecision *, void **pinned);
 
 /*
    A section of the values of the kept of entries, on the host and in increasing order of their numbers, by which
@@ -58,19 +54,16 @@ PETSC_INTERN PetscErrorCode MuonCompressorFetch_Private(MuonCompressor, MuonWire
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor, MuonWireValues, MuonPrecision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor, MuonWireValues, PetscInt64 kept, MuonWireIndexReader *reader, const unsigned char from[], PetscBool add, double scale, const MuonArray *Y);
 
-/* Messages with every entry: factor (T - R), R NULL being zero, in a codec */
+/*
+   Messages with every entry: factor (T - R), R NULL being zero, in a codec. Without a payload Encode only sets the
+   status where an entry cannot be written
+*/
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, double factor, const MuonArray *T, const MuonArray *R, unsigned char payload[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor, MuonWireValues, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
-/* Sets the status where an entry of T - R cannot be written */
-PETSC_EXTERN PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor, MuonWireValues, const MuonArray *T, const MuonArray *R);
-/* The sections of the payload of a message of count things, and how its positions are written, which may be NULL */
-PETSC_EXTERN PetscErrorCode MuonCompressorSections_Private(MuonCompressor, const MuonArray *shape, PetscInt64 count, MuonWireIndices *, MuonWireLayout *);
-/* The layout of such messages, and of others that have as many things as the array has entries */
-PETSC_EXTERN void MuonCompressorFullLayout_Private(const MuonArray *, MuonWireForm, MuonWireValues, MuonCompressorLayout *);
 
 /*
-   The entropy of the payload of a message whose header fits, and its bits by the formula of the EF21-Muon
-   paper, where an index has indexbits, PETSC_DETERMINE being the fewest that number the entries
+   The entropy of a payload, and its bits by the formula of the EF21-Muon paper, where an index has indexbits,
+   PETSC_DETERMINE being the fewest that number the entries
 */
-PETSC_EXTERN PetscErrorCode MuonCompressorEntropy_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, const unsigned char payload[], PetscLogDouble *);
-PETSC_EXTERN PetscLogDouble MuonCompressorPaperBits_Private(const MuonWireMessage *, PetscInt64 rows, PetscInt64 columns, PetscInt indexbits);
+PETSC_EXTERN PetscLogDouble MuonCompressorEntropy_Private(const MuonCompressorLayout *, const unsigned char payload[]);
+PETSC_EXTERN PetscLogDouble MuonCompressorPaperBits_Private(const MuonCompressorLayout *, PetscInt indexbits);

@@ -2,6 +2,7 @@
 
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscmuon/private/muonparameter.h>
+#include <petscmuon/private/muonwire.h>
 #include <petscmuoncompressor.h>
 
 PETSC_INTERN PetscLogEvent MUON_Compress;
@@ -14,14 +15,16 @@ PETSC_INTERN PetscBool  MuonCitationNaturalSet;
 PETSC_INTERN const char MuonCitationPowerSGD[];
 PETSC_INTERN PetscBool  MuonCitationPowerSGDSet;
 
-/* What the messages of an array look like: kind and values are a MuonWireForm and a MuonWireValues */
+/*
+   What a message of an array looks like in uncompressed codecs. A type sets kind, values and count of the header,
+   and what else is not the usual
+*/
 typedef struct {
-  int        kind, values;
-  int        parameter;     /* of the header; 0 where the type leaves it */
-  PetscInt64 rows, columns; /* of the matrix of the wire: vectors of the array, and the entries of one, where the type leaves it */
-  PetscInt64 count;         /* entries, kept entries or rank */
-  PetscBool  exact;         /* every message has so many, else at most so many */
-  PetscReal  chance;        /* that a message has any; 0 where the type leaves it, which is certainty */
+  MuonWireMessage header;        /* count: entries, kept entries or rank of a message, or the most there can be */
+  uint64_t        rows, columns; /* of the matrix of the wire: vectors of the array, and the entries of one, where the type leaves it */
+  PetscBool       exact;         /* every message has so many, else at most so many */
+  PetscReal       chance;        /* that a message has any; 0 where the type leaves it, which is certainty */
+  MuonWireLayout  section;       /* of the payload: follows from the header */
 } MuonCompressorLayout;
 
 /*
@@ -30,9 +33,9 @@ typedef struct {
    meets none of them. Arrays may have any precision and order, and gaps between their contiguous vectors;
    MuonArrayKernels() has the kernels of one. Of shape only the sizes, the precision and the order are looked at.
 
-   encode() writes the payload of C(T - R), R NULL being zero, and gives the count of it; where it cannot it
-   sets status and leaves the rest. decode() does Y = Y + scale C where add is true, and Y = C else, of a message
-   that has anything. Types know
+   encode() writes the payload of C(T - R), R NULL being zero, by a layout with the most there can be, and gives
+   another count by MuonCompressorSetCount(); where it cannot it sets status and leaves the rest. decode() does
+   Y = Y + scale C where add is true, and Y = C else, of a message that has anything. Types know
    nothing of blocks: T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is
    called for each. changing() may refuse a parameter before it changes; visitstate() names what is kept from
    message to message. A type may do without any of them. A type that decomposes creates svd, which the interface sets up, shows and destroys.
@@ -41,8 +44,8 @@ typedef struct {
 */
 struct _MuonCompressorOps {
   PetscErrorCode (*layout)(MuonCompressor, const MuonArray *shape, MuonCompressorLayout *);
-  PetscErrorCode (*encode)(MuonCompressor, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[]);
-  PetscErrorCode (*decode)(MuonCompressor, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
+  PetscErrorCode (*encode)(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *, unsigned char payload[]);
+  PetscErrorCode (*decode)(MuonCompressor, const MuonCompressorLayout *, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
   PetscErrorCode (*alpha)(MuonCompressor, const MuonArray *shape, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*changing)(MuonCompressor, const MuonParameter *, double value);
@@ -87,13 +90,14 @@ struct _p_MuonCompressor {
 /*
    A validated message, in uncompressed codecs: in the buffer, or where it came or was written, where it is
    uncompressed there. With blocks these are the messages of the blocks, end to end. Zero-initialized; the
-   buffer grows and is kept from step to step
+   buffer grows and is kept from step to step, or is scratch memory of work, of which the caller has the mark
 */
 typedef struct {
   const unsigned char *data;
   size_t               bytes;
   unsigned char       *buffer;
   size_t               capacity;
+  MuonWorkspace        work;
 } MuonValidated;
 
 /*
@@ -117,6 +121,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorValidateArray(MuonCompressor, const Mu
 PETSC_EXTERN PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor, const MuonValidated *, PetscBool add, double scale, const MuonArray *Y);
 PETSC_EXTERN PetscErrorCode MuonCompressorDecodeArray(MuonCompressor, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVisitor *);
+/* The layout of a message of another count */
+PETSC_EXTERN PetscErrorCode MuonCompressorSetCount(MuonCompressor, MuonCompressorLayout *, uint64_t count);
 
 /* An object that nobody chose a type for gets the default one */
 PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor);
@@ -151,7 +157,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
 
 /*
-   Steps of a norm as messages of one kind, a MuonWireForm: a compressor of no type that a user can choose. data is
+   Steps of a norm as messages of one kind: a compressor of no type that a user can choose. data is
    a MuonCompressorStep, of which magnitude is set before a message is encoded, and the factors of a triple,
    D = -u v^T, where found is 1; found 0 is D = 0. Arrays are on the host, and a step is assigned
 */

@@ -132,14 +132,12 @@ PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat W, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer, Vec w, Vec g);
-PETSC_EXTERN PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer, const char[]);
-PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonLayerReset(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
 
 /* Of the class, and of AdamW and NAdamW; what the class says of itself */
 PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[];
-PETSC_INTERN PetscErrorCode      MuonLayerSetFromOptions_Object(PetscObject);
 PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const MuonParameter *, double);
 PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
 /* A number that the layer takes over where nobody set its own; nothing where it has no such parameter */

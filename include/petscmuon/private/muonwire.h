@@ -106,9 +106,7 @@ MUON_EXPORT unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessa
 MUON_EXPORT MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, MuonWireMessage *header);
 
 /*
-   Sizes. indices == the smaller of bitmap and raw for count of entries kept; payload bytes of a message of
-   that header for a rows x columns layer, or 0 in *bytes and MUON_WIRE_CORRUPT when no such message exists
-   (count too large, unknown codec, overflow)
+   Sizes. indices == the smaller of bitmap and raw for count of entries kept
 */
 MUON_EXPORT MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
 /*
@@ -118,8 +116,6 @@ MUON_EXPORT MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t cou
 MUON_EXPORT MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
-MUON_EXPORT uint64_t        MuonWireEntriesBytes(uint64_t length, uint64_t count);
-MUON_EXPORT MuonWireResult  MuonWirePayloadBytes(const MuonWireMessage *header, uint64_t rows, uint64_t columns, uint64_t *bytes);
 
 /*
    Blocks of 2^lengthlog entries (4 to 16) with bits (2 to 8) an entry as the parameter of a message, and
@@ -132,12 +128,13 @@ MUON_EXPORT int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
 
 /*
    The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, up to three
-   sections of values; MUON_WIRE_CORRUPT as above. magnitudes: how many values at the front must be positive,
+   sections of values; MUON_WIRE_CORRUPT where no such message exists (count too large, unknown codec, overflow). magnitudes: how many values at the front must be positive,
    scales: not negative
 */
 typedef struct {
   uint64_t numbered, positions, seed;            /* what the positions number, and how many there are; or the bytes of a seed */
   uint64_t length, entries, entriesat;           /* places in a line, how many codes, where they begin */
+  unsigned width;                                /* bits of such a code */
   uint64_t planes;                               /* how many sections of entries there are, end to end: 1 but in votes */
   uint64_t values, magnitudes, scales, valuesat; /* of all sections of values together */
   unsigned sections;
@@ -165,48 +162,38 @@ MUON_EXPORT void     MuonWireIndexReaderInit(MuonWireIndexReader *reader, MuonWi
 MUON_EXPORT uint64_t MuonWireIndexReaderNext(MuonWireIndexReader *reader); /* entries where no position is left */
 
 /*
-   Entries: one in each of count lines of length places, as codes 2 place + s with s = 1 for a negative one.
-   Validate checks that places exist
+   Codes: numbers of width bits, end to end; in memory each has size bytes, 1, 2 or 8. Decode begins with code
+   number first, a multiple of 8. Entries, one in each of count lines of length places, are codes 2 place + s with
+   s = 1 for a negative one, of EntryWidth bits. Validate checks that places exist
 */
-MUON_EXPORT void MuonWireEntriesEncode(uint64_t length, uint64_t count, const uint64_t *codes, unsigned char *to);
-MUON_EXPORT void MuonWireEntriesDecode(uint64_t length, uint64_t count, const unsigned char *from, uint64_t first, uint64_t *codes); /* first a multiple of 8 */
-/* the same sections from codes of width = 1 + log2 length bits, at most 8, that have a byte each */
-MUON_EXPORT void           MuonWireCodesEncode(unsigned width, uint64_t count, const unsigned char *codes, unsigned char *to);
-MUON_EXPORT void           MuonWireCodesDecode(unsigned width, uint64_t count, const unsigned char *from, uint64_t first, unsigned char *codes); /* first a multiple of 8 */
+MUON_EXPORT uint64_t       MuonWireCodesBytes(unsigned width, uint64_t count);
+MUON_EXPORT void           MuonWireCodesEncode(unsigned width, unsigned size, uint64_t count, const void *codes, unsigned char *to);
+MUON_EXPORT void           MuonWireCodesDecode(unsigned width, unsigned size, uint64_t count, const unsigned char *from, uint64_t first, void *codes);
+MUON_EXPORT unsigned       MuonWireEntryWidth(uint64_t length);
 MUON_EXPORT MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t count, const unsigned char *from);
 
 /*
-   Values. Raw codecs take and give binary64 or binary32 arrays; a natural code is sign << 8 | exponent,
-   exponent 0 is zero and 255 does not occur. Validate refuses NaN, Inf and code 255
+   Values, those of a section from number first on. In memory they are binary64, binary32 for single and bf16,
+   which must be numbers that bf16 has, or natural codes of 16 bits: sign << 8 | exponent, exponent 0 is zero and
+   255 does not occur; there first is a multiple of 8. Validate refuses NaN, Inf and code 255
 */
-MUON_EXPORT void           MuonWireDoublesEncode(uint64_t count, const double *x, unsigned char *to);
-MUON_EXPORT void           MuonWireDoublesDecode(uint64_t count, const unsigned char *from, uint64_t first, double *x); /* x[0..count) = values first.. of the section */
-MUON_EXPORT void           MuonWireSinglesEncode(uint64_t count, const float *x, unsigned char *to);
-MUON_EXPORT void           MuonWireSinglesDecode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
-MUON_EXPORT void           MuonWireBF16Encode(uint64_t count, const float *x, unsigned char *to); /* x must hold values that bf16 represents: rounding is the caller's */
-MUON_EXPORT void           MuonWireBF16Decode(uint64_t count, const unsigned char *from, uint64_t first, float *x);
-MUON_EXPORT void           MuonWireNaturalEncode(uint64_t count, const uint16_t *codes, unsigned char *to);
-MUON_EXPORT void           MuonWireNaturalDecode(uint64_t count, const unsigned char *from, uint64_t first, uint16_t *codes); /* first a multiple of 8 */
+MUON_EXPORT void           MuonWireValuesEncode(MuonWireValues values, uint64_t count, const void *x, unsigned char *to);
+MUON_EXPORT void           MuonWireValuesDecode(MuonWireValues values, uint64_t count, const unsigned char *from, uint64_t first, void *x);
 MUON_EXPORT MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_t count, const unsigned char *from);
 MUON_EXPORT MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid: positive, or 0 where zero is true */
-
-/*
-   One whole message, length bytes of it and no more, against the layer that the receiver knows: header,
-   sizes, positions and values. What this accepts can be decoded without further checks
-*/
-MUON_EXPORT MuonWireResult MuonWireMessageValidate(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, MuonWireMessage *header);
 
 /*
    Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain
    message that is valid in the codecs that take the least room, GAPS and CODED among them, and returns its
    length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full
-   check, what MuonWireMessageValidate() is for plain messages: *plain is bytes where these are plain already
-   and room may be NULL, else room, which holds capacity bytes. header is that of the plain message.
-   PlainHeader gives it for a header that came, its length too; MUON_WIRE_CORRUPT as above.
+   check against the layer that the receiver knows: header, sizes, positions and values. What it accepts can be
+   decoded without further checks. *plain is bytes where these are plain already and room may be NULL, else room,
+   which holds capacity bytes. header is that of the plain message. Plain gives it for a header that came, and its
+   sections; MUON_WIRE_CORRUPT as above.
 */
 MUON_EXPORT int            MuonWireMessageIsPlain(const MuonWireMessage *header);
 MUON_EXPORT uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
-MUON_EXPORT MuonWireResult MuonWireMessagePlainHeader(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain);
+MUON_EXPORT MuonWireResult MuonWireMessagePlain(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout);
 MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
 
 /*

@@ -356,22 +356,11 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 /* What frees the viewer of a monitor */
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
-/* FNV-1a, 32 bits */
-PETSC_EXTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
 /*
-   That hash of a layer's name: its identity on the wire and in the random number generator, the same for any
+   FNV-1a, 32 bits, of a layer's name: its identity on the wire and in the random number generator, the same for any
    order of the layers
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
-
-/*
-   The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the
-   initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of
-   before the first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's
-   class behind its prefix
-*/
-PETSC_EXTERN PetscErrorCode MuonRegisterKeyFamily(const char family[]);
-PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *const **);
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));

@@ -212,7 +212,7 @@ static PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscB
 .  -compressor_rank k                                     - the rank that is kept, by the ratio by default; a smaller matrix is sent in full
 .  -compressor_bits b                                     - bits of an entry of `MUONCOMPRESSORQSGD`, the sign among them, 2 to 8
 .  -compressor_values (native|double|single|bf16|natural) - how values are written, see `MuonCompressorValues`
--  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorGetCost()`
+-  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorCost`
 
    Level: intermediate
 

@@ -68,13 +68,12 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
    Notes:
    The message is C(T - R), but T itself where the type is `MUONCOMPRESSORIDENTITY`.
 
-   It takes effect with the receiver's `MuonCompressorDecodeAdd()` (or `MuonCompressorDecode()` for an
-   assignment), which the sender applies to its own copy too, and with `MuonCompressorCommit()`: encoding
+   It takes effect with the receiver's `MuonCompressorDecode()`, which the sender applies to its own copy too, and with `MuonCompressorCommit()`: encoding
    changes no state, the same call writes the same bytes again.
 
    Entries that are not finite are no error: look at `MuonCompressorGetStatus()`.
 
-.seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`, `MuonCompressorCommit()`, `MuonCompressorGetStatus()`
+.seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`, `MuonCompressorCommit()`, `MuonCompressorGetStatus()`
 @*/
 PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capacity, unsigned char buf[], size_t *bytes)
 {
@@ -118,7 +117,7 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
    No byte is trusted, and no number among them is used before it has been checked. After a true answer the
    message can be decoded.
 
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorDecodeAdd()`
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`
 @*/
 PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], PetscBool *valid)
 {
@@ -131,26 +130,15 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
-{
-  MuonMatrix y;
-  PetscBool  valid;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorGetArray_Private(c, Y, "Y", PETSC_TRUE, NULL, &y));
-  PetscCall(MuonCompressorDecodeArray(c, add, (double)scale, bytes, buf, &y.here, &valid));
-  PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
-  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, y.rows, y.columns);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
-   MuonCompressorDecode - Overwrites a matrix with what a message holds
+   MuonCompressorDecode - Overwrites a matrix with what a message holds, or adds a multiple of it
 
    Not Collective
 
    Input Parameters:
 +  c     - the compressor
+.  mode  - `INSERT_VALUES`, or `ADD_VALUES`
+.  scale - the factor, where it is added
 .  bytes - how many bytes the message has
 -  buf   - the message, which `MuonCompressorValidate()` accepts
 
@@ -159,51 +147,26 @@ static PetscErrorCode MuonCompressorDecode_Private(MuonCompressor c, PetscBool a
 
    Level: advanced
 
-   Note:
-   A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
-
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecodeAdd()`
-@*/
-PetscErrorCode MuonCompressorDecode(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidHeaderSpecific(Y, MAT_CLASSID, 4);
-  PetscCall(MuonCompressorDecode_Private(c, PETSC_FALSE, 1.0, bytes, buf, Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-   MuonCompressorDecodeAdd - Adds a multiple of what a message holds to a matrix
-
-   Not Collective
-
-   Input Parameters:
-+  c     - the compressor
-.  scale - the factor
-.  bytes - how many bytes the message has
-.  buf   - the message, which `MuonCompressorValidate()` accepts
--  Y     - the matrix, a `MATSEQDENSE` of the size of the layer
-
-   Output Parameter:
-.  Y - the matrix, plus scale times the message
-
-   Level: advanced
-
    Notes:
-   The entries that a sparse message leaves out are not touched, and a low-rank message is added by one
-   product of its factors.
+   The entries that a sparse message leaves out are not touched where it is added, and a low-rank message is added
+   by one product of its factors.
 
    A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
 
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`
+.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`
 @*/
-PetscErrorCode MuonCompressorDecodeAdd(MuonCompressor c, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+PetscErrorCode MuonCompressorDecode(MuonCompressor c, InsertMode mode, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
 {
+  MuonMatrix y;
+  PetscBool  valid;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidHeaderSpecific(Y, MAT_CLASSID, 5);
-  PetscCall(MuonCompressorDecode_Private(c, PETSC_TRUE, scale, bytes, buf, Y));
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 6);
+  PetscCall(MuonCompressorGetArray_Private(c, Y, "Y", PETSC_TRUE, NULL, &y));
+  PetscCall(MuonCompressorDecodeArray(c, mode == ADD_VALUES ? PETSC_TRUE : PETSC_FALSE, (double)scale, bytes, buf, &y.here, &valid));
+  PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
+  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, y.rows, y.columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,54 +216,6 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
   PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscCall(MuonMatRestoreMatrix(CX, PETSC_TRUE, &cx));
   PetscCall(MuonMatRestoreMatrix(X, PETSC_FALSE, &x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-   MuonCompressorGetCost - Gets what a message costs, in three currencies
-
-   Not Collective
-
-   Input Parameters:
-+  c     - the compressor
-.  m     - rows of the layer
-.  n     - its columns
-.  bytes - how many bytes the message has
--  buf   - the message
-
-   Output Parameter:
-.  cost - bits by the formula of the EF21-Muon paper, bits that are sent, and the entropy of the message
-
-   Level: advanced
-
-   Notes:
-   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
-   Top-K or of a random entry what `-compressor_paper_index_bits` says, or the fewest bits that number the entries; of a message with fewer things
-   than the maximum only those that are there count. Numbers of rows and columns, and the places and signs of
-   steps (`MuonLMOEncode()`), count the bits that number them, and one.
-
-   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
-   logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one
-   bit a sign for natural values of entries that are kept one by one, the entropy of sign and exponent for
-   those of full matrices, rows and columns and for each factor of a low-rank message; the entropy of
-   quantized entries; and the full width of all other values, magnitudes in particular. A row or a column with
-   one entry has as many possible places as it has entries, and two signs.
-
-   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the
-   group besides.
-
-.seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorGetMaxBytes()`
-@*/
-PetscErrorCode MuonCompressorGetCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char buf[], MuonCompressorCost *cost)
-{
-  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
-  PetscBool       valid;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscAssertPointer(cost, 6);
-  PetscCall(MuonCompressorValidateArray(c, &shape, bytes, buf, PETSC_TRUE, cost, NULL, &valid));
-  MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, m, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -175,7 +175,7 @@ PetscErrorCode MuonLayerGetLMO(MuonLayer layer, MuonLMO *lmo)
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer->lmo, (PetscObject)layer, 1));
     PetscCall(PetscObjectSetOptions((PetscObject)layer->lmo, ((PetscObject)layer)->options));
     PetscCall(MuonLMOSetOptionsPrefix(layer->lmo, ((PetscObject)layer)->prefix));
-    PetscCall(MuonLMOSetLayerName(layer->lmo, ((PetscObject)layer)->name));
+    PetscCall(MuonNameHash_Private(((PetscObject)layer)->name, &layer->lmo->layer));
     if (layer->work != NULL) PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
   }
   *lmo = layer->lmo;

@@ -84,7 +84,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.rows           = MuonLayerParameters_Private;
   what.at             = offsetof(struct _p_MuonLayer, parameters);
   what.data           = offsetof(struct _p_MuonLayer, data);
-  what.setfromoptions = MuonLayerSetFromOptions_Object;
+  what.setfromoptions = MuonLayerSetFromOptions;
   what.changing       = MuonLayerChanging_Private;
   what.children       = MuonLayerChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));

@@ -194,13 +194,6 @@ PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, const MuonBlock 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer layer, const char prefix[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, char own[])
 {
   const char *prefix = ((PetscObject)layer)->prefix;
@@ -237,22 +230,16 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerSetFromOptions_Object(PetscObject object)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerSetFromOptions((MuonLayer)object));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
    -muon_layer_NAME_lmo_type
 */
-PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
+PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
 {
-  MuonLMO   lmo;
-  PetscBool has;
-  char      own[PETSC_MAX_OPTION_NAME];
+  const MuonLayer layer = (MuonLayer)object;
+  MuonLMO         lmo;
+  PetscBool       has;
+  char            own[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));

@@ -2,47 +2,7 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonwire.h>
 
-/*@C
-  MuonLMOSetLayerName - Sets the name of the layer whose messages an LMO writes and reads
-
-  Logically Collective
-
-  Input Parameters:
-+ lmo  - the object
-- name - the name; the empty one without this call
-
-  Level: advanced
-
-  Note:
-  The name is part of every message, as a hash: a message of another layer is refused. The LMOs of a `Muon`
-  have the names of their layers.
-
-.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`
-@*/
-PetscErrorCode MuonLMOSetLayerName(MuonLMO lmo, const char name[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(name, 2);
-  PetscCall(MuonNameHash_Private(name, &lmo->layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonLMOCanEncode - Tells whether the steps of an LMO have a natural format, much smaller than a matrix
-
-  Not Collective
-
-  Input Parameter:
-. lmo - the object
-
-  Output Parameter:
-. can - `PETSC_TRUE` for `MUONLMONUCLEAR`, `MUONLMOL1`, `MUONLMOROWSUM`, `MUONLMOCOLSUM` and `MUONLMOL21`
-
-  Level: advanced
-
-.seealso: `MuonLMO`, `MuonLMOEncode()`
-@*/
+/* Whether the steps have a natural format, much smaller than a matrix: those of nuclear, l1, rowsum, colsum and l21 */
 PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
 {
   PetscFunctionBegin;
@@ -75,7 +35,7 @@ PetscErrorCode MuonLMOEncodableNames_Private(size_t length, char names[])
     PetscCall(MuonLMOSetType(one, known[order[i]]));
     PetscCall(MuonLMOCanEncode(one, &can));
     PetscCall(MuonLMODestroy(&one));
-    if (can == PETSC_FALSE) continue;
+    if (!can) continue;
     if (names[0] != '\0') PetscCall(PetscStrlcat(names, ", ", length));
     PetscCall(PetscStrlcat(names, known[order[i]], length));
   }
@@ -91,7 +51,7 @@ PetscErrorCode MuonLMOCheckForm_Private(MuonLMO lmo)
 
   PetscFunctionBegin;
   PetscCall(MuonLMOCanEncode(lmo, &can));
-  if (can == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
   SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
 }
@@ -205,7 +165,7 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   if (MuonWireMessageRead(buf, bytes, &header) == MUON_WIRE_OK) precision = header.values == MUON_WIRE_VALUES_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
   if (precision != Y->precision) PetscCall(MuonWorkspaceGetArray(lmo->work, &pinned, precision, &sent));
   PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 1, bytes, buf, &sent, &valid));
-  PetscCheck(valid, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %zu x %zu, expected what MuonLMOValidate() accepts", bytes, MuonArrayRows(Y), MuonArrayColumns(Y));
+  PetscCheck(valid, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %zu x %zu, expected what is validated", bytes, MuonArrayRows(Y), MuonArrayColumns(Y));
   if (precision != Y->precision) MuonArrayAxpby(1.0, &sent, 0.0, &pinned);
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   PetscCall(MuonArrayPutPinned(&d, &pinned));
@@ -214,174 +174,5 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(Y)));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLMOCheckLayer_Private(MuonLMO lmo, Mat A)
-{
-  PetscBool dense;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLMOCheckForm_Private(lmo));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &dense));
-  PetscCheck(dense == PETSC_TRUE, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "Matrix of type %s, expected %s for messages of -%slmo_type %s", ((PetscObject)A)->type_name, MATSEQDENSE,
-             ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonLMOGetMaxBytes - Gets the largest number of bytes that a message of a step takes
-
-  Not Collective
-
-  Input Parameters:
-+ lmo - the object, whose steps have a natural format
-. m   - rows of the layer
-- n   - its columns
-
-  Output Parameter:
-. bytes - the number, the header of the message included
-
-  Level: advanced
-
-.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOCanEncode()`
-@*/
-PetscErrorCode MuonLMOGetMaxBytes(MuonLMO lmo, PetscInt m, PetscInt n, size_t *bytes)
-{
-  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(bytes, 4);
-  PetscCall(MuonLMOGetMaxBytesOf(lmo, &shape, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonLMOEncode - Minimizes the inner product with a matrix over the unit ball of the norm, and writes the
-  minimizer in its natural format
-
-  Not Collective
-
-  Input Parameters:
-+ lmo      - the object, whose steps have a natural format: `MUONLMONUCLEAR`, `MUONLMOL1`, `MUONLMOROWSUM`, `MUONLMOCOLSUM` or `MUONLMOL21`
-. G        - the matrix, `MATSEQDENSE`; it is not modified
-- capacity - the size of `message`, at least what `MuonLMOGetMaxBytes()` says
-
-  Output Parameters:
-+ message - the message
-- bytes   - how many bytes it takes, 0 where there is none
-
-  Level: advanced
-
-  Notes:
-  The message holds $D$ of `MuonLMOApply()` to the last bit, in a form of `src/wire/README.md`, and the dual
-  norm $\|G\|_*$, so that a receiver has the sharp operator $G^\sharp = -\|G\|_* D$ too\:
-.vb
-  nuclear   sigma_1, u, v                                     1 + m + n numbers
-  l1        the place and the value of one entry
-  rowsum    the place and the sign of one entry a row, which rows have one if not all, the dual norm
-  colsum    the place and the sign of one entry a column, which columns have one if not all, the dual norm
-  l21       the place of a column, the dual norm, m numbers
-.ve
-  Numbers are in the precision of the matrix; a place takes as many bits, or bytes where it stands alone, as
-  it needs.
-
-  The message is empty where `MuonLMOApply()` would have another status than `MUON_STATUS_OK`, or the dual norm is
-  too large for a number.
-
-  This is lossless compression by the choice of a norm, appendix D.1 of K. Gruntkowska, A. Gaponov, Z.
-  Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
-
-.seealso: `MuonLMO`, `MuonLMOApply()`, `MuonLMOCanEncode()`, `MuonLMOGetMaxBytes()`, `MuonLMOValidate()`, `MuonLMODecodeAdd()`, `MuonLMOSetLayerName()`
-@*/
-PetscErrorCode MuonLMOEncode(MuonLMO lmo, Mat G, size_t capacity, unsigned char message[], size_t *bytes)
-{
-  MuonMatrix g;
-  size_t     max;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
-  PetscAssertPointer(message, 4);
-  PetscAssertPointer(bytes, 5);
-  PetscCall(MuonLMOCheckLayer_Private(lmo, G));
-  PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &g));
-  PetscCall(MuonLMOGetMaxBytesOf(lmo, &g.here, &max));
-  PetscCheck(capacity >= max, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_SIZ, "A buffer of %zu bytes, expected the %zu of MuonLMOGetMaxBytes()", capacity, max);
-  PetscCall(MuonLMOEncodeArray(lmo, &g.here, capacity, message, bytes, PETSC_FALSE, NULL));
-  PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &g));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonLMOValidate - Tells whether bytes are a message of a step that an object like this one could have
-  written
-
-  Not Collective
-
-  Input Parameters:
-+ lmo     - the object, of the sender's type
-. m       - rows of the layer
-. n       - its columns
-. bytes   - how many bytes came
-- message - the bytes
-
-  Output Parameter:
-. valid - whether the layer, the codecs, all sizes, places and numbers are in order
-
-  Level: advanced
-
-  Note:
-  No byte is trusted, and no number among them is used before it has been checked. After a true answer the
-  message can be decoded.
-
-.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMODecodeAdd()`
-@*/
-PetscErrorCode MuonLMOValidate(MuonLMO lmo, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], PetscBool *valid)
-{
-  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(valid, 6);
-  PetscCall(MuonLMOValidateArray(lmo, &shape, bytes, message, PETSC_FALSE, NULL, valid));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonLMODecodeAdd - Adds a multiple of the step that a message holds to a matrix
-
-  Not Collective
-
-  Input Parameters:
-+ lmo     - the object, of the sender's type
-. scale   - the factor
-. bytes   - how many bytes the message has
-. message - the message, which `MuonLMOValidate()` accepts
-- Y       - the matrix, `MATSEQDENSE`, of the size of the layer
-
-  Output Parameter:
-. Y - the matrix, plus scale times the minimizer $D$ of `MuonLMOApply()`
-
-  Level: advanced
-
-  Note:
-  The bits are those of `MuonLMOApply()` at the sender, and the sum is the same for every receiver.
-
-.seealso: `MuonLMO`, `MuonLMOEncode()`, `MuonLMOValidate()`, `MuonLMOApply()`
-@*/
-PetscErrorCode MuonLMODecodeAdd(MuonLMO lmo, PetscReal scale, size_t bytes, const unsigned char message[], Mat Y)
-{
-  MuonMatrix y;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscAssertPointer(message, 4);
-  PetscValidHeaderSpecific(Y, MAT_CLASSID, 5);
-  PetscCall(MuonLMOCheckLayer_Private(lmo, Y));
-  PetscCall(MuonMatGetMatrix(Y, PETSC_TRUE, &y));
-  PetscCall(MuonLMODecodeAxpbyArray(lmo, 1, scale, bytes, message, &y.here));
-  PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

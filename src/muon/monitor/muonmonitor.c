@@ -9,32 +9,16 @@
 
 #define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
-/* What is known of a step: a column of the file, NULL where it has none, and how a line says it */
-typedef enum {
-  COLUMN_LOSS,
-  COLUMN_RATE,
-  COLUMN_DUAL,
-  COLUMN_UP,
-  COLUMN_DOWN,
-  COLUMN_PART_UP,
-  COLUMN_PART_DOWN,
-  COLUMN_VALIDATION,
-  COLUMN_AGREEMENT,
-  COLUMNS
-} MuonColumn;
-static const char *const MuonColumnLines[COLUMNS] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e", " agreement %.4f"};
-
-/* The values of a step, and which of them it has */
-typedef struct {
-  double    value[COLUMNS];
-  PetscBool has[COLUMNS];
-} MuonColumns;
+/* How a line says what is known of a step: loss, rate, dual norm, bits and parts of fp32 up and down, validation, agreement. All but the last are columns of the file */
+static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e", " agreement %.4f"};
+#define COLUMNS    PETSC_STATIC_ARRAY_LENGTH(MuonColumns)
+#define VALIDATION 7 /* behind the reason, in the file */
 
 /*
    Bits are the mean over the ranks of what left them, and so are those of messages of 32 bits an entry that they
    are divided by: of a worker's message to an owner one of as many as there are workers stays where it is
 */
-static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal loss, MuonColumns *c)
+static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal loss, double value[], PetscBool has[])
 {
   double    fp32[2] = {0, 0};
   PetscBool dual    = PETSC_FALSE;
@@ -48,20 +32,14 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
     fp32[1] += bits * (J - 1) / J;
   }
-  for (int k = 0; k < COLUMNS; k++) c->has[k] = PETSC_TRUE;
-  c->value[COLUMN_LOSS]       = (double)loss;
-  c->value[COLUMN_RATE]       = (double)muon->rate;
-  c->value[COLUMN_DUAL]       = (double)muon->dual;
-  c->value[COLUMN_UP]         = (double)muon->meanup;
-  c->value[COLUMN_DOWN]       = (double)muon->meandown;
-  c->value[COLUMN_PART_UP]    = (double)muon->meanup / PetscMax(fp32[0], 1);
-  c->value[COLUMN_PART_DOWN]  = (double)muon->meandown / PetscMax(fp32[1], 1);
-  c->value[COLUMN_VALIDATION] = (double)muon->value;
-  c->value[COLUMN_AGREEMENT]  = (double)muon->agreement;
-  c->has[COLUMN_LOSS]         = muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE;
-  c->has[COLUMN_DUAL]         = dual;
-  c->has[COLUMN_VALIDATION]   = muon->validated == step ? PETSC_TRUE : PETSC_FALSE;
-  c->has[COLUMN_AGREEMENT]    = muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE;
+  {
+    const double    known[] = {(double)loss,        (double)muon->rate,     (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1),
+                               (double)muon->value, (double)muon->agreement};
+    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, muon->validated == step ? PETSC_TRUE : PETSC_FALSE, muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
+
+    PetscCall(PetscArraycpy(value, known, COLUMNS));
+    PetscCall(PetscArraycpy(has, there, COLUMNS));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -335,8 +313,8 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
 {
   PetscViewer viewer = vf->viewer;
   PetscInt    tablevel;
-  PetscBool   draw;
-  MuonColumns c;
+  double      value[COLUMNS];
+  PetscBool   draw, has[COLUMNS];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -349,10 +327,10 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
-  PetscCall(MuonGetColumns_Private(muon, step, loss, &c));
+  PetscCall(MuonGetColumns_Private(muon, step, loss, value, has));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon", step));
-  for (int k = 0; k < COLUMNS; k++) {
-    if (c.has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumnLines[k], c.value[k]));
+  for (size_t k = 0; k < COLUMNS; k++) {
+    if (has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumns[k], value[k]));
   }
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
@@ -392,16 +370,17 @@ static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues
 /* Without the locale, whose decimal comma would be another column. Not by PetscFPrintf(), whose error would be that of this rank alone */
 static PetscErrorCode MuonCSVRow_Private(Muon muon, PetscInt step, PetscReal loss, MuonCSV *csv)
 {
-  MuonLocale  locale;
-  MuonColumns c;
+  MuonLocale locale;
+  double     value[COLUMNS];
+  PetscBool  has[COLUMNS];
 
   PetscFunctionBegin;
-  PetscCall(MuonGetColumns_Private(muon, step, loss, &c));
+  PetscCall(MuonGetColumns_Private(muon, step, loss, value, has));
   PetscCall(MuonLocaleBegin(&locale));
   csv->failed = fprintf(csv->file, "%" PetscInt_FMT, step) < 0;
-  for (int k = 0; k < COLUMN_VALIDATION; k++) csv->failed = csv->failed || fprintf(csv->file, ",%.17g", c.value[k]) < 0;
+  for (int k = 0; k < VALIDATION; k++) csv->failed = csv->failed || fprintf(csv->file, ",%.17g", value[k]) < 0;
   csv->failed = csv->failed || fprintf(csv->file, ",%s,", MuonConvergedReasons[muon->reason]) < 0;
-  if (c.has[COLUMN_VALIDATION]) csv->failed = csv->failed || fprintf(csv->file, "%.17g", c.value[COLUMN_VALIDATION]) < 0;
+  if (has[VALIDATION]) csv->failed = csv->failed || fprintf(csv->file, "%.17g", value[VALIDATION]) < 0;
   csv->failed = csv->failed || fputs("\n", csv->file) < 0 || fflush(csv->file) != 0;
   PetscCall(MuonLocaleEnd(&locale));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,27 +9,17 @@ static double MuonTestEpsilon_Private(const MuonArray *W)
 }
 
 /*
-   The routine of the user's at the weights as they are, of which this rank's loss is wanted; sums that it
-   began are of no use
+   Entries of a layer, numbered by rows, along which a derivative is taken, with signs at random, the same whatever
+   rows a rank has; where there is one alone its sign is plus. What came of it, on every rank: the derivative of the
+   mean loss by the gradients, by differences, and how far these two may be apart
 */
-static PetscErrorCode MuonTestLoss_Private(Muon muon, PetscReal *loss)
-{
-  PetscFunctionBegin;
-  *loss = 0;
-  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetObjectiveAndGradient()", (*muon->objective)(muon, loss, muon->objectivectx))); /* sums begin in a step alone */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Entries of a layer, numbered by rows, along which a derivative is taken */
 typedef struct {
   PetscInt64 begin, end;
+  PetscBool  alone;
+  double     slope, difference, limit;
 } MuonTestEntries;
 
-/*
-   Entries 1 and -1 at random in the rows from first on of a matrix, the same whatever rows a rank has; 1
-   where there is one entry alone, and zeros elsewhere
-*/
-static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, PetscInt first, const MuonTestEntries *entries, PetscBool alone, const MuonArray *D)
+static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, PetscInt first, const MuonTestEntries *entries, const MuonArray *D)
 {
   const MuonKernelStream stream  = {(uint64_t)muon->seed, layer->hash, 0, 0, 0};
   const size_t           columns = MuonArrayColumns(D);
@@ -43,7 +33,7 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
     MuonKernelStreamWords(&stream, ((uint64_t)first + i) * columns, columns, words);
     for (size_t j = 0; j < columns; j++) {
       const PetscInt64 entry = (PetscInt64)(((size_t)first + i) * columns + j);
-      const double     sign  = entry < entries->begin || entry >= entries->end ? 0 : words[j] >> 31 && alone == PETSC_FALSE ? -1 : 1;
+      const double     sign  = entry < entries->begin || entry >= entries->end ? 0 : words[j] >> 31 && entries->alone == PETSC_FALSE ? -1 : 1;
 
       if (host.precision == MUON_SINGLE) *(float *)MuonArrayAt(&host, i, j) = (float)sign;
       else *(double *)MuonArrayAt(&host, i, j) = sign;
@@ -55,7 +45,7 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
 }
 
 /* <G,D> of the mean gradient over the workers as far as this rank adds to it, times the number of ranks */
-static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope)
+static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, double *slope)
 {
   const MuonWorkerGrid grid  = muon->grid[muon->grid_of[l]];
   const MuonLayer      layer = muon->layer[l];
@@ -67,7 +57,7 @@ static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTes
   PetscCall(MuonLayerGetGradientMemory(layer, &G, &ours));
   if (G.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonArrayCreate(&G, G.precision, &D));
-  PetscCall(MuonTestDirection_Private(muon, layer, layer->wholegradient ? 0 : layer->first, entries, alone, &D));
+  PetscCall(MuonTestDirection_Private(muon, layer, layer->wholegradient ? 0 : layer->first, entries, &D));
   *slope = MuonArrayKernels(&G)->Dot(G.len, G.count, G.data, G.ld, D.data, D.ld);
   if (layer->ranks > 1 && layer->wholegradient == PETSC_FALSE) *slope *= layer->ranks * (grid->weight != NULL ? grid->weight[grid->worker] : 1);
   else if (muon->weights != NULL) *slope *= muon->weights[muon->rank];
@@ -81,7 +71,7 @@ static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTes
    rounded, or are others at the same weights, may change the first; here is that at W. The weights become
    what they were, bit for bit
 */
-static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, const MuonTestEntries *entries, PetscBool alone, PetscReal here, double difference[2], double *rounding)
+static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, const MuonTestEntries *entries, PetscReal here, double difference[2], double *rounding)
 {
   const double weight = muon->weights != NULL ? muon->weights[muon->rank] : 1;
   MuonArray    W, D, before;
@@ -95,7 +85,7 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, con
   MuonArrayAxpby(1, &W, 0, &before);
   most = W.data != NULL ? MuonArrayKernels(&W)->MaxAbs(W.len, W.count, W.data, W.ld) : 0;
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
-  PetscCall(MuonTestDirection_Private(muon, layer, layer->first, entries, alone, &D));
+  PetscCall(MuonTestDirection_Private(muon, layer, layer->first, entries, &D));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)muon)));
   epsilon = MuonTestEpsilon_Private(&W);
   h       = cbrt(epsilon) * PetscMax(most, 1e-3);
@@ -104,7 +94,8 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, con
     MuonArrayAxpby(1, &before, 0, &W);
     if (k < 4) MuonArrayAxpby((k % 2 == 0 ? h : -h) * (1 + k / 2), &D, 1, &W);
     PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_TRUE, &W));
-    PetscCall(MuonTestLoss_Private(muon, &loss[k]));
+    loss[k] = 0;
+    PetscCall(MuonErrorOfAll_Private(muon, "MuonSetObjectiveAndGradient()", (*muon->objective)(muon, &loss[k], muon->objectivectx))); /* sums begin in a step alone */
   }
   for (int k = 0; k < 2; k++) difference[k] = weight * ((double)loss[2 * k] - (double)loss[2 * k + 1]) / (2 * h * (1 + k));
   *rounding = weight * 10 * PetscMax(epsilon * PetscMax(fabs((double)loss[0]), fabs((double)loss[1])), fabs((double)loss[4] - (double)here)) / h;
@@ -114,53 +105,55 @@ static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, con
 }
 
 /*
-   On every rank: the derivative of the mean loss by the gradients, by differences, and how far these two may
-   be apart. The differences with h and 2 h are apart by three times the error of the first, where losses are
-   smooth.
+   The differences with h and 2 h are apart by three times the error of the first, where losses are smooth
 */
-static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, const MuonTestEntries *entries, PetscBool alone, double *slope, double *difference, double *limit)
+static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, MuonTestEntries *entries)
 {
-  PetscReal loss;
+  PetscReal loss = 0;
   MuonArray shape;
   double    d[4];
 
   PetscFunctionBegin;
-  PetscCall(MuonTestLoss_Private(muon, &loss));
-  PetscCall(MuonTestSlope_Private(muon, l, entries, alone, &d[0]));
-  PetscCall(MuonTestDifference_Private(muon, muon->layer[l], entries, alone, loss, &d[1], &d[3]));
+  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetObjectiveAndGradient()", (*muon->objective)(muon, &loss, muon->objectivectx)));
+  PetscCall(MuonTestSlope_Private(muon, l, entries, &d[0]));
+  PetscCall(MuonTestDifference_Private(muon, muon->layer[l], entries, loss, &d[1], &d[3]));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, d, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
-  *slope      = d[0] / muon->size;
-  *difference = d[1] / muon->size;
   PetscCall(MuonLayerGetShape(muon->layer[l], &shape));
-  *limit = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(*slope), fabs(*difference));
+  entries->slope      = d[0] / muon->size;
+  entries->difference = d[1] / muon->size;
+  entries->limit      = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(entries->slope), fabs(entries->difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Halves the entries of a layer whose gradient is off, towards the half that is off by more */
-static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, double off)
+static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, MuonTestEntries entries)
 {
-  const MuonLayer layer   = muon->layer[l];
-  MuonTestEntries entries = {0, (PetscInt64)layer->m * layer->n};
-  const PetscBool columns = layer->N != layer->n && layer->rowmajor == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  double          slope, difference, limit;
+  const MuonLayer layer = muon->layer[l];
+  PetscInt64      i, j;
 
   PetscFunctionBegin;
-  while (entries.end - entries.begin > 1) {
-    const MuonTestEntries half = {entries.begin, (entries.begin + entries.end) / 2};
+  for (double off = entries.slope - entries.difference; entries.end - entries.begin > 1;) {
+    MuonTestEntries half = {entries.begin, (entries.begin + entries.end) / 2, PETSC_FALSE, 0, 0, 0};
+    double          part;
 
-    PetscCall(MuonTestEntries_Private(muon, l, &half, PETSC_FALSE, &slope, &difference, &limit));
-    if (fabs(slope - difference) >= fabs(off - (slope - difference))) {
-      entries.end = half.end;
-      off         = slope - difference;
-    } else {
+    PetscCall(MuonTestEntries_Private(muon, l, &half));
+    part = half.slope - half.difference;
+    if (fabs(part) >= fabs(off - part)) entries.end = half.end;
+    else {
       entries.begin = half.end;
-      off -= slope - difference;
+      part          = off - part;
     }
+    off = part;
   }
-  PetscCall(MuonTestEntries_Private(muon, l, &entries, PETSC_TRUE, &slope, &difference, &limit));
-  /* Those of a slice of a parallel vector are numbered as they lie in memory */
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "  which is wrong: its entry (%" PetscInt64_FMT ",%" PetscInt64_FMT ") is %.9g, by differences %.9g\n", columns ? entries.begin % layer->m : entries.begin / layer->n,
-                        columns ? entries.begin / layer->m : entries.begin % layer->n, slope, difference));
+  entries.alone = PETSC_TRUE;
+  PetscCall(MuonTestEntries_Private(muon, l, &entries));
+  i = entries.begin / layer->n;
+  j = entries.begin % layer->n;
+  if (layer->N != layer->n && layer->rowmajor == PETSC_FALSE) { /* those of a slice of a parallel vector are numbered as they lie in memory */
+    i = entries.begin % layer->m;
+    j = entries.begin / layer->m;
+  }
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "  which is wrong: its entry (%" PetscInt64_FMT ",%" PetscInt64_FMT ") is %.9g, by differences %.9g\n", i, j, entries.slope, entries.difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,22 +166,22 @@ PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
   PetscFunctionBegin;
   muon->gradienttested = PETSC_TRUE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer             layer = muon->layer[l];
-    const MuonTestEntries all   = {0, (PetscInt64)layer->m * layer->n};
-    double                slope, difference, limit, size, off;
+    MuonLayer       layer = muon->layer[l];
+    MuonTestEntries all   = {0, (PetscInt64)layer->m * layer->n, PETSC_FALSE, 0, 0, 0};
+    double          size, off;
 
     if (layer->frozen) continue;
-    PetscCall(MuonTestEntries_Private(muon, l, &all, PETSC_FALSE, &slope, &difference, &limit));
-    size = PetscMax(fabs(slope), fabs(difference));
-    off  = slope == difference ? 0 : fabs(slope - difference) / size;
+    PetscCall(MuonTestEntries_Private(muon, l, &all));
+    size = PetscMax(fabs(all.slope), fabs(all.difference));
+    off  = all.slope == all.difference ? 0 : fabs(all.slope - all.difference) / size;
     if (!(off <= (double)worst)) worst = (PetscReal)off;
-    PetscCall(PetscPrintf(comm, "gradient of layer %s: %.9g along a random direction, by differences %.9g, relative error %.3g\n", ((PetscObject)layer)->name, slope, difference, off));
-    if (!(fabs(slope - difference) <= limit)) {
+    PetscCall(PetscPrintf(comm, "gradient of layer %s: %.9g along a random direction, by differences %.9g, relative error %.3g\n", ((PetscObject)layer)->name, all.slope, all.difference, off));
+    if (!(fabs(all.slope - all.difference) <= all.limit)) {
       wrong++;
-      PetscCall(MuonTestFindEntry_Private(muon, l, slope - difference));
-    } else if (limit > size / 10) {
+      PetscCall(MuonTestFindEntry_Private(muon, l, all));
+    } else if (all.limit > size / 10) {
       rough++;
-      PetscCall(PetscPrintf(comm, "  of which nothing can be told: the differences may be off by %.3g; does each call use the same samples?\n", limit));
+      PetscCall(PetscPrintf(comm, "  of which nothing can be told: the differences may be off by %.3g; does each call use the same samples?\n", all.limit));
     }
   }
   if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are wrong in %" PetscInt_FMT " of %" PetscInt_FMT " layers\n", MuonPrefix(muon), wrong, muon->nactive));

@@ -24,12 +24,11 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonShard *shard, Pe
 {
   const MuonGroup group = shard->group;
   const char     *name  = ((PetscObject)shard->layer)->name;
-  PetscInt        own;
+  const PetscInt  own   = MuonLayerIsSet(shard->layer, "assembly") ? shard->layer->assembly : muon->assembly_kind;
   PetscBool       gathers;
   MuonLMO         lmo;
 
   PetscFunctionBegin;
-  PetscCall(MuonGetLayerAssemblyKind(muon, shard->layer, &own));
   *kind = own == PETSC_DETERMINE ? MuonCheapestAssembly_Private(group->grid->size, flops, bytes) : (MuonAssemblyKind)own;
   if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
@@ -50,13 +49,12 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
 {
   MuonLMO   lmo;
   MuonBlock block;
-  MuonArray state;
+  MuonArray state = MuonShardStateShape(shard);
 
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
   if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
   PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
@@ -75,10 +73,9 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
   const PetscMPIInt size   = shard->group->grid->size;
   const PetscBool   whole  = shard->layer->ops->applylmo != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt    blocks = whole ? MuonBlocksCount_Private(&shard->layer->blocks) : 1;
-  MuonArray         state;
+  const MuonArray   state  = MuonShardStateShape(shard);
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   for (PetscInt b = 0; b < blocks; b++, ++*n) {
     MuonItem         *one  = &item[*n];
     MuonAssemblyItem *with = &assembled[*n];
@@ -134,31 +131,5 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   muon->assembly.prefix = ((PetscObject)muon)->prefix;
   PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, group->nitems, assembled, &group->assembly));
   PetscCall(PetscFree2(assembled, ranges));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
-
-  Not Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- layer - one of its layers
-
-  Output Parameter:
-. kind - that of the layer, or of the optimizer where it has none of its own
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonAssemblyKind`
-@*/
-PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
-  PetscAssertPointer(kind, 3);
-  *kind = MuonLayerIsSet(layer, "assembly") ? layer->assembly : muon->assembly_kind;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -135,14 +135,13 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   PetscCall(PetscMalloc1(group->nshards, &run));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[group->exchange->order[k]];
-    MuonArray  state, shape, W;
+    MuonArray  state, W;
     size_t     more;
 
     if (shard->owns == PETSC_FALSE) continue;
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W    = MuonShardPart(shard, &shape);
-    more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
+    state = MuonShardStateShape(shard);
+    W     = MuonShardWeightsShape(shard);
+    more  = MuonArrayBytes(&state) + MuonArrayBytes(&W);
     if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
@@ -164,13 +163,11 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   MuonCompressorCost   cost;
   MuonStatus           received;
   PetscBool            valid;
-  MuonArray            shape, W;
+  const MuonArray      W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, shard->group, 1, shard->owns, &cost);

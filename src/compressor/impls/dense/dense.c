@@ -49,27 +49,10 @@ PetscErrorCode MuonCompressorDenseEncode_Private(MuonCompressor c, MuonWireValue
     const size_t some = PetscMin(strip, entries - first);
     const void  *x    = Strip(T, R, factor, first, some, scratch);
 
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, rounding, T->memory, T->precision, some, x, first, payload + MuonWireValuesBytes(codec, first)));
+    if (payload != NULL) PetscCall(MuonCompressorValuesEncode_Private(c, codec, rounding, T->memory, T->precision, some, x, first, payload + MuonWireValuesBytes(codec, first)));
+    else if (!MuonArrayKernels(T)->IsBelow(some, 1, x, some, MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
   }
   PetscCall(PetscLogFlops(((R != NULL ? 1.0 : 0.0) + (factor != 1.0 ? 1.0 : 0.0)) * (PetscLogDouble)entries));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorDenseFits_Private(MuonCompressor c, MuonWireValues codec, const MuonArray *T, const MuonArray *R)
-{
-  const size_t entries = MuonArrayEntries(T);
-  double       few[STRIP];
-  void        *scratch;
-  size_t       strip;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorGetStrip_Private(c, T, few, &strip, &scratch));
-  for (size_t first = 0; first < entries; first += strip) {
-    const size_t some = PetscMin(strip, entries - first);
-
-    if (!MuonArrayKernels(T)->IsBelow(some, 1, Strip(T, R, 1.0, first, some, scratch), some, MuonCompressorCodecLimit_Private(codec, T->precision))) c->status = MUON_STATUS_NANORINF;
-  }
-  if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,14 +74,6 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
   }
   if (add) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void MuonCompressorFullLayout_Private(const MuonArray *shape, MuonWireForm form, MuonWireValues codec, MuonCompressorLayout *layout)
-{
-  layout->kind   = form;
-  layout->values = codec;
-  layout->count  = (PetscInt64)MuonArrayEntries(shape);
-  layout->exact  = form == MUON_WIRE_DENSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What tells the types of the family apart */
@@ -129,7 +104,10 @@ static MuonWireValues DenseCodec(MuonCompressor c, const MuonArray *A)
 static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  MuonCompressorFullLayout_Private(shape, MUON_WIRE_DENSE, DenseCodec(c, shape), layout);
+  layout->header.form   = MUON_WIRE_DENSE;
+  layout->header.values = (uint8_t)DenseCodec(c, shape);
+  layout->header.count  = MuonArrayEntries(shape);
+  layout->exact         = PETSC_TRUE;
   if (((const struct Dense *)c->data)->flags & DROPS) {
     layout->exact  = PETSC_FALSE;
     layout->chance = c->ratio;
@@ -137,32 +115,32 @@ static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Dense(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
-  const struct Dense *dense = (const struct Dense *)c->data;
-  uint32_t            word  = 0;
+  const struct Dense  *dense = (const struct Dense *)c->data;
+  const MuonWireValues codec = (MuonWireValues)layout->header.values;
+  uint32_t             word  = 0;
 
   PetscFunctionBegin;
-  *count = 0;
   if (dense->flags & DROPS) PetscCall(MuonCompressorCoin_Private(c, &word));
   /*
      The coin, a number below 2^32, is compared exactly: with probability 1 everything is sent. Entries that
      cannot be written are an error whether they are sent or not
   */
   if ((dense->flags & DROPS) && (double)word >= 4294967296.0 * (double)c->ratio) {
-    PetscCall(MuonCompressorDenseFits_Private(c, DenseCodec(c, T), T, R));
+    PetscCall(MuonCompressorDenseEncode_Private(c, codec, dense->rounding, 1.0, T, R, NULL));
+    PetscCall(MuonCompressorSetCount(c, layout, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *count = (PetscInt64)MuonArrayEntries(T);
   /* In floating point R + (T - R) is not T: an assignment sends T */
-  PetscCall(MuonCompressorDenseEncode_Private(c, DenseCodec(c, T), dense->rounding, dense->flags & DAMPS ? (double)c->ratio : 1.0, T, dense->flags & ASSIGNS ? NULL : R, payload));
+  PetscCall(MuonCompressorDenseEncode_Private(c, codec, dense->rounding, dense->flags & DAMPS ? (double)c->ratio : 1.0, T, dense->flags & ASSIGNS ? NULL : R, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_Dense(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseDecode_Private(c, DenseCodec(c, Y), payload, add, scale, Y));
+  PetscCall(MuonCompressorDenseDecode_Private(c, (MuonWireValues)layout->header.values, payload, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

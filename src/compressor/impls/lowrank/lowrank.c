@@ -21,10 +21,9 @@ PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *s
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->len, shape->count), &size));
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
-  layout->kind   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
-  layout->values = MuonCompressorCodec_Private(c, shape);
-  layout->count  = MuonCompressorRank_Private(c, shape);
-  layout->exact  = PETSC_FALSE;
+  layout->header.form   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.count  = (uint64_t)MuonCompressorRank_Private(c, shape);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,44 +96,21 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sections of a payload, from and to values that stand behind one another in the memory of the array */
-static PetscErrorCode FactorsWrite_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const char *x, unsigned char payload[])
+/* Magnitudes, P and Q of a message behind one another, in scratch of a memory; the number of the magnitudes at the front */
+static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, const MuonArray *shape, const MuonCompressorLayout *layout, const unsigned char payload[], char **s, char **P, char **Q)
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
-  MuonWireLayout       layout;
-  uint64_t             first = 0;
+  const size_t size = MuonArrayEntryBytes(shape);
+  char        *x;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorSections_Private(c, shape, count, NULL, &layout));
-  for (unsigned s = 0; s < layout.sections; s++) {
-    const char    *from = x + (size_t)first * MuonArrayEntryBytes(shape);
-    unsigned char *to   = payload + layout.sectionat[s];
-
-    PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, shape->memory, shape->precision, (size_t)layout.section[s], from, first, to));
-    first += layout.section[s];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* In scratch of a memory: magnitudes of them, P and Q */
-static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], size_t *magnitudes, char **s, char **P, char **Q)
-{
-  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
-  const size_t         size  = MuonArrayEntryBytes(shape);
-  MuonWireLayout       layout;
-  char                *x;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSections_Private(c, shape, count, NULL, &layout));
-  PetscCall(MuonWorkspaceGetIn(c->work, memory, (size_t)layout.values * size, s));
+  PetscCall(MuonWorkspaceGetIn(c->work, memory, (size_t)layout->section.values * size, s));
   x = *s;
-  for (unsigned i = 0; i < layout.sections; i++) {
-    PetscCall(MuonCompressorValuesDecode_Private(c, codec, memory, shape->precision, (size_t)layout.section[i], payload + layout.sectionat[i], 0, x));
-    x += layout.section[i] * size;
+  for (unsigned i = 0; i < layout->section.sections; i++) {
+    PetscCall(MuonCompressorValuesDecode_Private(c, (MuonWireValues)layout->header.values, memory, shape->precision, (size_t)layout->section.section[i], payload + layout->section.sectionat[i], 0, x));
+    x += layout->section.section[i] * size;
   }
-  *magnitudes = (size_t)layout.magnitudes;
-  *P          = *s + *magnitudes * size;
-  *Q          = *P + (size_t)count * shape->count * size;
+  *P = *s + layout->section.magnitudes * size;
+  *Q = *P + (size_t)layout->header.count * shape->count * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,17 +120,17 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, c
    range is left for roundings. Only codecs that reach as far as the entries can fail: the product of three
    binary32 numbers is far from the largest binary64
 */
-static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[])
+static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shape, const MuonCompressorLayout *layout, const unsigned char payload[])
 {
   const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
-  const size_t       np = (size_t)count * shape->count, nq = (size_t)count * shape->len;
-  size_t             magnitudes;
+  const size_t       count = (size_t)layout->header.count, np = count * shape->count, nq = count * shape->len;
+  const size_t       magnitudes = (size_t)layout->section.magnitudes;
   char              *s, *P, *Q;
   double             s0, p, q;
 
   PetscFunctionBegin;
-  if (count == 0 || (shape->precision == MUON_DOUBLE && MuonCompressorCodec_Private(c, shape) != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FactorsRead_Private(c, MUON_HOST, shape, count, payload, &magnitudes, &s, &P, &Q));
+  if (count == 0 || (shape->precision == MUON_DOUBLE && layout->header.values != MUON_WIRE_VALUES_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FactorsRead_Private(c, MUON_HOST, shape, layout, payload, &s, &P, &Q));
   s0 = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
   p  = kernels->MaxAbs(np, 1, P, np);
   q  = kernels->MaxAbs(nq, 1, Q, nq);
@@ -162,87 +138,88 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shap
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[])
+PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, const MuonArray *shape, PetscInt found, void *values, MuonCompressorLayout *layout, unsigned char payload[])
 {
-  const MuonWireValues codec = MuonCompressorCodec_Private(c, shape);
-  const size_t         size  = MuonArrayEntryBytes(shape);
-  PetscInt64           kept  = *count;
-  PetscBool            triples;
+  const MuonWireValues codec = (MuonWireValues)layout->header.values;
+  const size_t         size = MuonArrayEntryBytes(shape), np = shape->count * size, nq = shape->len * size;
+  char                *x    = (char *)values;
+  size_t               kept = (size_t)found, all;
 
   PetscFunctionBegin;
   if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(FactorsWrite_Private(c, shape, *count, (const char *)values, payload));
-  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  /*
-     A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none
-     either
-  */
-  PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
-  if (triples) {
-    for (kept = 0; kept < *count; kept++) {
-      double some[8];
+  do {
+    uint64_t first = 0;
 
-      PetscCall(MuonCompressorValuesDecode_Private(c, codec, MUON_HOST, MUON_DOUBLE, (size_t)PetscMin(*count - kept / 8 * 8, 8), payload, (uint64_t)(kept / 8 * 8), some));
-      if (some[kept % 8] == 0.0) break;
+    PetscCall(MuonCompressorSetCount(c, layout, kept));
+    for (unsigned s = 0; s < layout->section.sections; s++) {
+      PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, shape->memory, shape->precision, (size_t)layout->section.section[s], x + (size_t)first * size, first, payload + layout->section.sectionat[s]));
+      first += layout->section.section[s];
     }
-  }
-  if (kept < *count) {
-    char *x = (char *)values, *P = x + (size_t)*count * size, *Q = P + (size_t)*count * shape->count * size;
-
-    PetscCall(PetscMemmove(x + (size_t)kept * size, P, (size_t)kept * shape->count * size));
-    PetscCall(PetscMemmove(x + (size_t)kept * (1 + shape->count) * size, Q, (size_t)kept * shape->len * size));
-    *count = kept;
-    PetscCall(FactorsWrite_Private(c, shape, *count, x, payload));
-  }
-  PetscCall(FactorsFit_Private(c, shape, *count, payload));
+    if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    /*
+       A magnitude below the range of the codec is no magnitude; they decrease, so that those after it are none
+       either. Without them the message is written once more
+    */
+    all = kept;
+    while (kept > 0 && layout->section.magnitudes == all && MuonWireValuesAreMagnitudes(codec, 0, kept, payload) != MUON_WIRE_OK) kept--;
+    if (kept < all) {
+      PetscCall(PetscMemmove(x + kept * size, x + all * size, kept * np));
+      PetscCall(PetscMemmove(x + kept * (size + np), x + all * (size + np), kept * nq));
+    }
+  } while (kept < all);
+  PetscCall(FactorsFit_Private(c, shape, layout, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       count = (size_t)layout->header.count, magnitudes = (size_t)layout->section.magnitudes;
   PetscBLASInt       ld;
-  size_t             magnitudes;
   char              *s, *P, *Q;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
-  PetscCall(FactorsRead_Private(c, Y->memory, Y, count, payload, &magnitudes, &s, &P, &Q));
+  PetscCall(FactorsRead_Private(c, Y->memory, Y, layout, payload, &s, &P, &Q));
   for (size_t k = 0; k < magnitudes; k++) {
     char        *column = P + k * Y->count * kernels->size;
     const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];
 
     kernels->Axpby(Y->count, 1, factor, column, Y->count, 0.0, column, Y->count);
   }
-  kernels->Multiply(0, 1, Y->len, Y->count, (size_t)count, add ? scale : 1.0, Q, Y->len, P, Y->count, add ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len));
+  kernels->Multiply(0, 1, Y->len, Y->count, count, add ? scale : 1.0, Q, Y->len, P, Y->count, add ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)Y->count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_RankK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+/* rankk: each factor takes the root of the singular value; topsvd: it stands by itself */
+static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
+  const PetscBool    triples = layout->header.form == MUON_WIRE_TRIPLES ? PETSC_TRUE : PETSC_FALSE;
   void              *values;
-  char              *P, *Q;
+  char              *s, *p, *q;
   PetscReal         *sigma;
   PetscInt           found;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found));
-  *count = found;
-  if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* Each factor takes the root of the singular value */
-  P = (char *)values + (size_t)found * kernels->size;
-  Q = P + (size_t)found * T->count * kernels->size;
-  for (PetscInt k = 0; k < found; k++) {
-    char        *p = P + (size_t)k * T->count * kernels->size, *q = Q + (size_t)k * T->len * kernels->size;
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  s = (char *)values;
+  p = s + (size_t)found * kernels->size;
+  q = p + (size_t)found * T->count * kernels->size;
+  for (PetscInt k = 0; k < found; k++, p += T->count * kernels->size, q += T->len * kernels->size) {
     const double root = (double)PetscSqrtReal(sigma[k]);
 
-    kernels->Axpby(T->count, 1, root, p, T->count, 0.0, p, T->count);
-    kernels->Axpby(T->len, 1, root, q, T->len, 0.0, q, T->len);
+    if (triples && T->precision == MUON_SINGLE) ((float *)s)[k] = (float)sigma[k];
+    else if (triples) ((double *)s)[k] = (double)sigma[k];
+    else {
+      kernels->Axpby(T->count, 1, root, p, T->count, 0.0, p, T->count);
+      kernels->Axpby(T->len, 1, root, q, T->len, 0.0, q, T->len);
+    }
   }
-  PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)T->count)));
-  PetscCall(MuonCompressorFactorsEncode_Private(c, T, count, P, payload));
+  if (!triples) PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)T->count)));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, T, found, triples ? s : s + (size_t)found * kernels->size, layout, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,24 +244,6 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
 typedef struct {
   PetscReal p; /* exponent of the norm of the constant, PETSC_INFINITY for the spectral one */
 } MuonCompressor_TopSVD;
-
-static PetscErrorCode MuonCompressorEncode_TopSVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
-{
-  void      *values;
-  PetscReal *sigma;
-  PetscInt   found;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found));
-  *count = found;
-  if (c->status != MUON_STATUS_OK || found == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < found; k++) {
-    if (T->precision == MUON_SINGLE) ((float *)values)[k] = (float)sigma[k];
-    else ((double *)values)[k] = (double)sigma[k];
-  }
-  PetscCall(MuonCompressorFactorsEncode_Private(c, T, count, values, payload));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    Without rounding the worst spectrum is the flat one: (tail_p / all_p)^2 = (1 - K/r)^(2/p).
@@ -408,7 +367,7 @@ static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
   c->keys        = "ratio rank values";
   c->factors     = PETSC_TRUE;
   c->ops->layout = MuonCompressorLayout_Factors;
-  c->ops->encode = triples ? MuonCompressorEncode_TopSVD : MuonCompressorEncode_RankK;
+  c->ops->encode = MuonCompressorEncode_SVD;
   c->ops->decode = MuonCompressorDecode_Factors;
   c->ops->alpha  = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
   if (triples) c->ops->changing = MuonCompressorChanging_TopSVD;

@@ -23,13 +23,12 @@ PETSC_INTERN PetscReal MuonCompressorFactorsAlpha_Private(double part, double dr
 PETSC_INTERN PetscErrorCode MuonCompressorResidual_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonArray *X);
 
 /*
-   The payload of factors: of triples count magnitudes, decreasing, then in any case count columns of
-   P and count columns of Q, which stand behind one another in values, in the memory of shape. Entry k of
-   values is rounded by entry k of the stream. Triples whose magnitude is written as zero are left out.
-   Changes values
+   The payload of factors: of triples found magnitudes, decreasing, then in any case as many columns of P and of
+   Q, which stand behind one another in values, in the memory of shape. Entry k of values is rounded by entry k of
+   the stream. Triples whose magnitude is written as zero are left out. Changes values
 */
-PETSC_INTERN PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor, const MuonArray *shape, PetscInt64 *count, void *values, unsigned char payload[]);
+PETSC_INTERN PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor, const MuonArray *shape, PetscInt found, void *values, MuonCompressorLayout *, unsigned char payload[]);
 
 /* Operations of such types */
 PETSC_INTERN PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor, const MuonArray *, MuonCompressorLayout *);
-PETSC_INTERN PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
+PETSC_INTERN PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor, const MuonCompressorLayout *, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);

@@ -42,7 +42,7 @@ static void *Column(const Columns *X, size_t k)
 /* The Euclidean norms of the first count columns, on the host */
 static void Norms(const Columns *X, size_t count, double norms[])
 {
-  X->kernels->SliceSums(X->rows, count, X->data, X->rows, 0, 2, norms);
+  X->kernels->VectorSums(X->rows, count, X->data, X->rows, 0, 2, norms);
   for (size_t k = 0; k < count; k++) norms[k] = sqrt(norms[k]);
 }
 
@@ -251,7 +251,7 @@ static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least
   for (size_t k = 0; k < l; k++) {
     if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, V));
   }
-  V->kernels->SliceArgMax(V->rows, l, V->data, V->rows, 0, norms, place);
+  V->kernels->VectorArgMax(V->rows, l, V->data, V->rows, 0, norms, place);
   for (size_t k = 0; k < l; k++) {
     int scale;
 
@@ -259,12 +259,12 @@ static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least
     norms[k] = ldexp(1.0, -scale);
     ones[k]  = 1.0;
   }
-  V->kernels->SliceScale(V->rows, l, V->data, V->rows, 0, norms, ones, V->data, V->rows);
+  V->kernels->VectorScale(V->rows, l, V->data, V->rows, 0, norms, ones, V->data, V->rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With V and P as the iteration knows them, the message is V P^T: its rows are the vectors of the array */
-static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
   const size_t       m = T->len, n = T->count, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
@@ -281,12 +281,13 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   PetscFunctionBegin;
   PetscCall(GetWarm_Private(c, &warm));
   warm->pends = PETSC_FALSE;
-  *count      = 0;
   if (l == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCitationsRegister(MuonCitationPowerSGD, &MuonCitationPowerSGDSet));
   PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
   PetscCall(Scale_Private(c, &X, &exponent, &norm));
-  if (c->status != MUON_STATUS_OK || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (norm == 0.0) PetscCall(MuonCompressorSetCount(c, layout, 0));
+  if (norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   basis     = MuonArrayLike(&X, X.precision, NULL);
   basis.len = basis.ld = n;
   basis.count          = l;
@@ -326,11 +327,9 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   }
   /* What overflows here is met again when it is written */
   if (exponent != 0) kernels->Divide(n, kept, first.data, n, 1.0, -exponent, first.data, n);
-  *count = (PetscInt64)kept;
-  if (kept == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(NextStart_Private(c, l, least, &V, norms, ones, place));
-  PetscCall(MuonCompressorFactorsEncode_Private(c, T, count, first.data, payload));
-  warm->pends = PETSC_TRUE;
+  if (kept > 0) PetscCall(NextStart_Private(c, l, least, &V, norms, ones, place));
+  PetscCall(MuonCompressorFactorsEncode_Private(c, T, (PetscInt)kept, first.data, layout, payload));
+  warm->pends = kept > 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

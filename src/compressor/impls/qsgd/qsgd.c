@@ -20,13 +20,6 @@ static unsigned MuonCompressorLengthLog_QSGD(MuonCompressor c)
   return log;
 }
 
-static PetscInt64 MuonCompressorBlocks_QSGD(MuonCompressor c, PetscInt64 entries)
-{
-  const PetscInt64 length = ((MuonCompressor_QSGD *)c->data)->length;
-
-  return (entries + length - 1) / length;
-}
-
 static unsigned MuonCompressorLevels_QSGD(MuonCompressor c)
 {
   return (1u << (c->bits - 1)) - 1;
@@ -37,11 +30,10 @@ static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   /* A block of four random numbers has 32 bits for its place */
   MuonCompressorCheck(c, MuonArrayEntries(shape) <= (size_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu x %zu, expected at most 2^33 entries for the type %s", MuonArrayRows(shape), MuonArrayColumns(shape), MUONCOMPRESSORQSGD);
-  layout->kind      = MUON_WIRE_BLOCKS;
-  layout->values    = MuonCompressorCodec_Private(c, shape);
-  layout->parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
-  layout->count     = (PetscInt64)MuonArrayEntries(shape);
-  layout->exact     = PETSC_FALSE;
+  layout->header.form      = MUON_WIRE_BLOCKS;
+  layout->header.values    = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
+  layout->header.count     = MuonArrayEntries(shape);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,11 +80,11 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
     }
     PetscCall(MuonWorkspaceMark(c->work, &mark));
     PetscCall(MuonWorkspaceGetIn(c->work, memory, full * sizeof(*place), &place));
-    kernels->SliceArgMax(length, full, x, length, 0, norms, place);
+    kernels->VectorArgMax(length, full, x, length, 0, norms, place);
     done = full;
     if (!max) {
       PetscCall(MuonWorkspaceGetPinned(c->work, memory, full * sizeof(*sums), &sums));
-      kernels->SliceSums(length, full, x, length, 0, 2, sums);
+      kernels->VectorSums(length, full, x, length, 0, 2, sums);
       for (size_t k = 0; k < full; k++) {
         /* Squares that neither overflow nor vanish */
         if (sums[k] > 1e-250 && sums[k] < 1e250) norms[k] = sqrt(sums[k]);
@@ -105,30 +97,28 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
     const size_t some  = PetscMin(length, entries - first);
     const void  *block = x + first * kernels->size;
 
-    norms[done] = max ? kernels->Largest(some, block) : kernels->Euclidean(some, block);
+    norms[done] = max ? kernels->MaxAbs(some, 1, block, some) : kernels->Euclidean(some, block);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels     *kernels = MuonArrayKernels(T);
   const size_t           strip   = T->memory == MUON_HOST ? STRIP : DEVICE_STRIP;
-  const MuonWireValues   codec   = MuonCompressorCodec_Private(c, T);
+  const MuonWireValues   codec   = (MuonWireValues)layout->header.values;
   const MuonKernelStream stream  = MuonCompressorStream_Private(c);
   const unsigned         bits = (unsigned)c->bits, lengthlog = MuonCompressorLengthLog_QSGD(c);
   const size_t           d = MuonArrayEntries(T), length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
-  const PetscInt64       blocks = MuonCompressorBlocks_QSGD(c, (PetscInt64)d);
   char                  *x;
   double                *scales;
   unsigned char         *codes;
   PetscBool              zero = PETSC_TRUE;
 
   PetscFunctionBegin;
-  *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetIn(c->work, T->memory, PetscMin(strip, d) * kernels->size, &x));
-  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)blocks * sizeof(double), &scales));
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)layout->section.values * sizeof(double), &scales));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, PetscMin(strip, d), &codes));
   for (size_t first = 0; first < d; first += strip) {
     const size_t some = PetscMin(strip, d - first);
@@ -143,24 +133,12 @@ static PetscErrorCode MuonCompressorEncode_QSGD(MuonCompressor c, const MuonArra
     }
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
     kernels->Quantize(some, x, lengthlog, here, MuonCompressorLevels_QSGD(c), &stream, first, codes);
-    MuonWireCodesEncode(bits, some, codes, payload + first / 8 * bits);
+    MuonWireCodesEncode(bits, 1, some, codes, payload + first / 8 * bits);
   }
   PetscCall(PetscLogFlops((R != NULL ? 4.0 : 3.0) * (PetscLogDouble)d));
   /* All scales are written without rounding once more. A matrix without any has no codes either */
-  if (zero) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)blocks, scales, 0, payload + MuonWireEntriesBytes((uint64_t)1 << (bits - 1), d)));
-  *count = (PetscInt64)d;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The scales of a message, in scratch memory */
-static PetscErrorCode MuonCompressorGetScales_QSGD(MuonCompressor c, const MuonArray *shape, PetscInt64 count, const unsigned char payload[], double **scales)
-{
-  const PetscInt64 blocks = MuonCompressorBlocks_QSGD(c, count);
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetPinned(c->work, shape->memory, (size_t)blocks * sizeof(double), scales));
-  PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, shape), MUON_HOST, MUON_DOUBLE, (size_t)blocks, payload + MuonWireEntriesBytes((uint64_t)1 << (c->bits - 1), (uint64_t)count), 0, *scales));
+  if (zero) PetscCall(MuonCompressorSetCount(c, layout, 0));
+  else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)layout->section.values, scales, 0, payload + layout->section.valuesat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,16 +164,16 @@ static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const Muon
     if (Y->precision == MUON_SINGLE) steps[k] = (double)(float)steps[k];
   }
   kernels->Dequantize(full * length, codes, 1.0, x);
-  kernels->SliceScale(length, full, x, length, 0, steps, ones, x, length);
+  kernels->VectorScale(length, full, x, length, 0, steps, ones, x, length);
   if (rest > 0) kernels->Dequantize(rest, codes + full * length, steps[full], x + full * length * kernels->size);
   PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
-  const size_t       strip = Y->memory == MUON_HOST ? STRIP : DEVICE_STRIP, d = (size_t)count, length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
+  const size_t       strip = Y->memory == MUON_HOST ? STRIP : DEVICE_STRIP, d = MuonArrayEntries(Y), length = (size_t)((MuonCompressor_QSGD *)c->data)->length;
   char              *x;
   double            *steps;
   unsigned char     *codes;
@@ -203,16 +181,17 @@ static PetscErrorCode MuonCompressorDecode_QSGD(MuonCompressor c, PetscInt64 cou
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, PetscMin(strip, d) * kernels->size, &x));
   PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, PetscMin(strip, d), &codes));
-  PetscCall(MuonCompressorGetScales_QSGD(c, Y, count, payload, &steps));
+  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (size_t)layout->section.values * sizeof(double), &steps));
+  PetscCall(MuonCompressorValuesDecode_Private(c, (MuonWireValues)layout->header.values, MUON_HOST, MUON_DOUBLE, (size_t)layout->section.values, payload + layout->section.valuesat, 0, steps));
   for (size_t k = 0; k * length < d; k++) steps[k] /= (double)MuonCompressorLevels_QSGD(c);
   for (size_t first = 0; first < d; first += strip) {
     const size_t some = PetscMin(strip, d - first);
 
-    MuonWireCodesDecode((unsigned)c->bits, some, payload, first, codes);
+    MuonWireCodesDecode((unsigned)c->bits, 1, some, payload, first, codes);
     PetscCall(MuonCompressorDequantize_QSGD(c, kernels, Y, some, codes, steps + first / length, x));
     kernels->Spread(Y->len, Y->count, first, some, x, add ? 1 : 0, scale, Y->data, Y->ld);
   }
-  PetscCall(PetscLogFlops((add ? 3.0 : 1.0) * (PetscLogDouble)count));
+  PetscCall(PetscLogFlops((add ? 3.0 : 1.0) * (PetscLogDouble)d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

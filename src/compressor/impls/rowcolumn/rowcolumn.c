@@ -43,10 +43,10 @@ static PetscErrorCode MuonCompressorLayout_RowColumn(MuonCompressor c, const Muo
   const Vectors vectors = MuonCompressorGetVectors_Private(c, shape);
 
   PetscFunctionBegin;
-  layout->kind   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
-  layout->values = MuonCompressorCodec_Private(c, shape);
-  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
-  layout->exact  = PETSC_TRUE;
+  layout->header.form   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.count  = (uint64_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
+  layout->exact         = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +56,7 @@ static void ReadVectors(const Vectors *vectors, size_t first, size_t count, cons
   const void  *r   = R != NULL ? R->data : NULL;
   const size_t ldr = R != NULL ? R->ld : 0;
 
-  if (vectors->strided) MuonArrayKernels(T)->ResidualAcross(T->count, T->data, T->ld, r, ldr, first, count, x);
+  if (vectors->strided) MuonArrayKernels(T)->ResidualStrided(T->count, T->data, T->ld, r, ldr, first, count, x);
   else MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, r, ldr, first * T->len, count * T->len, x);
 }
 
@@ -75,144 +75,101 @@ static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Vect
   PetscFunctionBegin;
   ReadVectors(vectors, first, count, T, R, buffer);
   for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k++) {
-    if (kernels->LineLength(vectors->length, buffer + k * vectors->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
+    if (kernels->VectorLength(vectors->length, buffer + k * vectors->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   In the memory of a device: sums of all vectors at once; one by one those whose sum is out of range, or all
-   for another norm
+   Of all vectors. In the memory of a device these are sums of all at once; one by one those whose sum is out of
+   range, or all for another norm
 */
-static PetscErrorCode MuonCompressorDeviceLengths_Private(MuonCompressor c, const Vectors *vectors, const MuonArray *X, char *buffer, MuonKernelLength lengths[])
+static PetscErrorCode MuonCompressorAllLengths_Private(MuonCompressor c, const Vectors *vectors, const MuonArray *T, const MuonArray *R, char *buffer, MuonKernelLength lengths[])
 {
-  const double p = (double)((const MuonCompressor_RowColumn *)c->data)->p;
-  double      *sums;
+  const double p    = (double)((const MuonCompressor_RowColumn *)c->data)->p;
+  double      *sums = NULL;
+  MuonArray    X    = *T;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, vectors->count * sizeof(*sums), &sums));
-  if (p == 1.0 || p == 2.0) MuonArrayKernels(X)->SliceSums(X->len, X->count, X->data, X->ld, vectors->strided ? 1 : 0, (int)p, sums);
-  else PetscCall(PetscArrayzero(sums, vectors->count));
-  for (size_t k = 0; k < vectors->count && c->status == MUON_STATUS_OK; k++) {
-    if (isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
-    else PetscCall(MuonCompressorLengths_Private(c, vectors, k, 1, X, NULL, buffer, lengths));
+  if (T->memory != MUON_HOST) {
+    PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, vectors->count * sizeof(*sums), &sums));
+    PetscCall(PetscArrayzero(sums, vectors->count));
+    if (R != NULL && (p == 1.0 || p == 2.0)) {
+      PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
+      MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
+    }
+    if (p == 1.0 || p == 2.0) MuonArrayKernels(T)->VectorSums(X.len, X.count, X.data, X.ld, vectors->strided ? 1 : 0, (int)p, sums);
+  }
+  for (size_t k = 0, some; k < vectors->count && c->status == MUON_STATUS_OK; k += some) {
+    some = sums != NULL ? 1 : PetscMin(vectors->together, vectors->count - k);
+    if (sums != NULL && isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
+    else PetscCall(MuonCompressorLengths_Private(c, vectors, k, some, T, R, buffer, lengths));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of the vectors in the bitmap, which a device packs */
-static PetscErrorCode MuonCompressorDeviceEncode_Private(MuonCompressor c, const Vectors *vectors, MuonWireValues codec, size_t kept, const unsigned char bitmap[], const MuonArray *X, unsigned char to[])
-{
-  const MuonKernels     *kernels = MuonArrayKernels(X);
-  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
-  const size_t           all     = kept * vectors->length;
-  size_t                 at      = 0;
-  char                  *x;
-  uint16_t              *codes, *pinned;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * kernels->size, &x));
-  PetscCall(MuonWorkspaceGetIn(c->work, X->memory, all * sizeof(*codes), &codes));
-  for (size_t v = 0; v < vectors->count; v++) {
-    if ((bitmap[v / 8] >> v % 8 & 1) == 0) continue;
-    ReadVectors(vectors, v, 1, X, NULL, x + at * kernels->size);
-    if (codec == MUON_WIRE_VALUES_NATURAL && kernels->Natural(vectors->length, x + at * kernels->size, &stream, v * vectors->first, vectors->stride, codes + at) != 0) c->status = MUON_STATUS_NANORINF;
-    at += vectors->length;
-  }
-  if (codec == MUON_WIRE_VALUES_NATURAL) {
-    PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, all * sizeof(*pinned), &pinned));
-    MuonDeviceGet()->copy(all * sizeof(*pinned), codes, pinned);
-    MuonWireNaturalEncode(all, pinned, to);
-  } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, X->memory, X->precision, all, x, 0, to));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const Vectors          vectors = MuonCompressorGetVectors_Private(c, T);
-  const PetscInt64       kept    = MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
-  const MuonWireValues   codec   = MuonCompressorCodec_Private(c, T);
+  const size_t           kept = (size_t)layout->header.count, all = (size_t)layout->section.values, length = vectors.length;
+  const MuonWireValues   codec   = (MuonWireValues)layout->header.values;
   const MuonKernelStream stream  = MuonCompressorStream_Private(c);
-  const MuonWireIndices  indices = MuonWireChooseIndices(vectors.count, (uint64_t)kept);
   const MuonKernels     *kernels = MuonArrayKernels(T);
-  const size_t           bytes   = vectors.length * kernels->size;
   char                  *x;
   MuonKernelLength      *lengths;
   unsigned char         *bitmap;
+  uint16_t              *codes = NULL;
   void                  *work;
-  MuonArray              X  = *T;
   size_t                 at = 0;
 
   PetscFunctionBegin;
-  *count = kept;
   PetscCall(MuonWorkspaceGet(c->work, vectors.count * sizeof(MuonKernelLength) + (vectors.count + 7) / 8, &lengths));
-  PetscCall(MuonWorkspaceGet(c->work, PetscMax(vectors.count * sizeof(size_t), codec == MUON_WIRE_VALUES_NATURAL ? (size_t)kept * vectors.length * sizeof(uint16_t) : 0), &work));
+  PetscCall(MuonWorkspaceGet(c->work, vectors.count * sizeof(size_t), &work));
+  PetscCall(MuonWorkspaceGetIn(c->work, T->memory, PetscMax(all, vectors.together * length) * kernels->size, &x));
   bitmap = (unsigned char *)(lengths + vectors.count);
-  if (T->memory != MUON_HOST) {
-    if (R != NULL) {
-      PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
-      kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
-    }
-    PetscCall(MuonWorkspaceGetIn(c->work, T->memory, bytes, &x));
-    PetscCall(MuonCompressorDeviceLengths_Private(c, &vectors, &X, x, lengths));
-  } else {
-    PetscCall(MuonWorkspaceGet(c->work, vectors.together * bytes, &x));
-    for (size_t first = 0; first < vectors.count && c->status == MUON_STATUS_OK; first += vectors.together) PetscCall(MuonCompressorLengths_Private(c, &vectors, first, PetscMin(vectors.together, vectors.count - first), T, R, x, lengths));
-  }
+  PetscCall(MuonCompressorAllLengths_Private(c, &vectors, T, R, x, lengths));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)MuonArrayEntries(T)));
-  MuonKernelSelectLines(vectors.count, lengths, (size_t)kept, bitmap, (size_t *)work);
-  MuonWireIndicesEncode(indices, vectors.count, (uint64_t)kept, bitmap, payload);
-  payload += MuonWireIndicesBytes(indices, vectors.count, (uint64_t)kept);
-  if (codec == MUON_WIRE_VALUES_NATURAL) PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  if (T->memory != MUON_HOST) {
-    PetscCall(MuonCompressorDeviceEncode_Private(c, &vectors, codec, (size_t)kept, bitmap, &X, payload));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  MuonKernelSelectVectors(vectors.count, lengths, (size_t)kept, bitmap, (const MuonKernelLength **)work);
+  MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, vectors.count, kept, bitmap, payload);
+  if (codec == MUON_WIRE_VALUES_NATURAL) {
+    PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
+    PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, all * sizeof(*codes), &codes));
   }
-  /* The few vectors that are kept are read once more: no copy of the matrix is needed */
-  for (size_t first = 0; first < vectors.count; first += vectors.together) {
-    const size_t some = PetscMin(vectors.together, vectors.count - first);
-    PetscBool    read = PETSC_FALSE;
-
-    for (size_t k = 0; k < some; k++) {
-      const size_t v = first + k;
-
-      if ((bitmap[v / 8] >> v % 8 & 1) == 0) continue;
-      if (!read) ReadVectors(&vectors, first, some, T, R, x);
-      read = PETSC_TRUE;
-      /* An entry has the random number of its place in the matrix, whatever else is kept */
-      if (codec == MUON_WIRE_VALUES_NATURAL) {
-        if (kernels->Natural(vectors.length, x + k * bytes, &stream, v * vectors.first, vectors.stride, (uint16_t *)work + at) != 0) c->status = MUON_STATUS_NANORINF;
-      } else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, vectors.length, x + k * bytes, 0, payload + MuonWireValuesBytes(codec, at)));
-      at += vectors.length;
+  /* The few vectors that are kept are read once more, those side by side together: no copy of the matrix is needed */
+  for (size_t v = 0, run; v < vectors.count; v += PetscMax(run, 1)) {
+    for (run = 0; v + run < vectors.count && (bitmap[(v + run) / 8] >> (v + run) % 8 & 1) != 0;) run++;
+    if (run > 0) ReadVectors(&vectors, v, run, T, R, x + at * kernels->size);
+    /* An entry has the random number of its place in the matrix, whatever else is kept */
+    for (size_t k = 0; k < run; k++, at += length) {
+      if (codes != NULL && kernels->Natural(length, x + at * kernels->size, &stream, (v + k) * vectors.first, vectors.stride, codes + at) != 0) c->status = MUON_STATUS_NANORINF;
     }
   }
-  if (codec == MUON_WIRE_VALUES_NATURAL) MuonWireNaturalEncode(at, (const uint16_t *)work, payload);
+  payload += layout->section.valuesat;
+  if (codes != NULL) MuonWireValuesEncode(codec, at, codes, payload);
+  else PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, T->memory, T->precision, at, x, 0, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_RowColumn(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const Vectors         vectors = MuonCompressorGetVectors_Private(c, Y);
-  const size_t          all     = (size_t)count * vectors.length;
-  const MuonWireValues  codec   = MuonCompressorCodec_Private(c, Y);
-  const MuonWireIndices indices = MuonWireChooseIndices(vectors.count, (uint64_t)count);
-  const unsigned char  *values  = payload + MuonWireIndicesBytes(indices, vectors.count, (uint64_t)count);
-  const MuonKernels    *kernels = MuonArrayKernels(Y);
-  const size_t          chunk   = Y->memory == MUON_HOST ? CHUNK : PetscMax(all, 1);
-  double                few[CHUNK];
-  void                 *x = few;
-  MuonWireIndexReader   reader;
-  size_t                v = 0, left = 0; /* entries of it */
+  const Vectors       vectors = MuonCompressorGetVectors_Private(c, Y);
+  const size_t        all     = (size_t)layout->section.values;
+  const MuonKernels  *kernels = MuonArrayKernels(Y);
+  const size_t        chunk   = Y->memory == MUON_HOST ? CHUNK : PetscMax(all, 1);
+  double              few[CHUNK];
+  void               *x = few;
+  MuonWireIndexReader reader;
+  size_t              v = 0, left = 0; /* entries of it */
 
   PetscFunctionBegin;
   if (!add) PetscCall(MuonArrayZero(Y));
-  MuonWireIndexReaderInit(&reader, indices, vectors.count, (uint64_t)count, payload);
+  MuonWireIndexReaderInit(&reader, (MuonWireIndices)layout->header.indices, vectors.count, layout->header.count, payload);
   if (Y->memory != MUON_HOST) PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, all * kernels->size, &x));
   for (size_t k = 0; k < all; k += chunk) {
     const size_t some = PetscMin(chunk, all - k);
 
-    PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, some, values, k, x));
+    PetscCall(MuonCompressorValuesDecode_Private(c, (MuonWireValues)layout->header.values, Y->memory, Y->precision, some, payload + layout->section.valuesat, k, x));
     for (size_t i = 0, run; i < some; i += run) {
       const void *from = (const char *)x + i * kernels->size;
 

@@ -6,7 +6,9 @@
 static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  MuonCompressorFullLayout_Private(shape, MUON_WIRE_SIGNS, MuonCompressorCodec_Private(c, shape), layout);
+  layout->header.form   = MUON_WIRE_SIGNS;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.count  = MuonArrayEntries(shape);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -18,7 +20,7 @@ static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonAr
   double             sum = 0;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDenseFits_Private(c, MUON_WIRE_VALUES_DOUBLE, T, R));
+  PetscCall(MuonCompressorDenseEncode_Private(c, MUON_WIRE_VALUES_DOUBLE, MUON_COMPRESSOR_ROUND_RANDOM, 1.0, T, R, NULL));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetIn(c->work, T->memory, T->len * kernels->size, &vector));
   for (size_t j = 0; j < T->count; j++) {
@@ -30,17 +32,16 @@ static PetscErrorCode MuonCompressorHugeMean_Sign(MuonCompressor c, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d       = MuonArrayEntries(T);
-  const MuonWireValues codec   = MuonCompressorCodec_Private(c, T);
-  unsigned char       *value = payload + MuonWireEntriesBytes(1, d), *bits = payload;
+  const MuonWireValues codec   = (MuonWireValues)layout->header.values;
+  unsigned char       *value = payload + layout->section.valuesat, *bits = payload;
   float                rounded;
   double               sum, mean = 0;
 
   PetscFunctionBegin;
-  *count = 0;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 7) / 8, &bits));
   if (kernels->Signs(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, &sum) == 0) mean = sum / (double)d;
@@ -55,23 +56,24 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   rounded = (float)mean;
   PetscCall(MuonCompressorValuesEncode_Private(c, codec, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, T->precision, 1, T->precision == MUON_SINGLE ? (const void *)&rounded : (const void *)&mean, 0, value));
   /* What is too small to be written is zero, and a zero matrix has no signs */
-  if (MuonWireValuesAreMagnitudes(codec, 0, 1, value) == MUON_WIRE_OK) *count = (PetscInt64)d;
+  if (MuonWireValuesAreMagnitudes(codec, 0, 1, value) != MUON_WIRE_OK) PetscCall(MuonCompressorSetCount(c, layout, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
+  const size_t       count   = MuonArrayEntries(Y);
   unsigned char     *bits    = (unsigned char *)payload;
   double             magnitude;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, 1, payload + MuonWireEntriesBytes(1, (uint64_t)count), 0, &magnitude));
+  PetscCall(MuonCompressorValuesDecode_Private(c, (MuonWireValues)layout->header.values, MUON_HOST, MUON_DOUBLE, 1, payload + layout->section.valuesat, 0, &magnitude));
   if (Y->memory != MUON_HOST) {
-    PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, ((size_t)count + 7) / 8, &bits));
-    PetscCall(PetscMemcpy(bits, payload, ((size_t)count + 7) / 8));
+    PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (count + 7) / 8, &bits));
+    PetscCall(PetscMemcpy(bits, payload, (count + 7) / 8));
   }
-  kernels->SignsAxpby(Y->len, Y->count, bits, add ? 1 : 0, add ? scale * magnitude : magnitude, Y->data, Y->ld);
+  kernels->SignsAxpby(Y->len, Y->count, bits, NULL, add ? 1 : 0, Y->data, Y->ld, add ? scale * magnitude : magnitude, Y->data, Y->ld);
   if (add) PetscCall(PetscLogFlops((PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

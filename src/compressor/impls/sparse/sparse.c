@@ -22,10 +22,10 @@ static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonAr
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
-  layout->kind   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
-  layout->values = MuonCompressorCodec_Private(c, shape);
-  layout->count  = MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
-  layout->exact  = PETSC_TRUE;
+  layout->header.form   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->header.count  = (uint64_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
+  layout->exact         = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,8 +46,8 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
   codes = (uint16_t *)(singles + kept);
-  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
-  else MuonWireNaturalEncode((uint64_t)kept, codes, to);
+  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, 0, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+  else MuonWireValuesEncode(codec, (uint64_t)kept, codes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,22 +108,20 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
 }
 
 /* Entries are compared as they are written: in binary32, from where all codecs but double begin */
-static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels   *kernels = MuonArrayKernels(T);
   const size_t         d = MuonArrayEntries(T), ldr = R != NULL ? R->ld : 0;
-  const PetscInt64     kept      = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
-  const MuonWireValues codec     = MuonCompressorCodec_Private(c, T);
+  const PetscInt64     kept      = (PetscInt64)layout->header.count;
+  const MuonWireValues codec     = (MuonWireValues)layout->header.values;
   const MuonPrecision  precision = codec == MUON_WIRE_VALUES_DOUBLE ? T->precision : MUON_SINGLE;
   const size_t         size      = MuonKernelsGet(precision, MUON_HOST)->size;
   const void          *r         = R != NULL ? R->data : NULL;
-  MuonWireIndices      indices;
   unsigned char       *bitmap;
   void                *values, *work;
   int                  infinite;
 
   PetscFunctionBegin;
-  *count = kept;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
@@ -135,37 +133,33 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
     c->status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  indices = MuonWireChooseIndices(d, (uint64_t)kept);
-  MuonWireIndicesEncode(indices, d, (uint64_t)kept, bitmap, payload);
-  PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload + MuonWireIndicesBytes(indices, d, (uint64_t)kept)));
+  MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, d, (uint64_t)kept, bitmap, payload);
+  PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload + layout->section.valuesat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const uint64_t        d       = MuonArrayEntries(Y);
-  const MuonWireIndices indices = MuonWireChooseIndices(d, (uint64_t)count);
-  MuonWireIndexReader   reader;
+  MuonWireIndexReader reader;
 
   PetscFunctionBegin;
-  MuonWireIndexReaderInit(&reader, indices, d, (uint64_t)count, payload);
-  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + MuonWireIndicesBytes(indices, d, (uint64_t)count), add, scale, Y));
+  MuonWireIndexReaderInit(&reader, (MuonWireIndices)layout->header.indices, layout->section.numbered, layout->header.count, payload);
+  PetscCall(MuonCompressorKeptDecode_Private(c, (MuonWireValues)layout->header.values, (PetscInt64)layout->header.count, &reader, payload + layout->section.valuesat, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
-  const size_t         d         = MuonArrayEntries(T);
-  const PetscInt64     kept      = MuonCompressorKept_Private(c->ratio, (PetscInt64)d);
-  const MuonWireValues codec     = MuonCompressorCodec_Private(c, T);
-  MuonPrecision        precision = T->precision;
+  const size_t         d     = MuonArrayEntries(T);
+  const PetscInt64     kept  = (PetscInt64)layout->header.count;
+  const MuonWireValues codec = (MuonWireValues)layout->header.values;
   uint32_t             words[4];
   uint64_t             seed;
-  void                *values;
+  void                *values, *pinned;
+  MuonPrecision        precision = T->precision;
   unsigned char       *bitmap;
 
   PetscFunctionBegin;
-  *count = kept;
   PetscCall(MuonWorkspaceGetIn(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &values));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
   MuonCompressorWords_Private(c, words);
@@ -177,16 +171,24 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
   /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
   if (MuonArrayKernels(T)->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
   else {
-    if (T->memory != MUON_HOST) PetscCall(MuonCompressorFetch_Private(c, codec, (size_t)kept, values, &precision, &values));
+    /* What crosses from a device is as wide as what is written */
+    if (T->memory != MUON_HOST) {
+      PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &pinned));
+      if (codec != MUON_WIRE_VALUES_DOUBLE) {
+        (void)MuonArrayKernels(T)->ToSingle((size_t)kept, values, 0, (float *)pinned);
+        precision = MUON_SINGLE;
+      } else MuonDeviceGet()->copy((size_t)kept * MuonArrayEntryBytes(T), values, pinned);
+      values = pinned;
+    }
     PetscCall(MuonCompressorKeptEncode_Private(c, codec, precision, d, bitmap, kept, values, payload));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Any seed is one */
-static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const size_t        d    = MuonArrayEntries(Y);
+  const size_t        d = MuonArrayEntries(Y), count = (size_t)layout->header.count;
   uint64_t            seed = 0;
   unsigned char      *bitmap;
   MuonWireIndexReader reader;
@@ -194,9 +196,9 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, PetscInt64 co
   PetscFunctionBegin;
   for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
   PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (d + 63) / 64 * 8, &bitmap));
-  MuonKernelSubset(d, (size_t)count, seed, bitmap);
-  MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, (uint64_t)count, bitmap);
-  PetscCall(MuonCompressorKeptDecode_Private(c, MuonCompressorCodec_Private(c, Y), count, &reader, payload + SEED, add, scale, Y));
+  MuonKernelSubset(d, count, seed, bitmap);
+  MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, count, bitmap);
+  PetscCall(MuonCompressorKeptDecode_Private(c, (MuonWireValues)layout->header.values, (PetscInt64)count, &reader, payload + SEED, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,14 +12,15 @@ enum {
 
 static PetscErrorCode MuonCompressorLayout_Step(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
+  const int kind = ((MuonCompressorStep *)c->data)->kind;
+
   PetscFunctionBegin;
-  layout->kind    = ((MuonCompressorStep *)c->data)->kind;
-  layout->values  = MuonCompressorCodec_Private(c, shape);
-  layout->rows    = (PetscInt64)MuonArrayRows(shape);
-  layout->columns = (PetscInt64)MuonArrayColumns(shape);
-  layout->count   = layout->kind == MUON_WIRE_PERROW ? layout->rows : layout->kind == MUON_WIRE_PERCOLUMN ? layout->columns : 1;
-  layout->exact   = PETSC_FALSE;
-  if (layout->rows == 0 || layout->columns == 0) layout->count = 0;
+  layout->header.form   = (uint8_t)kind;
+  layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
+  layout->rows          = (uint64_t)MuonArrayRows(shape);
+  layout->columns       = (uint64_t)MuonArrayColumns(shape);
+  layout->header.count  = kind == MUON_WIRE_PERROW ? layout->rows : kind == MUON_WIRE_PERCOLUMN ? layout->columns : 1;
+  if (MuonArrayEntries(shape) == 0) layout->header.count = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,15 +79,15 @@ static PetscInt64 ReadStep(MuonWireForm kind, const MuonArray *D, unsigned char 
 }
 
 /* T is D on the host, or a shape where there are factors */
-static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscInt64 *count, unsigned char payload[])
+static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonCompressorStep *step = (const MuonCompressorStep *)c->data;
   const size_t              m = MuonArrayRows(T), n = MuonArrayColumns(T), max = PetscMax(m, n), numbered = step->kind == MUON_WIRE_SPARSE ? m * n : max;
   double                   *x;
   uint64_t                 *code;
   unsigned char            *bitmap;
-  MuonWireLayout            sections;
-  MuonWireIndices           indices;
+  const MuonWireLayout     *section = &layout->section;
+  PetscInt64                count;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGet(c->work, (1 + m + n) * sizeof(double), &x));
@@ -95,33 +96,31 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
   PetscCall(PetscArrayzero(bitmap, numbered / 8 + 8));
   x[0] = step->magnitude;
   if (step->kind == MUON_WIRE_TRIPLES) {
-    *count = step->found;
-    if (*count > 0) PetscCall(PetscArraycpy(x + 1, step->u, m));
-    if (*count > 0) PetscCall(PetscArraycpy(x + 1 + m, step->v, n));
-  } else *count = ReadStep((MuonWireForm)step->kind, T, bitmap, code, x);
-  PetscCall(MuonCompressorSections_Private(c, T, *count, &indices, &sections));
-  if (indices != MUON_WIRE_INDICES_NONE) MuonWireIndicesEncode(indices, sections.numbered, sections.positions, bitmap, payload);
-  MuonWireEntriesEncode(sections.length, sections.entries, code, payload + sections.entriesat);
-  PetscCall(MuonCompressorValuesEncode_Private(c, MuonCompressorCodec_Private(c, T), MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)sections.values, x, 0, payload + sections.valuesat));
+    count = step->found;
+    if (count > 0) PetscCall(PetscArraycpy(x + 1, step->u, m));
+    if (count > 0) PetscCall(PetscArraycpy(x + 1 + m, step->v, n));
+  } else count = ReadStep((MuonWireForm)step->kind, T, bitmap, code, x);
+  PetscCall(MuonCompressorSetCount(c, layout, (uint64_t)count));
+  MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, section->numbered, section->positions, bitmap, payload);
+  MuonWireCodesEncode(section->width, 8, section->entries, code, payload + section->entriesat);
+  PetscCall(MuonCompressorValuesEncode_Private(c, (MuonWireValues)layout->header.values, MUON_COMPRESSOR_ROUND_RANDOM, MUON_HOST, MUON_DOUBLE, (size_t)section->values, x, 0, payload + section->valuesat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A step is assigned: Y is on the host and becomes D */
-static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 count, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
+static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonWireForm  kind = (MuonWireForm)((MuonCompressorStep *)c->data)->kind;
-  const size_t        m    = MuonArrayRows(Y);
-  MuonWireLayout      sections;
-  MuonWireIndices     indices;
-  MuonWireIndexReader reader;
-  double             *x;
+  const MuonWireForm    kind    = (MuonWireForm)layout->header.form;
+  const size_t          m       = MuonArrayRows(Y);
+  const MuonWireLayout *section = &layout->section;
+  MuonWireIndexReader   reader;
+  double               *x;
 
   PetscFunctionBegin;
   PetscCall(MuonArrayZero(Y));
-  PetscCall(MuonCompressorSections_Private(c, Y, count, &indices, &sections));
-  PetscCall(MuonWorkspaceGet(c->work, (size_t)sections.values * sizeof(double), &x));
-  PetscCall(MuonCompressorValuesDecode_Private(c, MuonCompressorCodec_Private(c, Y), MUON_HOST, MUON_DOUBLE, (size_t)sections.values, payload + sections.valuesat, 0, x));
-  MuonWireIndexReaderInit(&reader, indices, sections.numbered, sections.positions, payload);
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)section->values * sizeof(double), &x));
+  PetscCall(MuonCompressorValuesDecode_Private(c, (MuonWireValues)layout->header.values, MUON_HOST, MUON_DOUBLE, (size_t)section->values, payload + section->valuesat, 0, x));
+  MuonWireIndexReaderInit(&reader, (MuonWireIndices)layout->header.indices, section->numbered, section->positions, payload);
   if (kind == MUON_WIRE_TRIPLES) {
     const double *u = x + 1, *v = u + m;
 
@@ -135,16 +134,14 @@ static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, PetscInt64 cou
 
     for (size_t i = 0; i < m; i++) Put(Y, i, column, -x[1 + i]);
   } else {
-    for (PetscInt64 first = 0; first < count; first += CHUNK) {
-      const PetscInt64 some = PetscMin(count - first, CHUNK);
-      uint64_t         codes[CHUNK];
+    uint64_t *codes;
 
-      MuonWireEntriesDecode(sections.length, (uint64_t)some, payload + sections.entriesat, (uint64_t)first, codes);
-      for (PetscInt64 k = 0; k < some; k++) {
-        const size_t here = indices == MUON_WIRE_INDICES_NONE ? (size_t)(first + k) : (size_t)MuonWireIndexReaderNext(&reader), place = (size_t)(codes[k] / 2);
+    PetscCall(MuonWorkspaceGet(c->work, (size_t)section->entries * sizeof(*codes), &codes));
+    MuonWireCodesDecode(section->width, 8, section->entries, payload + section->entriesat, 0, codes);
+    for (uint64_t k = 0; k < section->entries; k++) {
+      const size_t here = section->positions == 0 ? (size_t)k : (size_t)MuonWireIndexReaderNext(&reader), place = (size_t)(codes[k] / 2);
 
-        Put(Y, kind == MUON_WIRE_PERROW ? here : place, kind == MUON_WIRE_PERROW ? place : here, codes[k] % 2 == 0 ? -1 : 1);
-      }
+      Put(Y, kind == MUON_WIRE_PERROW ? here : place, kind == MUON_WIRE_PERROW ? place : here, codes[k] % 2 == 0 ? -1 : 1);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -127,7 +127,7 @@ static PetscErrorCode MuonLayerNameBlock_LMO(MuonLayer layer, MuonLMO lmo, Petsc
   PetscCall(PetscMalloc1(length + 32, &name));
   if (b < 0) PetscCall(PetscStrncpy(name, layername, length + 32));
   else PetscCall(MuonBlockName_Private(layername, b, length + 32, name));
-  PetscCall(MuonLMOSetLayerName(lmo, name));
+  PetscCall(MuonNameHash_Private(name, &lmo->layer));
   PetscCall(PetscFree(name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

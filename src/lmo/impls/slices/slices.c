@@ -76,7 +76,7 @@ M*/
   The norm is $\ell_{1,1}$ of `MUONLMOMIXED`. Its use for messages is from appendix D.1 of K. Gruntkowska, A.
   Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOMAX`, `MUONLMOMIXED`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOMAX`, `MUONLMOMIXED`
 M*/
 
 /*MC
@@ -133,7 +133,7 @@ M*/
   Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
   https://arxiv.org/abs/2510.00643, which describes this oracle and calls the norm the row sum
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOROWSUM`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOROWSUM`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/
 
 /*MC
@@ -153,7 +153,7 @@ M*/
   Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643; what is described there under this name is
   `MUONLMOCOLSUM`
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOCOLSUM`, `MUONLMOROW`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLSUM`, `MUONLMOROW`
 M*/
 
 /*MC
@@ -171,7 +171,7 @@ M*/
   The norm is $\ell_{2,1}$ of `MUONLMOMIXED`, known from the group lasso of M. Yuan and Y. Lin, Model
   selection and estimation in regression with grouped variables (2006)
 
-.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MuonLMOEncode()`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
+.seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/
 
 /*MC

@@ -1,4 +1,5 @@
 #include "ef21.h" /*I "petscmuon.h" I*/
+#include <string.h>
 
 static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char family[], MuonCompressor *c)
 {
@@ -93,9 +94,10 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
     PetscCall(MuonArrayDestroy(&state->G));
     PetscCall(PetscFree(muon->shard[p].data));
   }
-  PetscCall(EF21MeterDestroy_Private(&ef21->meter));
-  ef21->started = 0;
-  ef21->drift   = -1;
+  PetscCall(PetscFree2(ef21->meter.mine, ef21->meter.result));
+  ef21->meter.active = PETSC_FALSE;
+  ef21->started      = 0;
+  ef21->drift        = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,14 +125,16 @@ static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bit
    The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently
    without effect
 */
-static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int hash[2])
+static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int *hash)
 {
+  unsigned int up, down;
+
   PetscFunctionBegin;
-  hash[0] = hash[1] = 0;
   PetscCall(MuonCompressorSetDefaultType_Private(ef21->up));
   PetscCall(MuonCompressorSetDefaultType_Private(ef21->down));
-  PetscCall(MuonParametersHash((PetscObject)ef21->up, &hash[0]));
-  PetscCall(MuonParametersHash((PetscObject)ef21->down, &hash[1]));
+  PetscCall(MuonParametersHash((PetscObject)ef21->up, &up));
+  PetscCall(MuonParametersHash((PetscObject)ef21->down, &down));
+  *hash = 31 * up + down;
   ef21->state = ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,13 +147,14 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
-  PetscCall(EF21MeterCreate_Private(&ef21->meter, muon->nshards));
+  PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
   PetscCall(MuonEF21GetPaperIndexBits_Private(muon, &indexbits));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     EF21Shard *state;
     PetscBool  assigns;
 
+    ef21->meter.result[p].step = -1;
     PetscCall(PetscNew(&state));
     shard->data = state;
     PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->up, "ef21_", indexbits, shard->up));
@@ -159,7 +164,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
     if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
   }
-  PetscCall(EF21HashTemplates_Private(ef21, ef21->chosen));
+  PetscCall(EF21HashTemplates_Private(ef21, &ef21->chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +177,7 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+  shape = MuonShardStateShape(shard);
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,15 +193,13 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
 {
   Muon_EF21   *ef21 = (Muon_EF21 *)muon->data;
-  unsigned int now[2];
+  unsigned int now;
 
   PetscFunctionBegin;
   if (ef21->state != ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state) {
-    PetscCall(EF21HashTemplates_Private(ef21, now));
-    for (int down = 0; down < 2; down++) {
-      PetscCheck(now[down] == ef21->chosen[down], PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
-                 "-%sef21_%scompressor was changed after MuonSetUp(), where each layer got its own; change those of MuonEF21GetLayerCompressors(), or call MuonReset() before", MuonPrefix(muon), down ? "server_" : "");
-    }
+    PetscCall(EF21HashTemplates_Private(ef21, &now));
+    PetscCheck(now == ef21->chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
+               "-%sef21_compressor or -%sef21_server_compressor was changed after MuonSetUp(), where each layer got its own; change those of MuonEF21GetLayerCompressors(), or call MuonReset() before", MuonPrefix(muon), MuonPrefix(muon));
   }
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
   ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
@@ -252,10 +255,17 @@ static PetscErrorCode MuonCommit_EF21(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(EF21MeterUp_Private(muon, shard, PETSC_FALSE, &shard->T, &state->Gj));
+  PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_FALSE, &shard->T, &state->Gj));
   PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->Gj));
-  PetscCall(EF21MeterUp_Private(muon, shard, PETSC_TRUE, &shard->T, &state->Gj));
+  PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_TRUE, &shard->T, &state->Gj));
   if (shard->owns) MuonArraySwap(&state->G, &shard->sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLook_EF21(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *Xnew, const MuonArray *W)
+{
+  PetscFunctionBegin;
+  PetscCall(EF21Measure_Private(muon, shard, 1, after, Xnew, W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,7 +456,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 . -ef21_downlink downlink        - how servers tell of new weights (weights|step), `step` sends the point of the norm ball in its natural format
 . -ef21_init init                - what EF21 starts from (zero|gradient)
 . -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetDrift()`
-- -ef21_monitor_compression      - measures contraction and lag of each layer and prints them, see `MuonEF21MonitorCompression()`
+- -ef21_monitor_compression      - measures contraction and lag of each layer and prints them, see `MuonEF21SetMonitorCompression()`
 
   Level: beginner
 
@@ -469,7 +479,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   With the compressor identity messages are the matrices themselves, and what would be equal to another matrix
   is not stored.
 
-  With `-ef21_downlink step` S is D itself in its natural format, `MuonLMOEncode()`, and every worker computes
+  With `-ef21_downlink step` S is D itself in its natural format, and every worker computes
   W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long as the dual
   norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
   few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum
@@ -500,7 +510,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->worker                = MuonWorker_EF21;
   muon->ops->aggregate             = MuonAggregate_EF21;
   muon->ops->commit                = MuonCommit_EF21;
-  muon->ops->look                  = EF21MeterDown_Private;
+  muon->ops->look                  = MuonLook_EF21;
   muon->ops->end                   = MuonEnd_EF21;
   muon->ops->saving                = EF21MeasureDrift_Private;
   muon->ops->visitstate            = MuonVisitState_EF21;

@@ -16,9 +16,8 @@ typedef struct {
 
 typedef struct {
   PetscBool            wanted, active; /* by the user; in this step */
-  PetscInt             n;
-  EF21Figures         *mine;   /* of this rank */
-  MuonEF21Compression *result; /* of all */
+  EF21Figures         *mine;           /* of this rank */
+  MuonEF21Compression *result;         /* of all */
 } EF21Meter;
 
 /* State of one shard */
@@ -30,9 +29,9 @@ typedef struct {
 } EF21Shard;
 
 typedef struct {
-  MuonCompressor   up, down;  /* what the options say of all layers */
-  unsigned int     chosen[2]; /* hashes of these choices at set-up */
-  PetscObjectState state;     /* of both, when they were last looked at */
+  MuonCompressor   up, down; /* what the options say of all layers */
+  unsigned int     chosen;   /* hash of these choices at set-up */
+  PetscObjectState state;    /* of both, when they were last looked at */
   MuonDownlink     downlink;
   MuonEF21Init     init;
   int              started; /* a step was committed */
@@ -45,19 +44,16 @@ typedef struct {
   PetscInt                min_entries;
 } Muon_EF21;
 
-PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(EF21Meter *, PetscInt);
-PETSC_INTERN PetscErrorCode EF21MeterDestroy_Private(EF21Meter *);
 /*
    Before the ranks agree on a step: tells them whether this one measures it. Nothing is measured, and no rank
    waits for another, in the steps of which monitors do not speak
 */
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *, MuonRecord *);
 /*
-   What the receiver of a shard lacks of A while it has B; called before it gets the message and after. up:
-   the dual norm counts, and no commit was before
+   What the receiver of a shard lacks of A while it has B; called before it gets the message and after. Up the
+   dual norm counts
 */
-PETSC_INTERN PetscErrorCode EF21MeterUp_Private(Muon, MuonShard *, PetscBool after, const MuonArray *A, const MuonArray *B);
-PETSC_INTERN PetscErrorCode EF21MeterDown_Private(Muon, MuonShard *, PetscBool after, const MuonArray *A, const MuonArray *B);
+PETSC_INTERN PetscErrorCode EF21Measure_Private(Muon, MuonShard *, int down, PetscBool after, const MuonArray *A, const MuonArray *B);
 /* Every rank learns what the others measured */
 PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
 PETSC_INTERN PetscErrorCode EF21MeterSetMonitor_Private(Muon);

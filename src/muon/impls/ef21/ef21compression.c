@@ -1,29 +1,11 @@
 #include "ef21.h" /*I "petscmuon.h" I*/
 #include <math.h>
 
-PetscErrorCode EF21MeterCreate_Private(EF21Meter *meter, PetscInt n)
-{
-  PetscFunctionBegin;
-  meter->n = n;
-  PetscCall(PetscCalloc2(n, &meter->mine, n, &meter->result));
-  for (PetscInt i = 0; i < n; i++) meter->result[i].step = -1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode EF21MeterDestroy_Private(EF21Meter *meter)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree2(meter->mine, meter->result));
-  meter->n      = 0;
-  meter->active = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *record)
 {
   PetscFunctionBegin;
   meter->active = meter->wanted == PETSC_TRUE && MuonMonitorSpeaks(muon, muon->step) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
-  if (meter->active == PETSC_TRUE) PetscCall(PetscArrayzero(meter->mine, meter->n));
+  if (meter->active == PETSC_TRUE) PetscCall(PetscArrayzero(meter->mine, muon->nshards));
   record->measure = meter->active == PETSC_TRUE ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -59,7 +41,7 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
 }
 
 /* The lag holds what was missing before the message, and then what still is; nothing of nothing is nothing */
-static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
+PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
   EF21Figures *mine    = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
   double       rest[2] = {0, 0};
@@ -75,20 +57,6 @@ static PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down,
     mine->lag[down][k]         = rest[k];
   }
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode EF21MeterUp_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *A, const MuonArray *B)
-{
-  PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, shard, 0, after, A, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode EF21MeterDown_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *A, const MuonArray *B)
-{
-  PetscFunctionBegin;
-  PetscCall(EF21Measure_Private(muon, shard, 1, after, A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,9 +82,9 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1((size_t)muon->size * (size_t)meter->n, &all));
-  PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * meter->n, (const double *)meter->mine, (double *)all));
-  for (PetscInt i = 0; i < meter->n; i++) {
+  PetscCall(PetscMalloc1((size_t)muon->size * (size_t)muon->nshards, &all));
+  PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * muon->nshards, (const double *)meter->mine, (double *)all));
+  for (PetscInt i = 0; i < muon->nshards; i++) {
     const MuonShard     *shard     = &muon->shard[i];
     const PetscMPIInt   *worker_of = shard->group->grid->worker_of;
     MuonEF21Compression *result    = &meter->result[i];
@@ -128,8 +96,8 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
       PetscReal         alpha;
 
       for (int k = 0; k < 2; k++) {
-        EF21Collect(muon, EF21_FIGURES * meter->n, &all[i].contraction[down][k], worker_of, server, &result->mean[down][k], &result->worst[down][k]);
-        EF21Collect(muon, EF21_FIGURES * meter->n, &all[i].lag[down][k], worker_of, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], worker_of, server, &result->mean[down][k], &result->worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], worker_of, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
       /* It stands beside the contraction in the Frobenius norm */
       PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
@@ -150,7 +118,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 - measure - whether it does, in the steps of `-muon_monitor_interval`; the same on every rank
 
   Options Database Key:
-. -ef21_monitor_compression [viewer] - measures and prints, see `MuonEF21MonitorCompression()`
+. -ef21_monitor_compression [viewer] - measures and prints a line for each layer and direction that is compressed
 
   Level: intermediate
 
@@ -161,6 +129,23 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   size of the largest layer and what its oracle needs to compute a norm, which ranks that serve layers have
   for their steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
 
+  The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for
+  the Frobenius norm and for the dual norm of the layer the measured contraction
+  $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the lag $\|M_j - G_j\|$ that is left, each as mean and as worst of the workers. The line of the way down has the same of $x = X - W$ in the Frobenius norm and in the norm
+  of the layer, with the lag $\|X - W\|$.
+
+  The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm
+  itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
+  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are
+  those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and shape
+  factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
+
+  What the compressor identity and the downlink step send is exact\: there is no line of it. With
+  `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
+  left of them, unless values are double. A single step of a random compressor may be above 1 - alpha, which
+  bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `-compressor_topsvd_schatten`
+  chose another it is unknown.
+
   It is off by default, and again after `MuonSetType()`\: call it after that. The option adds the monitor that
   prints the figures too; `MuonMonitorCancel()` removes the monitor and leaves measuring on, for
   `MuonEF21GetLayerCompression()`.
@@ -168,7 +153,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   A step in which some ranks would measure and others not, since this or the interval differs between them, is
   an error on all of them, which is raised before the step changes anything.
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21GetLayerCompression()`, `MuonEF21MonitorCompression()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetLayerCompression()`
 @*/
 PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 {
@@ -198,7 +183,7 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
   A step is measured after `MuonEF21SetMonitorCompression()`, if `-muon_monitor_interval` has it and if it
   did not diverge.
 
-.seealso: `Muon`, `MUONEF21`, `MuonEF21Compression`, `MuonEF21SetMonitorCompression()`, `MuonEF21MonitorCompression()`
+.seealso: `Muon`, `MUONEF21`, `MuonEF21Compression`, `MuonEF21SetMonitorCompression()`
 @*/
 PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21Compression *compression)
 {
@@ -214,51 +199,15 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonEF21MonitorCompression - Prints what compression did to each layer: two lines, one for each direction
-
-  Collective; No Fortran Support
-
-  Input Parameters:
-+ muon - an optimizer of type `MUONEF21`
-. step - the step
-. loss - the loss
-- vf   - viewer and format
-
-  Options Database Key:
-. -ef21_monitor_compression [viewer] - measures and prints, in the steps of `-muon_monitor_interval`
-
-  Level: intermediate
-
-  Notes:
-  The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for
-  the Frobenius norm and for the dual norm of the layer the measured contraction
-  $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the lag $\|M_j - G_j\|$ that is left, each as mean and as worst of the workers. The line of the way down has the same of $x = X - W$ in the Frobenius norm and in the norm
-  of the layer, with the lag $\|X - W\|$.
-
-  The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm
-  itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
-  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are
-  those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and shape
-  factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
-
-  What the compressor identity and the downlink step send is exact\: there is no line of it. With
-  `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
-  left of them, unless values are double. A single step of a random compressor may be above 1 - alpha, which
-  bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `-compressor_topsvd_schatten`
-  chose another it is unknown.
-
-  Norms of singular values cost decompositions, see `MuonEF21SetMonitorCompression()`.
-
-.seealso: `Muon`, `MUONEF21`, `MuonEF21SetMonitorCompression()`, `MuonEF21GetLayerCompression()`, `MuonMonitorSet()`
-@*/
-PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
+static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  PetscViewer viewer = vf->viewer;
-  PetscInt    tablevel;
+  PetscViewerAndFormat *vf     = (PetscViewerAndFormat *)ctx;
+  PetscViewer           viewer = vf->viewer;
+  PetscInt              tablevel;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  /* An optimizer that has got another type since has nothing to tell */
+  MuonIgnoreUnlessType(muon, MUONEF21);
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));
   PetscCall(PetscViewerASCIIAddTab(viewer, tablevel));
@@ -286,15 +235,6 @@ PetscErrorCode MuonEF21MonitorCompression(Muon muon, PetscInt step, PetscReal lo
   }
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
-{
-  PetscFunctionBegin;
-  /* An optimizer that has got another type since has nothing to tell */
-  MuonIgnoreUnlessType(muon, MUONEF21);
-  PetscCall(MuonEF21MonitorCompression(muon, step, loss, (PetscViewerAndFormat *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

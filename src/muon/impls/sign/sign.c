@@ -47,12 +47,10 @@ static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroup
 
 static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
 {
-  MuonArray whole, part;
+  const MuonArray part = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
-  part = MuonShardPart(shard, &whole);
   PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,28 +189,6 @@ PetscErrorCode MuonSignGetAgreement(Muon muon, PetscReal *agreement)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whoever asks for a compressor would get the uncompressed signs without it */
-static PetscErrorCode MuonRefuseCompressor_Sign(Muon muon, const char key[])
-{
-  char      type[256];
-  PetscBool set, identity;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, key, type, sizeof(type), &set));
-  if (set == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &identity));
-  PetscCheck(identity, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s %s: with -muon_type sign one bit an entry is all that is sent, expected no compressor; -muon_type ef21 has them", MuonPrefix(muon), key + 1, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonSetFromOptions_Sign(Muon muon, MuonOptionItems PetscOptionsObject)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonRefuseCompressor_Sign(muon, "-ef21_compressor"));
-  PetscCall(MuonRefuseCompressor_Sign(muon, "-ef21_server_compressor"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonView_Sign(Muon muon, PetscViewer viewer)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
@@ -296,15 +272,14 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&sign));
-  muon->data                = sign;
-  muon->ops->group          = MuonGroup_Sign;
-  muon->ops->configure      = MuonConfigure_Sign;
-  muon->ops->setup          = MuonSetUp_Sign;
-  muon->ops->begin          = MuonBegin_Sign;
-  muon->ops->momentum       = MuonMomentum_Sign;
-  muon->ops->setfromoptions = MuonSetFromOptions_Sign;
-  muon->ops->view           = MuonView_Sign;
-  muon->ops->destroy        = MuonDestroy_Sign;
+  muon->data           = sign;
+  muon->ops->group     = MuonGroup_Sign;
+  muon->ops->configure = MuonConfigure_Sign;
+  muon->ops->setup     = MuonSetUp_Sign;
+  muon->ops->begin     = MuonBegin_Sign;
+  muon->ops->momentum  = MuonMomentum_Sign;
+  muon->ops->view      = MuonView_Sign;
+  muon->ops->destroy   = MuonDestroy_Sign;
   PetscCall(PetscCitationsRegister(MuonCitationSign, &MuonCitationSignSet));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

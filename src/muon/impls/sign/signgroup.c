@@ -39,7 +39,7 @@ static PetscErrorCode MuonVotesSetItems_Private(MuonGroup group)
     item[i].columns = 1;
     item[i].cost = item[i].bytes = (PetscLogDouble)(votes->cut[i + 1] - votes->cut[i]) / 8;
     up[i]                        = MuonVotesMessageBytes(votes, i, 1);
-    down[i]                      = MuonVotesMessageBytes(votes, i, MuonVotesPlanesDown(votes));
+    down[i]                      = MuonVotesMessageBytes(votes, i, votes->planes);
   }
   PetscCall(MuonExchangeSetItems(group->exchange, votes->nitems, item));
   PetscCall(MuonExchangeSetUp(group->exchange));
@@ -79,20 +79,16 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
   PetscFunctionBegin;
   PetscCall(MuonVotesLayOut_Private(muon, group));
   votes->workers = group->exchange->nworkers;
-  PetscCall(PetscCalloc2(votes->bytes, &votes->own, votes->bytes, &votes->majority));
-  if (votes->rule.tie == 0 && votes->workers % 2 == 0) PetscCall(PetscCalloc1(PetscMax(votes->bytes, 1), &votes->ties));
+  votes->planes  = votes->rule.tie == 0 && votes->workers % 2 == 0 ? 2 : 1;
   PetscCall(MuonVotesSetItems_Private(group));
   PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
   if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */
   if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
     PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
     votes->size = votes->workers > 127 ? 2 : 1;
-    PetscCall(PetscMalloc2(votes->bits * votes->size, (char **)&votes->signs, votes->bits * votes->size, (char **)&votes->sums));
-  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) {
-    const size_t max = MuonKernelVotePlanes((size_t)votes->workers) * votes->bytes;
-
-    for (int k = 0; k < 2; k++) PetscCall(PetscMalloc1(max, &votes->counts[k])); /* they change places */
-  } else PetscCall(PetscMalloc1(votes->workers, &votes->plane));
+    votes->room = votes->bits * votes->size;
+  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) votes->room = MuonKernelVotePlanes((size_t)votes->workers) * votes->bytes;
+  PetscCall(PetscCalloc6(votes->bytes, &votes->own, votes->bytes, &votes->majority[0], (votes->planes - 1) * votes->bytes, &votes->majority[1], votes->room, &votes->counts[0], votes->room, &votes->counts[1], votes->workers, &votes->plane));
   group->no_downlink = PETSC_TRUE; /* every rank makes new weights of the majority */
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
@@ -112,13 +108,9 @@ static PetscErrorCode MuonDestroy_Votes(MuonGroup group)
   PetscFunctionBegin;
   PetscCall(PetscFree(votes->start));
   PetscCall(PetscFree2(votes->first, votes->block));
-  PetscCall(PetscFree2(votes->own, votes->majority));
-  PetscCall(PetscFree2(votes->signs, votes->sums));
-  for (int k = 0; k < 2; k++) PetscCall(PetscFree(votes->counts[k]));
-  PetscCall(PetscFree(votes->ties));
+  PetscCall(PetscFree6(votes->own, votes->majority[0], votes->majority[1], votes->counts[0], votes->counts[1], votes->plane));
   PetscCall(PetscFree(votes->cut));
   PetscCall(PetscFree(votes->hash));
-  PetscCall(PetscFree(votes->plane));
   PetscCall(PetscFree(group->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,9 +120,7 @@ static PetscErrorCode MuonGetMemory_Votes(MuonGroup group, PetscLogDouble *bytes
   const MuonVotes votes = MuonVotesOf(group);
 
   PetscFunctionBegin;
-  *bytes = (PetscLogDouble)votes->bytes * (votes->ties != NULL ? 3 : 2);
-  if (votes->sums != NULL) *bytes += 2.0 * votes->size * (PetscLogDouble)votes->bits;
-  if (votes->counts[0] != NULL) *bytes += 2.0 * MuonKernelVotePlanes((size_t)votes->workers) * (PetscLogDouble)votes->bytes;
+  *bytes = (1.0 + votes->planes) * (PetscLogDouble)votes->bytes + 2.0 * (PetscLogDouble)votes->room;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

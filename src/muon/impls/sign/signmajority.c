@@ -32,14 +32,14 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
   if (*status != MUON_STATUS_OK || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->mode == MUON_EXCHANGE_MODE_GATHER) MuonKernelVote(entries, workers, votes->plane, tie, majority, ties, sum);
   else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) MuonKernelVoteCounted(entries, workers, votes->counts[0], tie, majority, ties, sum);
-  else MuonKernelVoteSummed(entries, votes->size, votes->sums, tie, majority, ties, sum);
+  else MuonKernelVoteSummed(entries, votes->size, votes->counts[1], tie, majority, ties, sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonVotesServeItem_Private(Muon muon, MuonGroup group, PetscInt i, uint64_t *sum, MuonStatus *status)
 {
   MuonVotes      votes   = MuonVotesOf(group);
-  const unsigned planes  = MuonVotesPlanesDown(votes);
+  const unsigned planes  = votes->planes;
   const size_t   section = (size_t)(votes->cut[i + 1] - votes->cut[i] + 7) / 8;
   unsigned char *to;
   uint64_t       whole;
@@ -58,7 +58,7 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
 {
   MuonVotes            votes   = MuonVotesOf(group);
   const size_t         entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), section = (entries + 7) / 8;
-  const unsigned       planes = MuonVotesPlanesDown(votes);
+  const unsigned       planes = votes->planes;
   const unsigned char *message, *from;
   size_t               bytes;
   unsigned             alone = 0;
@@ -74,8 +74,7 @@ static PetscErrorCode MuonVotesReceive_Private(Muon muon, MuonGroup group, Petsc
     else {
       owns = group->exchange->owner[i] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
       MuonVotesCountMessage(muon, group, 1, owns, entries, planes, from, (double)planes * (double)entries, 8.0 * (double)bytes);
-      MuonKernelCopyBits(entries, from, 0, votes->majority, (size_t)votes->cut[i]);
-      if (planes > 1) MuonKernelCopyBits(entries, from + section, 0, votes->ties, (size_t)votes->cut[i]);
+      for (unsigned k = 0; k < planes; k++) MuonKernelCopyBits(entries, from + k * section, 0, votes->majority[k], (size_t)votes->cut[i]);
     }
   }
   MuonStatusMerge(received, status);
@@ -88,8 +87,8 @@ static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *
   unsigned char *copy;
 
   PetscFunctionBegin;
-  *bits = row == NULL ? NULL : row + one->at / 8;
-  if (row == NULL || one->at % 8 == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *bits = row + one->at / 8;
+  if (one->at % 8 == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &copy));
   MuonKernelCopyBits(one->entries, row, one->at, copy, 0);
   *bits = copy;
@@ -99,16 +98,15 @@ static PetscErrorCode MuonVotesGetBits_Private(Muon muon, const MuonVotesBlock *
 /* Y = keep X + scale S on a block */
 PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotesBlock *one, double keep, const MuonArray *X, double scale, const MuonArray *Y)
 {
-  const unsigned char *bits, *ties;
+  const unsigned char *bits[2] = {NULL, NULL};
   PetscLogDouble       flops;
   MuonMark             mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
-  PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority, &bits));
-  PetscCall(MuonVotesGetBits_Private(muon, one, votes->ties, &ties));
-  MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits, ties, keep, X->data, X->ld, scale, Y->data, Y->ld);
+  for (unsigned k = 0; k < votes->planes; k++) PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority[k], &bits[k]));
+  MuonArrayKernels(Y)->SignsAxpby(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
@@ -122,7 +120,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt num
   MuonBlock             block;
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
@@ -140,7 +138,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
   PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
@@ -216,10 +214,9 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   if (everywhere) {
-    PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority, votes->ties, &sum, status));
+    PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority[0], votes->planes > 1 ? votes->majority[1] : NULL, &sum, status));
     if (group->exchange->worker == 0) record->agreement += (double)sum / ((double)votes->workers * votes->entries);
-    group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->majority, votes->bytes);
-    if (votes->ties != NULL) group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->ties, votes->bytes);
+    for (unsigned k = 0; k < votes->planes; k++) group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->majority[k], votes->bytes);
   } else {
     PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
     for (PetscInt k = 0; k < votes->nitems && *status == MUON_STATUS_OK; k++) {

@@ -119,9 +119,10 @@ unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned c
 /* The planes of a message, NULL where it is not what was expected */
 const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes, size_t bytes, const unsigned char *message)
 {
-  MuonWireMessage header;
+  MuonWireMessage      header;
+  const unsigned char *plain;
 
-  if (MuonWireMessageValidate(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), &header) != MUON_WIRE_OK) return NULL;
+  if (MuonWireMessageExpand(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), 0, NULL, &plain, &header) != MUON_WIRE_OK) return NULL;
   return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
@@ -220,13 +221,14 @@ static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
   MuonVotes          votes  = MuonVotesOf(group);
   const PetscInt64   length = (PetscInt64)votes->bits;
   const MPI_Datatype type   = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
-  const void        *in     = votes->signs;
+  const void        *in     = votes->counts[0];
+  void              *out    = votes->counts[1];
   const double       bits   = 8.0 * votes->size * (double)votes->bits;
 
   PetscFunctionBegin;
-  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->signs);
+  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
   MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits);
-  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &votes->sums));
+  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,7 +284,7 @@ static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonSt
   const MuonExchangeTreeClient client = {MuonVotesTreeMost_Private, MuonVotesTreeMerge_Private, MuonVotesTreeWrite_Private, &tree};
 
   PetscFunctionBegin;
-  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes));
+  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes)); /* counts change places */
   votes->counted = 1;
   PetscCall(MuonExchangeTree(group->exchange, &client, status));
   PetscFunctionReturn(PETSC_SUCCESS);

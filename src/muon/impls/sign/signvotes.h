@@ -32,11 +32,12 @@ struct _n_MuonVotes {
   size_t                bits, bytes;
   PetscLogDouble        entries; /* of all layers that vote */
   PetscMPIInt           workers;
-  unsigned char        *own, *majority, *ties; /* rows; ties is NULL where nobody asks for them or there are none */
-  unsigned char        *counts[2];             /* of a tree */
-  PetscMPIInt           counted;               /* how many workers counts[0] is of */
-  void                 *signs, *sums;          /* of the mode allreduce */
-  unsigned              size;                  /* bytes of one of them */
+  unsigned              planes;            /* of a result: the majority, and behind it the ties where there may be any and nobody moves there */
+  unsigned char        *own, *majority[2]; /* rows */
+  size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
+  unsigned char        *counts[2];
+  PetscMPIInt           counted; /* how many workers counts[0] is of */
+  unsigned              size;    /* bytes of a sign or sum */
   const unsigned char **plane;
 };
 
@@ -61,11 +62,6 @@ static inline MuonArray MuonVotesPart(const MuonVotesBlock *one, const MuonArray
 static inline PetscBool MuonVotesAlone(const MuonGroup group)
 {
   return group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
-}
-
-static inline unsigned MuonVotesPlanesDown(MuonVotes votes)
-{
-  return votes->ties != NULL ? 2 : 1;
 }
 
 /* The row, and its messages: a header on so many planes of an item, and the planes behind it, NULL where it is not what was expected */
