@@ -109,11 +109,10 @@ static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
 {
   static const char *const classes[] = {"svd_", "bv_", "ds_"};
   char                    *all, start[256];
-  unsigned int             hash;
 
   PetscFunctionBegin;
   svd->keys = PETSC_FALSE;
-  svd->hash = 1;
+  svd->hash = 2166136261u;
   PetscCall(PetscOptionsGetAll(svd->options, &all));
   PetscCall(PetscStrtolower(all));
   for (PetscInt i = 0; i < svd->nread; i++) {
@@ -122,8 +121,7 @@ static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
       PetscCall(PetscStrtolower(start));
       for (char *key = strstr(all, start), *end; key != NULL; key = strstr(end, start)) {
         for (end = key + 1; *end != '\0' && !(end[-1] == ' ' && end[0] == '-' && end[1] >= 'a' && end[1] <= 'z');) end++;
-        PetscCall(MuonHash_Private((size_t)(end - key), key, &hash));
-        svd->hash = 31 * svd->hash + hash;
+        for (; key < end; key++) svd->hash = (svd->hash ^ (unsigned char)*key) * 16777619u; /* FNV-1a */
         svd->keys = PETSC_TRUE;
       }
     }

@@ -163,8 +163,8 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
 
   With `bf16` the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of
   significand), by oneDNN and the matrix registers of processors that have them; sums are accumulated in
-  binary32. The rounded copies and oneDNN's code for each shape are kept, shared by all objects of the process
-  and freed by `PetscFinalize()`. oneDNN runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
+  binary32. The rounded copies are kept, shared by all objects of the process and freed by `PetscFinalize()`.
+  oneDNN keeps its code for each shape itself, see its `ONEDNN_PRIMITIVE_CACHE_CAPACITY`, and runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
   does: set it to one where each core has a rank.
 
   The monitor prints the numbers of `MuonPolarComputeQuality()`, which cost more than the factor, or the status
