@@ -101,6 +101,7 @@ static void REAL_NAME(Check)(void)
     for (int choice = c % 2; choice < 4; choice += c == 0 ? 1 : 2 + c % 2) {
       const char *one = letters[choice % 2], *two = letters[choice / 2], *side = letters[2 + choice % 2];
       const REAL *beta = &b[choice / 2];
+      double      s    = choice % 2 == 0 ? m : n;
 
       memcpy(X, C, entries * sizeof(REAL));
       memcpy(Y, C, entries * sizeof(REAL));
@@ -114,6 +115,15 @@ static void REAL_NAME(Check)(void)
       REAL_SYRK("L", one, &m, &k, &a, A, &ld, beta, X, &ld);
       REAL_NAME(MuonPanelSyrk)(one, &m, &k, &a, A, &ld, beta, Y, &ld);
       Check(REAL_NAME(Differ)(0, LD, LD, X, Y, ld) == 0, "SYRK %s %d, %d", one, (int)m, (int)k);
+
+      memcpy(X, C, entries * sizeof(REAL));
+      memcpy(Y, C, entries * sizeof(REAL));
+      MuonKernelSetProgress(Look, NULL);
+      looks = 0;
+      REAL_SYMM(side, "L", &m, &n, &a, A, &ld, B, &ld, beta, X, &ld);
+      REAL_NAME(MuonPanelSymm)(side, &m, &n, &a, A, &ld, B, &ld, beta, Y, &ld);
+      Check(REAL_NAME(Differ)(0, LD, LD, X, Y, ld) == 0, "SYMM %s %d, %d", side, (int)m, (int)n);
+      CheckLooks(2.0 * s * m * n, __LINE__);
 
       /* The lower triangle of a general product, whose upper one nobody looks at */
       memcpy(X, C, entries * sizeof(REAL));
@@ -146,11 +156,11 @@ static void REAL_NAME(Check)(void)
       looks = 0;
       MuonKernelSetProgress(look ? Look : NULL, NULL);
       memcpy(look ? Y : X, C, entries * sizeof(REAL));
-      REAL_NAME(MuonPanelGemm)("N", "N", &m, &n, &m, &a, A, &ld, A, &ld, &b[1], look ? Y : X, &ld);
+      REAL_NAME(MuonPanelSymm)("L", &m, &n, &a, A, &ld, A, &ld, &b[1], look ? Y : X, &ld);
       MuonKernelSetProgress(NULL, NULL);
       Check((looks > 0) == look, "%ld looks", looks);
     }
-    Check(memcmp(X, Y, entries * sizeof(REAL)) == 0, "GEMM depends on who looks");
+    Check(memcmp(X, Y, entries * sizeof(REAL)) == 0, "SYMM depends on who looks");
   }
   free(A);
   free(B);

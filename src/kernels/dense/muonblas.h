@@ -32,6 +32,7 @@ typedef int MuonBLASInt;
 #define REAL_GEMMT                            REAL_BLAS(gemmt, GEMMT)
 #define REAL_GEMV                             REAL_BLAS(gemv, GEMV)
 #define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
+#define REAL_SYMM                             REAL_BLAS(symm, SYMM)
 #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
 #define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
 #define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
@@ -47,6 +48,7 @@ typedef int MuonBLASInt;
                                        const MuonBLASInt *); \
   void MUON_BLAS(letter, gemv, GEMV)(const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, symm, SYMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trmm, TRMM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trsm, TRSM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, potrf, POTRF)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \

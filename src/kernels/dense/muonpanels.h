@@ -23,6 +23,7 @@ void MuonKernelProgress(double flops);
   void MuonPanelGemm##precision(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, \
                                 const real *beta, real *C, const MuonBLASInt *ldc); \
   void MuonPanelSyrk##precision(const char *trans, const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *beta, real *C, const MuonBLASInt *ldc); \
+  void MuonPanelSymm##precision(const char *side, const MuonBLASInt *m, const MuonBLASInt *n, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, const real *beta, real *C, const MuonBLASInt *ldc); \
   /* The lower triangle of C = alpha A B + beta C, n x n; what is above it may be overwritten */ \
   void MuonPanelLower##precision(const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, const real *beta, real *C, const MuonBLASInt *ldc); \
   void MuonPanelTrmm##precision(const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const real *alpha, const real *A, const MuonBLASInt *lda, real *B, const MuonBLASInt *ldb); \

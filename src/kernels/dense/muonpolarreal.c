@@ -70,20 +70,23 @@ void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, size_t count, double
   REAL_NAME(MuonPanelSyrk)(left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
 
-/* The lower triangle in its place as a whole, with which a product runs at the full speed of GEMM */
 const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
 {
-  REAL_NAME(MuonDenseMirror)(s, count, (void *)B);
-  return B;
+  (void)count;
+  (void)s;
+  (void)B;
+  return NULL;
 }
 
 void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
   const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
-  const REAL        alpha = (REAL)a, beta = (REAL)b, *whole = (const REAL *)(held != NULL ? held : REAL_NAME(MuonDenseHold)(s, count, B)), *y = (const REAL *)Y;
+  const REAL        alpha = (REAL)a, beta = (REAL)b;
 
+  (void)count;
+  (void)held;
   if (s == 0 || l == 0) return;
-  REAL_NAME(MuonPanelGemm)("N", "N", &rows, &columns, &side, &alpha, left ? whole : y, left ? &side : &ld, left ? y : whole, left ? &ld : &side, &beta, (REAL *)Z, &ldo);
+  REAL_NAME(MuonPanelSymm)(left ? "L" : "R", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
 }
 
 void REAL_NAME(MuonDenseRowSums)(size_t s, const void *S, double *sums)

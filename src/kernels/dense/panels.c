@@ -116,6 +116,46 @@ void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const Muo
   }
 }
 
+/*
+   Strips of the other matrix that stay in cache, then halves of the symmetric one until SYMM is short, since
+   it copies that matrix for each of its calls
+*/
+void REAL_NAME(MuonPanelSymm)(const char *side, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *B, const MuonBLASInt *ldb, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
+{
+  const int         left = *side == 'L';
+  const MuonBLASInt s = left ? *m : *n, l = left ? *n : *m, h = Half(s), g = s - h;
+  const double      flops = 2.0 * (double)s * (double)s * (double)l;
+  const REAL        one = 1, *A21 = A + h, *A22 = A + (size_t)h * ((size_t)*lda + 1), *B2 = B + (left ? (size_t)h : (size_t)h * (size_t)*ldb);
+  REAL             *C2 = C + (left ? (size_t)h : (size_t)h * (size_t)*ldc);
+
+  if (flops > LIMIT && s > 384 && l <= INNER) {
+    REAL_NAME(MuonPanelSymm)(side, left ? &h : m, left ? n : &h, alpha, A, lda, B, ldb, beta, C, ldc);
+    REAL_NAME(MuonPanelSymm)(side, left ? &g : m, left ? n : &g, alpha, A22, lda, B2, ldb, beta, C2, ldc);
+    if (left) {
+      REAL_NAME(MuonPanelGemm)("T", "N", &h, n, &g, alpha, A21, lda, B2, ldb, &one, C, ldc);
+      REAL_NAME(MuonPanelGemm)("N", "N", &g, n, &h, alpha, A21, lda, B, ldb, &one, C2, ldc);
+    } else {
+      REAL_NAME(MuonPanelGemm)("N", "N", m, &h, &g, alpha, B2, ldb, A21, lda, &one, C, ldc);
+      REAL_NAME(MuonPanelGemm)("N", "T", m, &g, &h, alpha, B, ldb, A21, lda, &one, C2, ldc);
+    }
+  } else {
+    const int         again = flops > LIMIT && s > 384;
+    const MuonBLASInt strip = Part(l, again ? INNER : flops > 0.0 ? LIMIT * (double)l / flops : (double)l);
+
+    for (MuonBLASInt i = 0; i < l; i += strip) {
+      const MuonBLASInt some = Least(strip, l - i);
+      const size_t      from = left ? (size_t)i * (size_t)*ldb : (size_t)i, to = left ? (size_t)i * (size_t)*ldc : (size_t)i;
+
+      if (again) {
+        REAL_NAME(MuonPanelSymm)(side, left ? m : &some, left ? &some : n, alpha, A, lda, B + from, ldb, beta, C + to, ldc);
+        continue;
+      }
+      REAL_SYMM(side, "L", left ? m : &some, left ? &some : n, alpha, A, lda, B + from, ldb, beta, C + to, ldc);
+      MuonKernelProgress(2.0 * (double)s * (double)s * (double)some);
+    }
+  }
+}
+
 void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *B, const MuonBLASInt *ldb, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
 {
   #if defined(MUON_KERNEL_HAVE_GEMMT)
