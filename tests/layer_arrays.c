@@ -114,7 +114,7 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerRule rule, MuonLMOTyp
     PetscCall(MuonLayerGetLMO(*layer, &lmo));
     PetscCall(MuonLMOSetType(lmo, norm));
   }
-  PetscCall(MuonLayerSetUp(*layer));
+  PetscTryTypeMethod(*layer, setup);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,7 +240,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
       }
     }
     Check(fabs(info.dual - expected) <= (double)(2 * TALL * WIDE) * (es + PETSC_MACHINE_EPSILON) * expected, "%s %s: dual norm %g, expected %g", rule, norm ? norm : "", info.dual, expected);
-    PetscCall(MuonLayerCommit(layer));
+    PetscTryTypeMethod(layer, commit);
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &X));
     MuonArrayAxpby(1, &other.array, 0, &X);
     PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_TRUE, &X));

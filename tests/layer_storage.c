@@ -92,7 +92,7 @@ static PetscErrorCode CheckWeights(MuonLayer layer, PetscObject object, const vo
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet(object, &before));
-  PetscCall(MuonLayerGetShape(layer, &shape));
+  shape = layer->shape;
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
   Check(W.data == data && W.ld == ld && W.len == shape.len && W.count == shape.count && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.len,
         "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart", ((PetscObject)layer)->name, W.data, data, W.len, W.count, W.ld);
@@ -157,7 +157,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(CheckAsked(layer, PETSC_FALSE, "before anybody did"));
-  PetscCall(MuonLayerGetShape(layer, &shape));
+  shape = layer->shape;
   PetscCall(MuonArrayCreate(&shape, shape.precision, &M));
   if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonLayerGetGradient(layer, &mat));
   if (layer->storage == MUON_LAYER_VEC) PetscCall(MuonLayerGetGradientVec(layer, &vec));
@@ -270,7 +270,7 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 3, NULL, &B));
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without an optimizer is served");
-  PetscCall(MuonLayerGetShape(layer, &X));
+  X             = layer->shape;
   layer->server = &X;
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without a server's memory is served");

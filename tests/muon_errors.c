@@ -580,7 +580,7 @@ int main(int argc, char **argv)
       suffix: gram_oracle
       nsize: 4
       args: -wrong gram_oracle
-      error: -muon_assembly gram of layer "more": its oracle gathers the matrix on one rank
+      error: -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
     test:
       suffix: gram_blocks
       nsize: 4

@@ -379,7 +379,7 @@ static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt 
   PetscCall(LayerSet(run.layer, "adamw_beta1", (PetscReal)0.5));
   PetscCall(LayerSet(run.layer, "adamw_beta2", (PetscReal)0.5));
   PetscCall(MuonSetUp(run.muon));
-  PetscCall(MuonObjectGetParameter((PetscObject)run.layer, "assembly", kind, sizeof(kind)));
+  PetscCall(MuonGetParameter(run.muon, "muon_layer_w_assembly", kind, sizeof(kind)));
   PetscCheck(strcmp(kind, "allgather") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %s", kind);
   PetscCall(RunDestroy(&run));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -37,7 +37,7 @@ static PetscErrorCode MuonLayerRegisterAll_Private(void)
   PetscFunctionBegin;
   PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_NAdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
   PetscCall(MuonLayerRuleRegister(MUONLAYERSGD, MuonLayerRuleCreate_SGD, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERFROZEN, MuonLayerRuleCreate_Frozen, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -200,13 +200,13 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 
     PetscCheck(layer->g != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no range of a vector", ((PetscObject)layer)->name);
     PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)x), layer->comm, &result));
-    PetscCall(VecGetLocalSize(layer->w, &was));
+    PetscCall(VecGetLocalSize((Vec)layer->weights, &was));
     PetscCall(VecGetLocalSize(x, &is));
-    PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)layer->w)->type_name, &same));
+    PetscCall(PetscObjectTypeCompare((PetscObject)x, layer->weights->type_name, &same));
     mine = (result == MPI_IDENT || result == MPI_CONGRUENT) && was == is && same ? 1 : 0;
     PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
     PetscCheck(all == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
-               ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, ((PetscObject)layer->w)->type_name, was);
+               ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, layer->weights->type_name, was);
     PetscCall(MuonLayerReplaceVec_Private(layer, x, g));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

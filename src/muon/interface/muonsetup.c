@@ -9,7 +9,7 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
     MuonShard *shard = &muon->shard[p];
 
     shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
-    PetscCall(MuonLayerSetUp(shard->layer));
+    PetscTryTypeMethod(shard->layer, setup);
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
     PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));

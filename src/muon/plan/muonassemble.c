@@ -10,7 +10,7 @@
 static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
 
 /*
-   Who does the oracle of a block of so many flops and entries: one owner, while the others do other blocks
+   Who does the LMO of a block of so many flops and entries: one owner, while the others do other blocks
    and rows go there and back, or everybody, when rows go one way to all
 */
 static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
@@ -33,7 +33,7 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonShard *shard, Pe
   if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLMOGathers(lmo, &gathers));
-  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its LMO gathers the matrix on one rank; expected another LMO, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonLayerIsEntries(shard->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
@@ -118,7 +118,7 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   if (group->grid->size == 1 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < group->nshards; k++) {
     most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
-    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that serve it */
+    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that own it */
   }
   PetscCall(PetscMalloc1(most, &group->item));
   PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->grid->size + 1), &ranges));

@@ -21,7 +21,7 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscCall(MuonExchangeSetVotes(*exchange, votes));
   if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
   else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
-  if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
+  if (MuonParametersIsSet((PetscObject)all, "mode") && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
   PetscCall(MuonParametersAssign((PetscObject)*exchange, "assignment", (double)all->assignment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

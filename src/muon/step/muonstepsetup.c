@@ -1,6 +1,6 @@
 #include "muonstep.h"
 
-/* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
+/* What the next step replaces is kept until then; what it only passes on is in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
   const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
@@ -40,7 +40,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 }
 
 /*
-   State was allocated for the types that compressors had at set-up; an oracle may have been given another
+   State was allocated for the types that compressors had at set-up; an LMO may have been given another
    norm
 */
 PetscErrorCode MuonCheckShards_Private(Muon muon)

@@ -174,7 +174,7 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, one->number, &block));
-  PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, &block, &factor));
+  PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, one->number, &factor));
   if (assembled == PETSC_FALSE) {
     one->length = 1;
     if (rule->whole) {
