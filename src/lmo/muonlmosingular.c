@@ -134,6 +134,5 @@ PetscErrorCode MuonLMOSetSingular(MuonLMO lmo, double p)
   lmo->ops->getflops = MuonLMOGetFlops_Singular;
   lmo->ops->view     = MuonLMOView_Singular;
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &lmo->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -191,8 +191,7 @@ static PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscB
   PetscCall(MuonParametersSetFromOptions((PetscObject)c, PetscOptionsObject));
   c->parameters.rows[0] = rows;
   if (c->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(c->svd, (PetscObject)c, "compressor_"));
-    PetscCall(MuonSVDSetFromOptions(c->svd));
+    PetscCall(MuonSVDSetFromOptions(c->svd, (PetscObject)c, "compressor_"));
   }
   if (all) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
   PetscOptionsEnd();

@@ -176,10 +176,7 @@ PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
   PetscCall(MuonLMOStart_Private(lmo));
   PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
   PetscTryTypeMethod(lmo, setfromoptions);
-  if (lmo->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
-    PetscCall(MuonSVDSetFromOptions(lmo->svd));
-  }
+  if (lmo->svd != NULL) PetscCall(MuonSVDSetFromOptions(lmo->svd, (PetscObject)lmo, "lmo_"));
   if (!typeonly) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
