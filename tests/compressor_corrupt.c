@@ -98,13 +98,13 @@ static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned 
   PetscCall(MatGetSize(Y, &m, &n));
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, valid));
   if (*valid) {
-    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
     PetscCall(TestMatSquares(Y, &squares));
     TestCheck(!PetscIsNanReal(squares), "A valid message holds NaN");
   } else {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y);
-    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, Y);
+    ierr = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y);
+    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, Y);
     PetscCall(PetscPopErrorHandler());
     TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
   }

@@ -52,7 +52,6 @@ static PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor c)
   c->ops->encode  = MuonCompressorEncode_Halve;
   c->ops->decode  = MuonCompressorDecode_Halve;
   c->ops->alpha   = MuonCompressorAlpha_Halve;
-  c->ops->destroy = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

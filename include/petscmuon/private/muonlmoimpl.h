@@ -92,7 +92,8 @@ PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape
 PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y);
 /* An error where the steps have no natural format, and the names of the norms whose steps have one */
 PETSC_INTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
+/* For errors */
+#define MUON_LMO_ENCODABLE "colsum, l1, l21, nuclear, rowsum"
 
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);

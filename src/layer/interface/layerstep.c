@@ -116,7 +116,6 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   MuonLMO     lmo;
   MuonLMOType norm;
   PetscBool   can;
-  char        names[256];
 
   PetscFunctionBegin;
   reason[0] = '\0';
@@ -128,8 +127,7 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOGetType(lmo, &norm));
-  PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
-  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", norm, names));
+  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", norm, MUON_LMO_ENCODABLE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

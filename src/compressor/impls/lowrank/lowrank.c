@@ -371,7 +371,6 @@ static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
   c->ops->decode = MuonCompressorDecode_Factors;
   c->ops->alpha  = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
   if (triples) c->ops->changing = MuonCompressorChanging_TopSVD;
-  c->ops->destroy = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

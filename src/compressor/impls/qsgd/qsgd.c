@@ -299,7 +299,6 @@ static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   c->ops->encode   = MuonCompressorEncode_QSGD;
   c->ops->decode   = MuonCompressorDecode_QSGD;
   c->ops->alpha    = MuonCompressorAlpha_QSGD;
-  c->ops->destroy  = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -262,14 +262,13 @@ static PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORROWTOPK, &data->rows));
-  c->data         = data;
-  c->keys         = "ratio values";
-  c->ondevice     = PETSC_TRUE;
-  c->ops->layout  = MuonCompressorLayout_RowColumn;
-  c->ops->encode  = MuonCompressorEncode_RowColumn;
-  c->ops->decode  = MuonCompressorDecode_RowColumn;
-  c->ops->alpha   = MuonCompressorAlpha_RowColumn;
-  c->ops->destroy = MuonCompressorDestroyData;
+  c->data        = data;
+  c->keys        = "ratio values";
+  c->ondevice    = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_RowColumn;
+  c->ops->encode = MuonCompressorEncode_RowColumn;
+  c->ops->decode = MuonCompressorDecode_RowColumn;
+  c->ops->alpha  = MuonCompressorAlpha_RowColumn;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

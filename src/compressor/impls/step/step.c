@@ -156,13 +156,12 @@ PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm comm, int kind, MuonCom
   PetscCall(MuonCompressorCreate(comm, &c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, "step"));
   PetscCall(PetscNew(&step));
-  step->kind      = kind;
-  c->data         = step;
-  c->values       = MUON_COMPRESSOR_VALUES_NATIVE;
-  c->ops->layout  = MuonCompressorLayout_Step;
-  c->ops->encode  = MuonCompressorEncode_Step;
-  c->ops->decode  = MuonCompressorDecode_Step;
-  c->ops->destroy = MuonCompressorDestroyData;
-  *newc           = c;
+  step->kind     = kind;
+  c->data        = step;
+  c->values      = MUON_COMPRESSOR_VALUES_NATIVE;
+  c->ops->layout = MuonCompressorLayout_Step;
+  c->ops->encode = MuonCompressorEncode_Step;
+  c->ops->decode = MuonCompressorDecode_Step;
+  *newc          = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
