@@ -418,7 +418,6 @@ PETSC_EXTERN PetscErrorCode MuonGetNumLayers(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLayer(Muon, PetscInt, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetLayerByName(Muon, const char[], MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonGetExchange(Muon, MuonExchange *);
-PETSC_EXTERN PetscErrorCode MuonGetLayerAssemblyKind(Muon, MuonLayer, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGradientFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);

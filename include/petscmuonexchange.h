@@ -1,5 +1,5 @@
 /*
-   Exchanges: which rank serves which layer, and how the messages of a step travel.
+   Exchanges: which rank owns which layer, and how the messages of a step travel.
 */
 #pragma once
 
@@ -18,14 +18,14 @@ S*/
 typedef struct _p_MuonExchange *MuonExchange;
 
 /*J
-   MuonExchangeType - String with the name of a partition of the layers over servers
+   MuonExchangeType - String with the name of an ownership of the layers
 
    Values:
-+  `MUONEXCHANGESTAR`       - worker 0 serves every layer
++  `MUONEXCHANGESTAR`       - worker 0 owns every layer
 .  `MUONEXCHANGELAYERWISE`  - every layer has one owner
-.  `MUONEXCHANGEREPLICATED` - every worker serves every layer
+.  `MUONEXCHANGEREPLICATED` - every worker owns every layer
 .  `MUONEXCHANGEROWS`       - every rank keeps rows of the state of layers that are whole on all ranks
--  `MUONEXCHANGERANGE`      - every worker serves a range of the entries of all layers together, for votes
+-  `MUONEXCHANGERANGE`      - every worker owns a range of the entries of all layers together, for votes
 
    Level: intermediate
 

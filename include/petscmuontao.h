@@ -14,5 +14,3 @@
 PETSC_EXTERN PetscErrorCode TaoMuonRegister(void);
 PETSC_EXTERN PetscErrorCode TaoMuonGetMuon(Tao, Muon *);
 PETSC_EXTERN PetscErrorCode TaoMuonSetLayers(Tao, const char[]);
-PETSC_EXTERN PetscErrorCode TaoMuonGetLayers(Tao, const char *[]);
-PETSC_EXTERN PetscErrorCode TaoMuonSetIgnoreBounds(Tao, PetscBool);

@@ -113,16 +113,11 @@ static PetscErrorCode CheckMistakes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Packets larger than was announced become error packets; sums of any type of MPI's */
+/* Packets larger than was announced become error packets */
 static PetscErrorCode CheckSizes(void)
 {
   const size_t         most[2] = {300, 300}, least[2] = {MessageMake(7, 0, PETSC_FALSE, 0, NULL), 0};
-  signed char          votes[2][3] = {{1, -1, 1}, {0, 0, 0}}, sum[2][3];
-  const PetscInt64     length[2]   = {3, 0};
-  const MPI_Datatype   type[2]     = {MPI_SIGNED_CHAR, MPI_DOUBLE};
-  const void          *from[2]     = {votes[0], NULL};
-  void                *to[2]       = {sum[0], NULL};
-  PetscInt             wrong       = 0;
+  PetscInt             wrong = 0;
   MuonExchange         exchange;
   const unsigned char *message;
   size_t               bytes;
@@ -146,8 +141,73 @@ static PetscErrorCode CheckSizes(void)
     Check(status == (fits ? MUON_STATUS_OK : MUON_STATUS_CORRUPT));
     Check(w > 0 || fits == PETSC_FALSE);
   }
-  PetscCall(MuonExchangeReduceTyped(exchange, length, type, from, to));
-  Check(sum[0][0] == exchange->nworkers && sum[0][1] == -exchange->nworkers && sum[0][2] == exchange->nworkers);
+  PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of arrays of both precisions, where the owner wants them, and of any type of MPI's */
+static PetscErrorCode CheckSums(MuonExchangeType type)
+{
+  const signed char votes[3] = {1, -1, 1};
+  signed char       majority[3];
+  double            from[MAXITEMS][8], to[MAXITEMS][8];
+  MuonArray         in[MAXITEMS], out[MAXITEMS];
+  MuonExchange      exchange;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeMake(PETSC_COMM_WORLD, type, MAXITEMS, &exchange));
+  PetscCall(PetscMemzero(in, sizeof(in)));
+  for (PetscInt i = 0; i < MAXITEMS; i++) {
+    in[i].len = in[i].ld = (size_t)i % 4;
+    in[i].count          = 1 + (size_t)i % 2;
+    in[i].precision      = i % 2 == 0 ? MUON_DOUBLE : MUON_SINGLE;
+    in[i].data           = from[i];
+    out[i]               = in[i];
+    out[i].data          = exchange->owner[i] == exchange->worker ? to[i] : NULL; /* where the sum is not wanted there is no memory for it */
+    for (int k = 0; k < 8; k++) {
+      if (in[i].precision == MUON_DOUBLE) from[i][k] = exchange->worker * (k + 1.) + (double)i;
+      else ((float *)from[i])[k] = (float)(exchange->worker * (k + 1.) + (double)i);
+    }
+  }
+  PetscCall(MuonExchangeBegin(exchange, MUON_EXCHANGE_UP, 0));
+  for (PetscInt i = 0; i < MAXITEMS; i++) PetscCall(MuonExchangeReduceBegin(exchange, i, &in[i], &out[i]));
+  PetscCall(MuonExchangeReduceWait(exchange, 3)); /* one before the others */
+  PetscCall(MuonExchangeReduceEnd(exchange));
+  for (PetscInt i = 0; i < MAXITEMS; i++) {
+    for (size_t k = 0; k < MuonArrayEntries(&in[i]); k++) {
+      const double n = exchange->nworkers, sum = n * (n - 1) / 2 * ((double)k + 1) + n * (double)i;
+
+      Check((in[i].precision == MUON_DOUBLE ? from[i][k] : ((float *)from[i])[k]) == exchange->worker * ((double)k + 1) + (double)i);
+      Check(out[i].data == NULL || (in[i].precision == MUON_DOUBLE ? to[i][k] : ((float *)to[i])[k]) == sum);
+    }
+  }
+  PetscCall(MuonExchangeReduceTyped(exchange, 3, MPI_SIGNED_CHAR, votes, majority));
+  Check(exchange->owner[0] != exchange->worker || (majority[0] == exchange->nworkers && majority[1] == -exchange->nworkers && majority[2] == exchange->nworkers));
+  PetscCall(MuonExchangeDestroy(&exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Buffers are kept: the same steps again take no more memory, with a rank that fails among them */
+static PetscErrorCode CheckMemory(MuonExchangeType type, PetscInt n)
+{
+  PetscLogDouble memory, before = 0;
+  PetscInt       wrong = 0;
+  MuonExchange   exchange;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeMake(PETSC_COMM_WORLD, type, n, &exchange));
+  for (PetscInt step = 0; step < 16; step++) {
+    const PetscBool fails = step >= 8 && step % 3 == 1 && exchange->worker == (PetscMPIInt)(step % exchange->nworkers) ? PETSC_TRUE : PETSC_FALSE;
+
+    if (step == 8) PetscCall(MuonExchangeGetMemory(exchange, &before));
+    for (int way = MUON_EXCHANGE_UP; way <= (int)MUON_EXCHANGE_DOWN; way++) {
+      PetscCall(MessagesPut(exchange, (MuonExchangeDirection)way, step % 8));
+      PetscCall(MuonExchangeMove(exchange, (MuonExchangeDirection)way, fails ? MUON_STATUS_LMO : MUON_STATUS_OK));
+      if (step < 8) PetscCall(MessagesCheck(exchange, (MuonExchangeDirection)way, step, &wrong));
+    }
+  }
+  PetscCall(MuonExchangeGetMemory(exchange, &memory));
+  Check(wrong == 0 && memory == before && (memory == 0) == (n == 0));
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,7 +342,9 @@ static PetscErrorCode Print(const char prefix[])
 
 int main(int argc, char **argv)
 {
-  PetscBool check = PETSC_FALSE;
+  const MuonExchangeType types[]  = {MUONEXCHANGESTAR, MUONEXCHANGELAYERWISE, MUONEXCHANGEREPLICATED};
+  const PetscInt         counts[] = {0, 1, 3, MAXITEMS};
+  PetscBool              check    = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -295,6 +357,10 @@ int main(int argc, char **argv)
     PetscCall(PetscPopErrorHandler());
     PetscCall(CheckReuse());
     PetscCall(CheckGroups());
+    for (int t = 0; t < 3; t++) {
+      PetscCall(CheckSums(types[t]));
+      for (int c = 0; c < 4; c++) PetscCall(CheckMemory(types[t], counts[c]));
+    }
   } else {
     PetscCall(Print("a_"));
     PetscCall(Print("b_"));

@@ -1,6 +1,6 @@
 #if !defined(REAL)
 /*
-   The kernel LineLength against sums in long double and lengths that are known, MuonKernelSelectLines()
+   The kernel VectorLength against sums in long double and lengths that are known, MuonKernelSelectVectors()
    against a sort, strides of the kernel Natural against the codes of all entries.
 */
   #include "kernels_common.h"
@@ -41,7 +41,7 @@ static void REAL_NAME(CheckLength)(const char what[], size_t count, const REAL *
   MuonKernelLength length;
   double           found;
 
-  Check(KERNELS->LineLength(count, x, p, &length) == 0, "%s: not finite", what);
+  Check(KERNELS->VectorLength(count, x, p, &length) == 0, "%s: not finite", what);
   if (size == 0) {
     Check(length.fraction == 0, "%s: p = %g: zero has the length %g", what, p, length.fraction);
     return;
@@ -107,7 +107,7 @@ static void REAL_NAME(CheckLengths)(void)
           const REAL       was = x[k];
 
           x[k] = (REAL)bad[b];
-          Check(KERNELS->LineLength(count, x, p, &length) == 1, "p = %g: %g at %d is finite", p, bad[b], (int)k);
+          Check(KERNELS->VectorLength(count, x, p, &length) == 1, "p = %g: %g at %d is finite", p, bad[b], (int)k);
           x[k] = was;
         }
       }
@@ -117,15 +117,15 @@ static void REAL_NAME(CheckLengths)(void)
 
 static void REAL_NAME(CheckSelection)(size_t lines, uint64_t different, uint64_t *state)
 {
-  MuonKernelLength *lengths = (MuonKernelLength *)Allocate(lines * sizeof(*lengths));
-  Item             *sorted  = (Item *)Allocate(lines * sizeof(*sorted));
-  size_t           *scratch = (size_t *)Allocate(lines * sizeof(*scratch));
-  unsigned char    *bitmap = (unsigned char *)Allocate((lines + 7) / 8 + 1), *expected = (unsigned char *)Allocate((lines + 7) / 8 + 1);
+  MuonKernelLength        *lengths = (MuonKernelLength *)Allocate(lines * sizeof(*lengths));
+  Item                    *sorted  = (Item *)Allocate(lines * sizeof(*sorted));
+  const MuonKernelLength **scratch = (const MuonKernelLength **)Allocate(lines * sizeof(*scratch));
+  unsigned char           *bitmap = (unsigned char *)Allocate((lines + 7) / 8 + 1), *expected = (unsigned char *)Allocate((lines + 7) / 8 + 1);
 
   for (size_t k = 0; k < lines; k++) {
     const REAL x = (REAL)(NextBits(state) % different);
 
-    Check(KERNELS->LineLength(1, &x, 2, &lengths[k]) == 0, "finite");
+    Check(KERNELS->VectorLength(1, &x, 2, &lengths[k]) == 0, "finite");
     sorted[k].size = (double)x;
     sorted[k].line = k;
   }
@@ -134,7 +134,7 @@ static void REAL_NAME(CheckSelection)(size_t lines, uint64_t different, uint64_t
   for (size_t count = 0; count <= lines; count++) {
     memset(bitmap, 0xA5, (lines + 7) / 8);
     bitmap[(lines + 7) / 8] = 0;
-    MuonKernelSelectLines(lines, lengths, count, bitmap, scratch);
+    MuonKernelSelectVectors(lines, lengths, count, bitmap, scratch);
     Check(memcmp(bitmap, expected, (lines + 7) / 8 + 1) == 0, "%d of %d lines", (int)count, (int)lines);
     if (count < lines) expected[sorted[count].line / 8] |= (unsigned char)(1u << sorted[count].line % 8);
   }

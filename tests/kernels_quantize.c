@@ -158,7 +158,7 @@ static void REAL_NAME(CheckNorms)(uint64_t *state)
         sum += ldexp((double)x[i], -powers[k]) * ldexp((double)x[i], -powers[k]);
       }
       norm = ldexp(sqrt(sum), powers[k]);
-      Check(KERNELS->Largest(entries, x) == largest, "the largest of %d is %g, expected %g", (int)entries, KERNELS->Largest(entries, x), largest);
+      Check(KERNELS->MaxAbs(entries, 1, x, entries) == largest, "the largest of %d is %g, expected %g", (int)entries, KERNELS->MaxAbs(entries, 1, x, entries), largest);
       /* A sum of so many squares, and where they are scaled the rounding of subnormal numbers */
       Check(fabs(KERNELS->Euclidean(entries, x) - norm) <= 80 * DBL_EPSILON * norm && KERNELS->Euclidean(entries, x) >= largest, "the norm of %d is %g, expected %g", (int)entries, KERNELS->Euclidean(entries, x), norm);
       for (size_t at = 0; at < entries; at += 3) {
@@ -166,7 +166,7 @@ static void REAL_NAME(CheckNorms)(uint64_t *state)
 
         for (int b = 0; b < 3; b++) {
           x[at] = bad[b];
-          Check(KERNELS->Largest(entries, x) == HUGE_VAL && KERNELS->Euclidean(entries, x) == HUGE_VAL, "%g at %d of %d", (double)bad[b], (int)at, (int)entries);
+          Check(KERNELS->MaxAbs(entries, 1, x, entries) == HUGE_VAL && KERNELS->Euclidean(entries, x) == HUGE_VAL, "%g at %d of %d", (double)bad[b], (int)at, (int)entries);
         }
         x[at] = kept;
       }

@@ -69,8 +69,8 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
     f1[j] = j % 4 == 1 ? 0 : -NextUniform(state) - 0.1;
   }
   for (int power = 1; power <= 2; power++) {
-    kernels->SliceSums(m, n, X.x, X.ld, 0, power, a);
-    kernels->SliceSums(n, m, T.x, T.ld, 1, power, b);
+    kernels->VectorSums(m, n, X.x, X.ld, 0, power, a);
+    kernels->VectorSums(n, m, T.x, T.ld, 1, power, b);
     for (size_t j = 0; j < n; j++) {
       long double sum = 0;
 
@@ -78,8 +78,8 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
       Check(a[j] == b[j] && fabs(a[j] - (double)sum) <= (double)m * DBL_EPSILON * (double)sum, "sum %d of powers %d, %s: %.17g and %.17g, expected %.17g", (int)j, power, kernels->name, a[j], b[j], (double)sum);
     }
   }
-  kernels->SliceArgMax(m, n, X.x, X.ld, 0, most, p);
-  kernels->SliceArgMax(n, m, T.x, T.ld, 1, b, q);
+  kernels->VectorArgMax(m, n, X.x, X.ld, 0, most, p);
+  kernels->VectorArgMax(n, m, T.x, T.ld, 1, b, q);
   for (size_t j = 0; j < n; j++) {
     double  largest = 0;
     int64_t first   = -1;
@@ -92,8 +92,8 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
     }
     Check(most[j] == largest && b[j] == largest && p[j] == first && q[j] == first, "largest of slice %d, %s: %g at %d and %g at %d, expected %g at %d", (int)j, kernels->name, most[j], (int)p[j], b[j], (int)q[j], largest, (int)first);
   }
-  kernels->SlicePowers(m, n, X.x, X.ld, 0, 2.5, most, a);
-  kernels->SlicePowers(n, m, T.x, T.ld, 1, 2.5, most, b);
+  kernels->VectorPowers(m, n, X.x, X.ld, 0, 2.5, most, a);
+  kernels->VectorPowers(n, m, T.x, T.ld, 1, 2.5, most, b);
   for (size_t j = 0; j < n; j++) {
     long double sum = 0;
 
@@ -101,8 +101,8 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
     Check(a[j] == b[j] && fabs(a[j] - (double)sum) <= ((double)m + 4) * DBL_EPSILON * (double)sum, "powers of slice %d, %s: %.17g and %.17g, expected %.17g", (int)j, kernels->name, a[j], b[j], (double)sum);
   }
 
-  kernels->SliceScale(m, n, X.x, X.ld, 0, f0, f1, Y.x, Y.ld);
-  kernels->SliceScale(n, m, T.x, T.ld, 1, f0, f1, Z.x, Z.ld);
+  kernels->VectorScale(m, n, X.x, X.ld, 0, f0, f1, Y.x, Y.ld);
+  kernels->VectorScale(n, m, T.x, T.ld, 1, f0, f1, Z.x, Z.ld);
   CheckSame(&Y, &Z, "scale");
   for (size_t j = 0; j < n; j++) {
     for (size_t i = 0; i < m; i++) {
@@ -111,16 +111,16 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
       Check(f1[j] == 0 ? Get(&Y, i, j) == 0 && !signbit(Get(&Y, i, j)) : fabs(Get(&Y, i, j) - expected) <= kernels->unit * fabs(expected), "scaled entry %d of slice %d, %s", (int)i, (int)j, kernels->name);
     }
   }
-  kernels->SliceSign(m, n, X.x, X.ld, 0, f1, Y.x, Y.ld);
-  kernels->SliceSign(n, m, T.x, T.ld, 1, f1, Z.x, Z.ld);
+  kernels->VectorSign(m, n, X.x, X.ld, 0, f1, Y.x, Y.ld);
+  kernels->VectorSign(n, m, T.x, T.ld, 1, f1, Z.x, Z.ld);
   CheckSame(&Y, &Z, "sign");
   for (size_t j = 0; j < n; j++) {
     const double factor = kernels->size == sizeof(float) ? (double)(float)f1[j] : f1[j];
 
     for (size_t i = 0; i < m; i++) Check(Get(&Y, i, j) == (Get(&X, i, j) > 0 ? factor : (Get(&X, i, j) < 0 ? -factor : 0)), "sign %d of slice %d, %s", (int)i, (int)j, kernels->name);
   }
-  kernels->SlicePower(m, n, X.x, X.ld, 0, 1.5, most, f1, Y.x, Y.ld);
-  kernels->SlicePower(n, m, T.x, T.ld, 1, 1.5, most, f1, Z.x, Z.ld);
+  kernels->VectorPower(m, n, X.x, X.ld, 0, 1.5, most, f1, Y.x, Y.ld);
+  kernels->VectorPower(n, m, T.x, T.ld, 1, 1.5, most, f1, Z.x, Z.ld);
   CheckSame(&Y, &Z, "power");
   for (size_t j = 0; j < n; j++) {
     for (size_t i = 0; i < m; i++) {
@@ -129,8 +129,8 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
       Check(fabs(Get(&Y, i, j) - expected) <= (kernels->unit + 4 * DBL_EPSILON) * fabs(expected), "power %d of slice %d, %s", (int)i, (int)j, kernels->name);
     }
   }
-  kernels->SlicePick(m, n, X.x, X.ld, 0, p, f1, Y.x, Y.ld);
-  kernels->SlicePick(n, m, T.x, T.ld, 1, p, f1, Z.x, Z.ld);
+  kernels->VectorPick(m, n, X.x, X.ld, 0, p, f1, Y.x, Y.ld);
+  kernels->VectorPick(n, m, T.x, T.ld, 1, p, f1, Z.x, Z.ld);
   CheckSame(&Y, &Z, "pick");
   for (size_t j = 0; j < n; j++) {
     const double factor = kernels->size == sizeof(float) ? (double)(float)f1[j] : f1[j];
@@ -157,8 +157,8 @@ static void CheckShape(const MuonKernels *kernels, size_t m, size_t n, int kind,
       sizes[k]  = k == 3 ? 0 : 0.5 + NextUniform(state) / 2;
       shifts[k] = bits - k % 2;
     }
-    norm = MuonKernelVectorNorm(5, dual, sizes, shifts, &total);
-    MuonKernelVectorDual(5, e, sizes, shifts, weights);
+    norm = MuonKernelScaledNorm(5, dual, sizes, shifts, &total);
+    MuonKernelScaledDual(5, e, sizes, shifts, weights);
     for (int k = 0; k < 5; k++) {
       value += ldexp(sizes[k], shifts[k] - bits) * weights[k];
       length = e == HUGE_VAL ? (weights[k] > length ? weights[k] : length) : length + pow(weights[k], e);

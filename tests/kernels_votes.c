@@ -218,7 +218,7 @@ static void REAL_NAME(Moves)(uint64_t *state)
         bits[i] = (unsigned char)(NextBits(state) >> 7 & 255);
         ties[i] = (unsigned char)(NextBits(state) >> 7 & NextBits(state) >> 7 & 255);
       }
-      KERNELS->SignsMove(m, n, bits, tied ? ties : NULL, keep, X, ld, by, Y, ld);
+      KERNELS->SignsAxpby(m, n, bits, tied ? ties : NULL, keep, X, ld, by, Y, ld);
       for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < ld && j * ld + i < all; i++) {
           const size_t number = j * m + i;
@@ -230,7 +230,7 @@ static void REAL_NAME(Moves)(uint64_t *state)
           Check(Y[j * ld + i] == expected, "entry %d, %d of %d x %d: %.17g, not %.17g", (int)i, (int)j, (int)m, (int)n, (double)Y[j * ld + i], (double)expected);
         }
       }
-      KERNELS->SignsMove(m, n, bits, tied ? ties : NULL, keep, X, ld, by, X, ld);
+      KERNELS->SignsAxpby(m, n, bits, tied ? ties : NULL, keep, X, ld, by, X, ld);
       for (size_t j = 0; j < n; j++) Check(m == 0 || memcmp(X + j * ld, Y + j * ld, m * sizeof(REAL)) == 0, "in place");
       free(X);
       free(Y);

@@ -114,7 +114,7 @@ static PetscErrorCode CreateLayer(const Block *W, MuonLayerRule rule, MuonLMOTyp
     PetscCall(MuonLayerGetLMO(*layer, &lmo));
     PetscCall(MuonLMOSetType(lmo, norm));
   }
-  PetscCall(MuonLayerSetUp(*layer));
+  PetscTryTypeMethod(*layer, setup);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,7 +240,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
       }
     }
     Check(fabs(info.dual - expected) <= (double)(2 * TALL * WIDE) * (es + PETSC_MACHINE_EPSILON) * expected, "%s %s: dual norm %g, expected %g", rule, norm ? norm : "", info.dual, expected);
-    PetscCall(MuonLayerCommit(layer));
+    PetscTryTypeMethod(layer, commit);
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, &X));
     MuonArrayAxpby(1, &other.array, 0, &X);
     PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_TRUE, &X));
@@ -438,8 +438,8 @@ static PetscErrorCode CheckKeys(void)
   Make(MUON_DOUBLE, 0, &W);
   PetscCall(PetscOptionsInsertString(NULL, "-keys_lmo_mixed_exponent_p 3 -keys_lmo_mixed_exponent_q 4 -keys_muon_layer_w_lmo_type mixed -keys_muon_layer_w_lmo_mixed_exponent_q 5"));
   PetscCall(CreateLayer(&W, MUONLAYERLMO, MUONLMOMAX, PETSC_FALSE, &layer));
-  PetscCall(MuonLayerSetOptionsPrefix(layer, "keys_"));
-  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "keys_"));
+  PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_p", p, sizeof(p)));
   PetscCall(MuonObjectGetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", q, sizeof(q)));

@@ -92,7 +92,7 @@ static PetscErrorCode CheckWeights(MuonLayer layer, PetscObject object, const vo
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet(object, &before));
-  PetscCall(MuonLayerGetShape(layer, &shape));
+  shape = layer->shape;
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
   Check(W.data == data && W.ld == ld && W.len == shape.len && W.count == shape.count && W.precision == shape.precision && W.rowmajor == shape.rowmajor && shape.data == NULL && shape.ld == shape.len,
         "Layer %s: other memory: %p, %p, lines %zu x %zu, %zu apart", ((PetscObject)layer)->name, W.data, data, W.len, W.count, W.ld);
@@ -157,7 +157,7 @@ static PetscErrorCode CheckSwap(MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(CheckAsked(layer, PETSC_FALSE, "before anybody did"));
-  PetscCall(MuonLayerGetShape(layer, &shape));
+  shape = layer->shape;
   PetscCall(MuonArrayCreate(&shape, shape.precision, &M));
   if (layer->storage == MUON_LAYER_MAT) PetscCall(MuonLayerGetGradient(layer, &mat));
   if (layer->storage == MUON_LAYER_VEC) PetscCall(MuonLayerGetGradientVec(layer, &vec));
@@ -270,7 +270,7 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 3, NULL, &B));
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without an optimizer is served");
-  PetscCall(MuonLayerGetShape(layer, &X));
+  X             = layer->shape;
   layer->server = &X;
   PetscCall(MuonLayerGetServerWeights(layer, A, &serves));
   Check(serves == PETSC_FALSE, "A layer without a server's memory is served");
@@ -366,10 +366,10 @@ static PetscErrorCode CheckNames(Mat W)
   Refused(MuonLayerCreate(name, W, &layer), PETSC_ERR_ARG_OUTOFRANGE, "has 129 characters, expected at most 128");
   name[128] = '\0';
   PetscCall(MuonLayerCreate(name, W, &layer));
-  PetscCall(MuonLayerSetOptionsPrefix(layer, "mine_"));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "mine_"));
   PetscCall(PetscSNPrintf(key, sizeof(key), "-mine_muon_layer_%s_scale", name));
   PetscCall(PetscOptionsSetValue(NULL, key, "2.5"));
-  PetscCall(MuonLayerSetFromOptions(layer));
+  PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
   PetscCall(PetscOptionsClearValue(NULL, key));
   PetscCall(LayerGet(layer, "scale", &scale));
   Check(scale == (PetscReal)2.5, "The scale of a long name is %g", (double)scale);

@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     test:
       suffix: svd_type
       args: -and_setup -net_lmo_type {{nuclear schatten spectral}} -net_lmo_svd_type bogus
-      error: Unknown type bogus of option -net_lmo_svd_type, expected one of:
+      error: Unknown SVD type given: bogus
 
     test:
       suffix: nsv
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     test:
       suffix: polar_svd
       args: -and_setup -net_lmo_polar_type svd -net_lmo_polar_svd_type bogus
-      error: Unknown type bogus of option -net_lmo_polar_svd_type
+      error: Unknown SVD type given: bogus
 
     test:
       suffix: precision

@@ -88,8 +88,8 @@ static PetscErrorCode CheckBytes(void)
   PetscCall(MuonCheckpointRegister(q.muon, "first", Give, Take, &b));
   PetscCall(Steps(&p, 2));
   PetscCall(MuonSaveCheckpoint(p.muon, "bytes", 2));
-  FAILS(MuonLoadCheckpoint(r.muon, "bytes"), "with bytes of the program \"first\", expected no more layers");
-  FAILS(MuonLoadCheckpoint(q.muon, "bytes"), "with bytes of the program \"data.2\", expected no more layers");
+  FAILS(MuonLoadCheckpoint(r.muon, "bytes"), "it has program.first of layer \"\", which the optimizer does not keep");
+  FAILS(MuonLoadCheckpoint(q.muon, "bytes"), "it has program.data.2 of layer \"\", which the optimizer does not keep");
   PetscCall(MuonCheckpointRegister(q.muon, "data.2", Give, Take, &b));
   PetscCall(MuonLoadCheckpoint(q.muon, "bytes"));
   PetscCheck(b.ranks == p.size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d ranks", b.ranks);
@@ -99,9 +99,9 @@ static PetscErrorCode CheckBytes(void)
   PetscCall(TestDestroy(&r));
   /* Whoever fails, it is everybody's error; what is there stays */
   a.fails = p.rank == p.size - 1 ? 1 : 0;
-  FAILS(MuonSaveCheckpoint(p.muon, "bytes", 1), "the routine that gives the bytes of the program \"first\" failed on rank");
+  FAILS(MuonSaveCheckpoint(p.muon, "bytes", 1), "the routine that gives the bytes of the program \"first\" failed");
   b.fails = p.rank == 0 ? 2 : 0;
-  FAILS(MuonLoadCheckpoint(q.muon, "bytes"), "the routine that takes the bytes of the program \"first\" failed on rank 0");
+  FAILS(MuonLoadCheckpoint(q.muon, "bytes"), "the routine that takes the bytes of the program \"first\" failed");
   PetscCall(MuonGetStepNumber(q.muon, &step));
   PetscCheck(step == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT, step);
   PetscCall(TestDestroy(&q));
@@ -269,9 +269,6 @@ static PetscErrorCode CheckViewers(void)
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "state.bin", FILE_MODE_WRITE, &viewer));
   FAILS(MuonView(p.muon, viewer), "A viewer of type binary: state goes to a folder, by -muon_checkpoint FOLDER");
   PetscCall(PetscViewerDestroy(&viewer));
-  PetscCall(PetscOptionsSetValue(NULL, "-muon_view", "binary:state.bin"));
-  FAILS(MuonSetUp(p.muon), "-muon_view binary: state goes to a folder, by -muon_checkpoint FOLDER");
-  PetscCall(PetscOptionsClearValue(NULL, "-muon_view"));
   PetscCall(PetscViewerCreate(PETSC_COMM_WORLD, &viewer));
   PetscCall(PetscViewerSetType(viewer, PETSCVIEWERVTK));
   FAILS(MuonView(p.muon, viewer), "Muon cannot be shown by a viewer of type vtk, expected ascii");
@@ -279,7 +276,7 @@ static PetscErrorCode CheckViewers(void)
   PetscCall(PetscViewerDestroy(&viewer));
   FAILS(MuonViewWeights(p.muon, PETSC_VIEWER_STDOUT_WORLD), "A viewer of type ascii, expected one of type binary");
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "state.bin", FILE_MODE_READ, &viewer));
-  FAILS(MuonViewWeights(p.muon, viewer), "A viewer that was opened to read, expected one that was opened to write");
+  FAILS(MuonViewWeights(p.muon, viewer), "A viewer that was opened to read");
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "/dev/full", FILE_MODE_WRITE, &viewer));
   PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
@@ -307,7 +304,7 @@ static PetscErrorCode Read(const char name[], char text[], size_t room)
 
 /*
    A run that is interrupted in a row, behind its checkpoint, and one that was not, have the same file; what
-   another run left is gone. So it is with the weights
+   another run left is gone
 */
 static PetscErrorCode CheckFiles(void)
 {
@@ -325,8 +322,6 @@ static PetscErrorCode CheckFiles(void)
     PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
     PetscCall(MuonSetMaxSteps(p.muon, run == 1 ? 5 : 8));
     PetscCall(MuonSetCheckpoint(p.muon, run == 0 ? NULL : "files", 3));
-    PetscCall(PetscSNPrintf(path, sizeof(path), "%s.bin", name[run > 0]));
-    PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_weights", path));
     if (run == 2) PetscCall(MuonSetRestart(p.muon, "files"));
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s.csv", name[run > 0]));
     PetscCall(MuonMonitorSetCSV(p.muon, path));
@@ -347,14 +342,6 @@ static PetscErrorCode CheckFiles(void)
     PetscCheck(run != 2 || strcmp(whole, resumed) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file of the monitor is\n%s, expected\n%s", resumed, whole);
     PetscCheck(run != 3 || strcmp(whole, resumed) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file of a new run is\n%s, expected\n%s", resumed, whole);
   }
-  PetscCall(Read("whole.bin", whole, sizeof(whole)));
-  PetscCall(Read("resumed.bin", resumed, sizeof(resumed)));
-  PetscCheck(memcmp(whole, resumed, sizeof(whole)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The weights are others");
-  PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
-  PetscCall(MuonSetParameter(p.muon, "muon_checkpoint_weights", "no/where.bin"));
-  PetscCall(MuonSetCheckpoint(p.muon, NULL, 1));
-  FAILS(MuonStep(p.muon), "-muon_checkpoint_weights: no/where.bin: cannot write to it: No such file or directory");
-  PetscCall(TestDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

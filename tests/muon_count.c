@@ -313,6 +313,21 @@ static PetscErrorCode Up_Leaky(MuonExchange exchange, MuonExchangePackets up)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same by single messages */
+static PetscErrorCode Up_Whispering(MuonExchange exchange, MuonExchangePackets up)
+{
+  const int   rank = exchange->worker, size = exchange->nworkers;
+  MPI_Request request;
+  char        byte = 1, got;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Irecv(&got, 1, MPI_CHAR, (rank + size - 1) % size, 0, exchange->link->comm, &request));
+  PetscCallMPI(MPI_Send(&byte, 1, MPI_CHAR, (rank + 1) % size, 0, exchange->link->comm));
+  PetscCallMPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  PetscCall((*HonestUp)(exchange, up));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt    wrong, all = 0, steps = 0;
@@ -357,6 +372,9 @@ int main(int argc, char **argv)
       p.muon->exchange->ops->up = Up_Leaky;
       PetscCall(AuditStep(&p, &way, PETSC_FALSE, PETSC_TRUE, &wrong));
       PetscCheck(wrong >= 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step that gathers everything was not seen", way.name);
+      p.muon->exchange->ops->up = Up_Whispering;
+      PetscCall(AuditStep(&p, &way, PETSC_FALSE, PETSC_TRUE, &wrong));
+      PetscCheck(wrong > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a single message was not seen", way.name);
     }
     PetscCall(ProblemDestroy(&p));
   }

@@ -325,49 +325,17 @@ int main(int argc, char **argv)
   testset:
     nsize: 3
     test:
-      suffix: type
-      args: -muon_type nosuch
-      error: -muon_type nosuch
+      suffix: nosuch
+      args: {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_rule -muon_layer_h0.qkv_lmo_type}} nosuch
+      error: {}
     test:
-      suffix: exchange_type
-      args: -muon_exchange_type nosuch
-      error: -muon_exchange_type
+      suffix: nosuch_name
+      args: -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch
+      error: {}
     test:
-      suffix: exchange_mode
-      args: -muon_exchange_mode nosuch
-      error: muon_exchange_mode
-    test:
-      suffix: exchange_assignment
-      args: -muon_exchange_assignment nosuch
-      error: muon_exchange_assignment
-    test:
-      suffix: lmo_type
-      args: -lmo_type nosuch
-      error: -lmo_type
-    test:
-      suffix: polar_type
-      args: -lmo_polar_type nosuch
-      error: -lmo_polar_type
-    test:
-      suffix: polar_steps
-      args: -lmo_polar_steps 0
-      error: -lmo_polar_steps
-    test:
-      suffix: polar_coefficients
-      args: -lmo_polar_coefficients nosuch
-      error: -lmo_polar_coefficients
-    test:
-      suffix: compressor
-      args: -ef21_compressor nosuch
-      error: -ef21_compressor
-    test:
-      suffix: server_compressor
-      args: -ef21_server_compressor nosuch
-      error: -ef21_server_compressor
-    test:
-      suffix: layer_compressor
-      args: -muon_layer_h0.qkv_ef21_compressor nosuch
-      error: -muon_layer_h0.qkv_ef21_compressor
+      suffix: zero
+      args: {{-lmo_polar_steps -muon_layer_gain_adamw_epsilon -muon_monitor_interval}} 0
+      error: {}
     test:
       suffix: ratio
       args: -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}}
@@ -385,45 +353,13 @@ int main(int argc, char **argv)
       args: -ef21_compressor topk -ef21_compressor_values nosuch
       error: compressor_values
     test:
-      suffix: rule
-      args: -muon_layer_h0.qkv_rule nosuch
-      error: -muon_layer_h0.qkv_rule nosuch
+      suffix: below
+      args: {{-muon_layer_h0.qkv_scale -muon_layer_h0.qkv_weight_decay -muon_learning_rate -muon_schedule_warmup -muon_weight_decay -muon_max_steps -muon_checkpoint_seconds}} -1
+      error: {}
     test:
-      suffix: scale
-      args: -muon_layer_h0.qkv_scale -1
-      error: -muon_layer_h0.qkv_scale
-    test:
-      suffix: layer_momentum
-      args: -muon_layer_h0.qkv_momentum 1
-      error: -muon_layer_h0.qkv_momentum
-    test:
-      suffix: layer_decay
-      args: -muon_layer_h0.qkv_weight_decay -1
-      error: -muon_layer_h0.qkv_weight_decay
-    test:
-      suffix: layer_lmo
-      args: -muon_layer_h0.qkv_lmo_type nosuch
-      error: -muon_layer_h0.qkv_lmo_type
-    test:
-      suffix: beta
-      args: -muon_layer_gain_adamw_beta2 1
-      error: -muon_layer_gain_adamw_beta2
-    test:
-      suffix: epsilon
-      args: -muon_layer_gain_adamw_epsilon 0
-      error: -muon_layer_gain_adamw_epsilon
-    test:
-      suffix: learning_rate
-      args: -muon_learning_rate -0.1
-      error: -muon_learning_rate
-    test:
-      suffix: schedule
-      args: -muon_schedule nosuch
-      error: muon_schedule
-    test:
-      suffix: warmup
-      args: -muon_schedule_warmup -1
-      error: -muon_schedule_warmup
+      suffix: one
+      args: {{-muon_layer_h0.qkv_momentum -muon_layer_gain_adamw_beta2 -muon_dampening}} 1
+      error: {}
     test:
       suffix: constant
       args: -muon_schedule_constant {{1 -0.1}}
@@ -433,33 +369,9 @@ int main(int argc, char **argv)
       args: -muon_momentum {{1 -0.1 2}}
       error: -muon_momentum
     test:
-      suffix: dampening
-      args: -muon_dampening 1
-      error: -muon_dampening
-    test:
-      suffix: decay
-      args: -muon_weight_decay -1
-      error: -muon_weight_decay
-    test:
-      suffix: steps
-      args: -muon_max_steps -1
-      error: -muon_max_steps
-    test:
-      suffix: interval
-      args: -muon_monitor_interval 0
-      error: -muon_monitor_interval
-    test:
-      suffix: nan
-      args: -muon_nan nosuch
-      error: muon_nan
-    test:
       suffix: csv
       args: -muon_monitor_csv no/such/folder.csv
       error: -muon_monitor_csv no/such/folder.csv
-    test:
-      suffix: seconds
-      args: -muon_checkpoint_seconds -1
-      error: -muon_checkpoint_seconds -1
     test:
       suffix: restart_state
       args: -muon_restart_state some
@@ -513,10 +425,6 @@ int main(int argc, char **argv)
       suffix: downlink_late
       args: -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm
       error: -muon_layer_h0.qkv_ef21_downlink weights sends
-    test:
-      suffix: downlink_name
-      args: -ef21_downlink nosuch
-      error: ef21_downlink
     # Workers send no steps, and steps are no type of a compressor
     test:
       suffix: step_up
@@ -544,19 +452,11 @@ int main(int argc, char **argv)
       error: "shvnq[1]" and "ytzay[2]": their names have the same hash
     test:
       suffix: name_empty
-      args: -wrong name_empty
-      error: does not start with a letter
-    test:
-      suffix: name_digit
-      args: -wrong name_digit
+      args: -wrong {{name_empty name_digit}}
       error: does not start with a letter
     test:
       suffix: name_space
-      args: -wrong name_space
-      error: a character that is not a letter
-    test:
-      suffix: name_hyphen
-      args: -wrong name_hyphen
+      args: -wrong {{name_space name_hyphen}}
       error: a character that is not a letter
     test:
       suffix: name_digits_between
@@ -568,15 +468,11 @@ int main(int argc, char **argv)
       error: A layer needs a name
     test:
       suffix: rank_shape
-      args: -wrong rank_shape
-      error: Layer "more": its shape differs
-    test:
-      suffix: rank_shape_turned
-      args: -wrong rank_shape_turned
+      args: -wrong {{rank_shape rank_shape_turned}}
       error: Layer "more": its shape differs
     test:
       suffix: rank_name
-      args: -wrong rank_name
+      args: -wrong {{rank_name rank_order}}
       error: its name differs
     test:
       suffix: rank_weights
@@ -587,40 +483,8 @@ int main(int argc, char **argv)
       args: -wrong rank_number
       error: between 6 and 7 layers
     test:
-      suffix: rank_order
-      args: -wrong rank_order
-      error: its name differs
-    test:
       suffix: rank_scale
-      args: -wrong rank_scale
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_layer_momentum
-      args: -wrong rank_layer_momentum
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_rule
-      args: -wrong rank_rule
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_frozen
-      args: -wrong rank_frozen
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_norm
-      args: -wrong rank_norm
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_exponent
-      args: -wrong rank_exponent
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_poles
-      args: -wrong rank_poles
-      error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_polynomial
-      args: -wrong rank_polynomial
+      args: -wrong {{rank_scale rank_layer_momentum rank_rule rank_frozen rank_norm rank_exponent rank_poles rank_polynomial}}
       error: The options of the optimizer differ between the ranks: layer h0.qkv: -
     test:
       suffix: rank_compressor
@@ -677,24 +541,16 @@ int main(int argc, char **argv)
       error: -ef21_monitor_compression: a viewer of type binary prints no lines
     test:
       suffix: rank_learning_rate
-      args: -wrong rank_learning_rate
+      args: -wrong {{rank_learning_rate rank_exchange rank_raises}}
       error: options of the optimizer differ
     test:
       suffix: rank_type
       args: -wrong rank_type
       error: differ
     test:
-      suffix: rank_exchange
-      args: -wrong rank_exchange
-      error: options of the optimizer differ
-    test:
       suffix: rank_init
       args: -wrong rank_init
       error: options of the optimizer differ between the ranks: -ef21_init zero on rank 0 and gradient on rank
-    test:
-      suffix: rank_raises
-      args: -wrong rank_raises
-      error: options of the optimizer differ
     test:
       suffix: sparse
       args: -wrong sparse
@@ -724,7 +580,7 @@ int main(int argc, char **argv)
       suffix: gram_oracle
       nsize: 4
       args: -wrong gram_oracle
-      error: -muon_assembly gram of layer "more": its oracle gathers the matrix on one rank
+      error: -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
     test:
       suffix: gram_blocks
       nsize: 4
@@ -841,11 +697,7 @@ int main(int argc, char **argv)
       error: Layer "h0.qkv": its weights differ
     test:
       suffix: no_layers
-      args: -wrong no_layers
-      error: MuonAddLayer
-    test:
-      suffix: no_layers_solve
-      args: -wrong no_layers_solve
+      args: -wrong {{no_layers no_layers_solve}}
       error: MuonAddLayer
     test:
       suffix: replicas

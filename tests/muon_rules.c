@@ -72,13 +72,10 @@ int main(int argc, char **argv)
     test:
       suffix: first
       args: -muon_rule_match "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_rule lmo -muon_layer_head_rule frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
-    # The rule of all others; AdamW has a rate of its own, and who sets Muon's for it alone is told
+    # The rule of all others; AdamW has a rate of its own
     test:
       suffix: all
       args: -muon_layer_rule sgd -muon_rule_match "h0.*:lmo" -muon_layer_head_rule adamw
-    test:
-      suffix: rate
-      args: -muon_layer_rule adamw -muon_learning_rate 0.01
     # What matches nothing is named, whole, once; ? is one letter
     test:
       suffix: warn

@@ -367,8 +367,8 @@ static PetscErrorCode CheckPolicies(MPI_Comm inside, PetscMPIInt worker, PetscMP
 /* What was chosen for a layer stays when something else of it is set */
 static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt rows)
 {
-  Run      run;
-  PetscInt kind;
+  Run  run;
+  char kind[32];
 
   PetscFunctionBegin;
   PetscCall(RunCreate(PETSC_COMM_WORLD, inside, "b_", first, rows, 0, &run));
@@ -379,8 +379,8 @@ static PetscErrorCode CheckOwnChoices(MPI_Comm inside, PetscInt first, PetscInt 
   PetscCall(LayerSet(run.layer, "adamw_beta1", (PetscReal)0.5));
   PetscCall(LayerSet(run.layer, "adamw_beta2", (PetscReal)0.5));
   PetscCall(MuonSetUp(run.muon));
-  PetscCall(MuonGetLayerAssemblyKind(run.muon, run.layer, &kind));
-  PetscCheck(kind == (PetscInt)MUON_ASSEMBLY_ALLGATHER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %" PetscInt_FMT, kind);
+  PetscCall(MuonGetParameter(run.muon, "muon_layer_w_assembly", kind, sizeof(kind)));
+  PetscCheck(strcmp(kind, "allgather") == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Assembly %s", kind);
   PetscCall(RunDestroy(&run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -218,7 +218,6 @@ static PetscErrorCode GradientOfMatAsVec(Problem *p)
 }
 
 static const Mistake Mistakes[] = {
-  {"a file of weights nowhere", "-muon_checkpoint_weights nowhere/w.bin", "muon_checkpoint_weights: nowhere/w.bin: cannot write to it", SetUp},
   {"bf16 of svd", "-lmo_polar_type svd -lmo_polar_precision bf16", "lmo_polar_precision", SetUp},
   {"bf16 of qdwh", "-lmo_polar_type qdwh -lmo_polar_precision bf16", "lmo_polar_precision", SetUp},
   {"bf16 of one layer", "-muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_precision bf16", "muon_layer_h0.out_lmo_polar_precision", SetUp},

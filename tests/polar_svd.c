@@ -241,7 +241,7 @@ int main(int argc, char **argv)
   test:
     suffix: unknown
     args: -all_svd_type {{bogus lapak}}
-    error: of option -all_svd_type, expected one of: cross
+    error: Unknown SVD type given:
 
   test:
     suffix: nsv

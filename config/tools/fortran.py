@@ -381,7 +381,7 @@ def module(headers, found, indices, precision, bool_type):
       continue
     out += "  type, bind(c), public :: %s\n" % name
     for kind, parts in members:
-      out += "    %s :: %s\n" % (scalar(headers, kind), ", ".join(re.sub(r"\[(\d+)\]", r"(\1)", part) for part in parts))
+      out += "    %s :: %s\n" % (scalar(headers, kind), ", ".join(re.sub(r"\[.*\]", lambda m: "(%s)" % ",".join(re.findall(r"\d+", m.group())[::-1]), part) for part in parts))
     out += "  end type\n"
   out += "\n"
   for name, members in headers.enums.items():

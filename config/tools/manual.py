@@ -2,13 +2,12 @@
 """Makes the reference of PetscMuon from the comments and the calls in its sources.
 
   config/tools/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
-  config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the reference and the sources it links to, as HTML
+  config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the sources that they link to
   config/tools/manual.py options         the table of options, as Markdown
 """
 
 import argparse
 import collections
-import html
 import os
 import re
 import shutil
@@ -234,111 +233,52 @@ def used_in(page, uses):
       yield title, chosen[:MOST_LINKS], " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
 
 
-# HTML
-TEX = {
-  "|": "&#8214;", "langle": "&#10216;", "rangle": "&#10217;", "sigma": "&#963;", "nu": "&#957;", "omega": "&#969;", "alpha": "&#945;", "beta": "&#946;", "mu": "&#956;", "epsilon": "&#949;", "Sigma": "&#931;",
-  "ell": "&#8467;", "infty": "&#8734;", "sum": "&#8721;", "le": "&#8804;", "leq": "&#8804;", "ge": "&#8805;", "cdot": "&#183;", "times": "&#215;", "sharp": "&#9839;", "leftarrow": "&#8592;", "in": "&#8712;", "min": "min",
-  "max": "max", ",": " ", "{": "{", "}": "}"
-}
-WORDS = {"&#8214;": "||", "&#10216;": "<", "&#10217;": ">", "&#8467;": "l", "&#8804;": "<=", "&#8805;": ">=", "&#8730;": "sqrt", "&#183;": "*", "&#9839;": "#", "&#215;": "x", "&#8592;": "<-"}
+# Formulas: a terminal has no others, and MathJax would have to be fetched
+TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
+TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon Sigma sum in min max".split())
 
 
-def tex_html(text):
-  """The few things of TeX that formulas of the pages use, as HTML; from the inside out."""
+def tex_text(text):
+  """The few things of TeX that formulas of the pages use as text, from the inside out."""
   def symbol(match):
     if match.group(1) not in TEX:
       raise Bad("'%s' in a formula is not known" % match.group(0))
     return TEX[match.group(1)]
 
-  text, before = html.escape(text).replace("\\{", "&#123;").replace("\\}", "&#125;"), None
-  text = re.sub(r"\\((?!(?:mathrm|operatorname|mathbf|text|sqrt|frac)\b)[A-Za-z]+|[^A-Za-z])", symbol, text)
+  text, before = text.replace("\\{", "\0").replace("\\}", "\1"), None
   while text != before:
-    before, argument = text, r"(?:\{([^{}]*)\}|(&[#\w]+;|[^{}\\]))"
-    for pattern, made in ((r"\\(?:mathrm|operatorname|mathbf|text)\{([^{}]*)\}", r"\1"), (r"\\sqrt\{([^{}]*)\}", r"&#8730;(\1)"), (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)"),
-                          (r"\^" + argument, r"<sup>\1\2</sup>"), (r"_" + argument, r"<sub>\1\2</sub>")):
+    before = text
+    for pattern, made in ((r"\\(?:mathrm|operatorname|mathbf|text)\{([^{}]*)\}", r"\1"), (r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)"), (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)"), (r"([_^])\{([^{}]|\\[a-z]+)\}", r"\1\2"),
+                          (r"([_^])\{([^{}]*)\}", r"\1(\2)")):
       text = re.sub(pattern, made, text)
-  return re.sub(r"[{}]", "", text)
+  return re.sub(r"\\([A-Za-z]+|.)", symbol, re.sub(r"[{}]", "", text)).replace("\0", "{").replace("\1", "}")
 
 
-def tex_text(text):
-  """A formula for a terminal."""
-  marked, before = tex_html(text), None
-  while marked != before:
-    before, marked = marked, re.sub(r"<(sub|sup)>([^<>]*)</\1>", lambda m: ("_" if m.group(1) == "sub" else "^") + (m.group(2) if len(m.group(2)) == 1 else "(%s)" % m.group(2)), marked)
-  for entity, word in [*WORDS.items(), *((sign, name) for name, sign in TEX.items())]:
-    marked = marked.replace(entity, word) if entity.startswith("&") else marked
-  return html.unescape(re.sub(r"<[^>]*>", "", marked))
+# Markdown
+def rich(text):
+  """Inline text as Markdown; conf.py links what stands in code type."""
+  parts = re.split(r"(\$[^$]+\$|`[^`]+`)", text)
+  return "".join("`%s`" % tex_text(part[1:-1]) if part[:1] == "$" else part if part[:1] == "`" else re.sub(r"([\\*_<>\[\]#|&])", r"\\\1", part) for part in parts)
 
 
-def rich(text, references):
-  """Inline text as HTML with links to the pages of what it names."""
-  out = []
-  for part in re.split(r"(\$[^$]+\$|`[^`]+`)", text):
-    if re.fullmatch(r"\$[^$]+\$", part):
-      out.append("<i>%s</i>" % tex_html(part[1:-1]))
-    elif re.fullmatch(r"`[^`]+`", part):
-      name, inner = re.sub(r"\(\)$", "", part[1:-1]), "<code>%s</code>" % html.escape(part[1:-1])
-      out.append('<a href="%s.html">%s</a>' % (name, inner) if name in references else inner)
-    else:
-      out.append(html.escape(part, quote=False))
-  return "".join(out)
-
-
-STYLE = """body { font: 16px/1.5 sans-serif; max-width: 60em; margin: 1.5em auto; padding: 0 1em; color: #222 }
-code, pre { font: 14px/1.45 monospace; background: #f5f5f5 } pre { padding: .6em; overflow-x: auto } h1 { font-size: 1.5em } h2 { font-size: 1.1em; margin-bottom: .2em }
-a { color: #00528c; text-decoration: none } a:hover { text-decoration: underline } dt { font-family: monospace; margin-top: .3em } .line { color: #999 } :target { background: #ffe9a8 }"""
-
-
-def document(title, body, up):
-  return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8"><title>%s</title>' % html.escape(title), '<link rel="stylesheet" href="%sreference.css"></head>' % up,
-                    '<body><p><a href="%sindex.html">PetscMuon</a> &gt; <a href="%sfunctions.html">functions</a> | <a href="%soptions.html">options</a></p>' % (up, up, up), body, "</body></html>", ""])
-
-
-def source_link(path, line, up="../"):
-  return '<a href="%ssource/%s.html#l%d">%s</a>' % (up, path, line, path)
-
-
-def page_html(page, references, uses, linked):
-  out = ["<h1>%s</h1>" % page.name, "<p>%s</p>" % rich(page.summary, references)]
-  if page.prototype:
-    out.append("<h2>Synopsis</h2><pre>#include &lt;%s&gt;\n%s</pre>" % (page.header, link_words(html.escape(page.prototype, quote=False), references, page.name)))
-  elif page.value:
-    out.append('<pre>#define %s "%s"</pre>' % (page.name, html.escape(page.value)))
-  if page.collective:
-    out.append("<p>%s</p>" % html.escape(page.collective))
+def page_markdown(page, uses, linked):
+  out = ["---", "orphan: true", "---", "", "# " + page.name, "", rich(page.summary), ""]
+  if page.prototype or page.value:
+    out += ["## Synopsis", "", "```c", "#include <%s>\n%s" % (page.header, page.prototype) if page.prototype else '#define %s "%s"' % (page.name, page.value), "```", ""]
+  out += [page.collective, ""]
   for section in page.sections:
-    if section.title:
-      out.append("<h2>%s</h2>" % section.title)
+    out += ["## " + section.title, ""] * bool(section.title)
     for block in section.blocks:
       if block.kind == "text":
-        out.append("<p>%s</p>" % rich(block.text, references))
+        out += [rich(block.text), ""]
       elif block.kind == "verbatim":
-        out.append("<pre>%s</pre>" % html.escape(block.text, quote=False))
-      elif any(name and name != "*" for name, _ in block.items):
-        out.append("<dl>%s</dl>" % "".join("<dt>%s</dt><dd>%s</dd>" % (rich(name, references), rich(text, references)) for name, text in block.items))
-      else:
-        out.append("<ul>%s</ul>" % "".join("<li>%s</li>" % rich(text, references) for _, text in block.items))
-  out.append("<h2>Level</h2><p>%s</p>" % page.level)
-  see = ['<a href="%s.html"><code>%s</code></a>' % (name, name) if name in references else "<code>%s</code>" % name for name in page.seealso]
-  if see:
-    out.append("<h2>See also</h2><p>%s</p>" % ", ".join(see))
-  for title, chosen, more in used_in(page, uses):
+        out += ["```text", block.text, "```", ""]
+      out += ["- " + "**%s**: " % rich(name) * (name not in ("", "*")) + rich(text) for name, text in block.items] + [""]
+  out += ["## Level", "", page.level, ""] + ["## See also", "", ", ".join("`%s`" % name for name in page.seealso), ""] * bool(page.seealso)
+  for title, chosen, more in list(used_in(page, uses)) + [("Source", [(page.path, page.line)], "")]:
     linked.update(path for path, _ in chosen)
-    out.append("<h2>%s</h2><p>%s%s</p>" % (title, ", ".join(source_link(path, line) for path, line in chosen), more))
-  linked.add(page.path)
-  out.append("<h2>Source</h2><p>%s</p>" % source_link(page.path, page.line))
-  return document(page.name, "\n".join(out), "../")
-
-
-def link_words(text, references, own):
-  return re.sub(r"\b[A-Za-z_]\w+\b", lambda m: '<a href="%s.html">%s</a>' % (m.group(0), m.group(0)) if m.group(0) in references and m.group(0) != own else m.group(0), text)
-
-
-def source_html(source):
-  up = "../" * (source.path.count("/") + 1)
-  width = len(str(len(source.lines)))
-  lines = ['<span id="l%d" class="line">%*d</span>  %s' % (number, width, number, html.escape(line, quote=False)) for number, line in enumerate(source.lines[:-1], 1)]
-  return document(source.path, "<h1>%s</h1><pre>%s</pre>" % (source.path, "\n".join(lines)), up)
+    out += ["## " + title, "", ", ".join("`%s` (line %d)" % place for place in chosen) + more, ""]
+  return "\n".join(out)
 
 
 # roff
@@ -425,19 +365,18 @@ def write_site(root, folder, rows):
   write(os.path.join(folder, "source", "options.md"), options_markdown(rows, references))
   write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
   for page in references.values():
-    write(os.path.join(extra, "man", page.name + ".html"), page_html(page, references, uses, linked))
+    write(os.path.join(folder, "source", "man", page.name + ".md"), page_markdown(page, uses, linked))
   texts, _ = checkstyle.read_sources(root, [name for name in checkstyle.all_files(root) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
   linked.update([s.path for s in sources if s.path.startswith("tutorials/")] + [s.path for s in texts])
   for s in sources + texts:
     if s.path in linked:
-      write(os.path.join(extra, "source", s.path + ".html"), source_html(s))
-  write(os.path.join(extra, "reference.css"), STYLE + "\n")
+      write(os.path.join(extra, "source", s.path + ".txt"), s.text)
   # What the manual may name and where that is, for conf.py
-  targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for section in page.sections for block in section.blocks for item, _ in block.items for name in re.findall(r"MUON\w+", item)}
+  targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for text in [page.prototype] + [item for section in page.sections for block in section.blocks for item, _ in block.items] for name in re.findall(r"MUON\w+", text)}
   targets.update({name: "man/%s.html" % name for name in references})
   for key in sorted({re.sub(r"^-compressor", "-ef21_compressor", option.key) for option in read_options(rows, references)}):
     targets[key] = "options.html#" + key[1:]
-  targets.update({path: "source/%s.html" % path for path in linked})
+  targets.update({path: "source/%s.txt" % path for path in linked})
   write(os.path.join(folder, "source", "names.txt"), "".join("%s %s\n" % target for target in sorted(targets.items())))
   return len(references)
 

@@ -118,7 +118,8 @@ def expand_loops(keys):
     for value in values:
       name = "%s-%s" % (key if key == "nsize" else (match.group(1) or "arg").lstrip("-"), value)
       replaced = keys[key][:match.end(1) if match.group(1) else match.start()] + " " * bool(match.group(1)) + value + keys[key][match.end():]
-      for new, label, separate in expand_loops(dict(keys, **{key: replaced})):
+      error = {"error": keys["error"].replace("{}", value)} if "error" in keys else {}
+      for new, label, separate in expand_loops(dict(keys, **{key: replaced}, **error)):
         yield new, "_".join([name] + [label] * bool(label)), "_".join([name] * (kind == "separate output") + [separate] * bool(separate))
     return
   yield keys, "", ""

@@ -10,15 +10,24 @@
 /* Packed rows to or from each rank, one item after the other: those of rank r begin at offset[r] */
 typedef struct {
   unsigned char *data;
-  size_t         capacity;
   uint64_t      *offset, *bytes;
   uint64_t      *at; /* of the next item that is put in or taken out */
 } MuonAssemblyRows;
 
+/*
+   Rows to the owners; from all ranks to the owner, where what this rank has for itself lies, too, and never
+   leaves; from all ranks, to every one. Rows of D go the other way
+*/
+enum {
+  OUT,
+  IN,
+  ALL
+};
+
 /* The rows of G of a chunk, or those of D, on their way */
 typedef struct {
-  MuonAssemblyRows  out, in; /* to the owners, from all to the owner; of D the other way round. What this rank has for itself lies in in, and never leaves it */
-  MuonAssemblyRows  all;     /* from all ranks, to every one */
+  MuonAssemblyRows  rows[3];
+  PetscBool         owned, gathered; /* some have an owner; every rank gets some */
   MuonTransportMove move, moveall;
 } MuonAssemblyFlight;
 
@@ -30,12 +39,13 @@ struct _n_MuonAssembly {
   MuonAssemblyItem   *item;
   PetscInt           *ranges;
   PetscMPIInt        *owner;         /* of every item; -1 where it has none */
-  PetscInt            chunks, depth; /* chunks in all; flights of each kind, one more than the warm-up where there are so many chunks */
-  MuonAssemblyFlight *gather, *scatter;
-  MPI_Comm            inside, comm; /* the worker's, borrowed; our own, so that no message of others can be taken for one of ours */
+  PetscInt            chunks, depth; /* chunks in all; flights each way, one more than the warm-up where there are so many chunks */
+  MuonAssemblyFlight *flight;        /* those of G, then those of D */
+  PetscLogDouble      capacity;      /* of all of them, in bytes */
+  MPI_Comm            inside, comm;  /* the worker's, borrowed; our own, so that no message of others can be taken for one of ours */
   MuonTransport       transport;
   uint64_t            bytesbefore, ownbefore; /* the transport's counts when the run began */
-  int                 testcode;               /* of the transport, while an oracle ran */
+  int                 testcode;               /* of the transport, while an LMO ran */
   MuonWorkspace       work;
   PetscBool           ownwork;
 };

@@ -139,14 +139,13 @@ PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor c, MuonWireValu
 
     if (memory != MUON_HOST && !natural) {
       /* Entries that are not finite then are found when they are written */
-      if (Crosses(codec, precision) != precision) (void)there->ToSingle(some, from, (float *)crossed);
+      if (Crosses(codec, precision) != precision) (void)there->ToSingle(some, from, 0, (float *)crossed);
       else MuonDeviceGet()->copy(some * there->size, from, crossed);
       from = crossed;
     }
     if (natural && rounding == MUON_COMPRESSOR_ROUND_RANDOM) infinite = kernels->Natural(some, from, &stream, first + k, 1, (uint16_t *)y);
     else if (natural) infinite = kernels->Powers(some, from, rounding == MUON_COMPRESSOR_ROUND_NEAREST ? MUON_KERNEL_HALF : 0, (uint16_t *)y);
-    else if (codec == MUON_WIRE_VALUES_BF16) infinite = kernels->ToBF16(some, from, (float *)y);
-    else if (codec == MUON_WIRE_VALUES_SINGLE) infinite = kernels->ToSingle(some, from, (float *)y);
+    else if (codec != MUON_WIRE_VALUES_DOUBLE) infinite = kernels->ToSingle(some, from, codec == MUON_WIRE_VALUES_BF16 ? 1 : 0, (float *)y);
     else {
       const MuonKernels *doubles = MuonKernelsGet(MUON_DOUBLE, MUON_HOST);
 

@@ -1,6 +1,5 @@
 #include <petscmuon/private/muonlmosingular.h>
 #include <petscmuon/private/muonlmoimpl.h>
-#include <petscblaslapack.h>
 #include "../kernels/array/muonlmokernels.h"
 
 /* All of them, or the largest where no other counts */
@@ -65,7 +64,7 @@ static PetscErrorCode MuonLMONorm_Singular(MuonLMO lmo, PetscBool dual, const Mu
   if (p == 2.0) PetscCall(MuonLMONorm_Slices(lmo, dual, X, norm));
   else {
     PetscCall(MuonLMOSingularCompute_Private(lmo, X, Wanted(p == HUGE_VAL ? PETSC_TRUE : PETSC_FALSE, X->rows, X->columns), NULL, NULL, &size, &exponents, &count));
-    r     = MuonKernelVectorNorm((size_t)count, p, size, exponents, &exponent);
+    r     = MuonKernelScaledNorm((size_t)count, p, size, exponents, &exponent);
     *norm = ldexp(r, exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,32 +87,10 @@ PetscErrorCode MuonLMOSingularTriple(MuonLMO lmo, const MuonMatrix *G, double u[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   D = -U V^T: in row-major memory that is the transpose, in which the factors are exchanged; in another
-   precision than PetscScalar's it is rounded at the end
-*/
-static PetscErrorCode MuonLMOSingularProduct_Private(MuonLMO lmo, PetscInt count, const PetscScalar *U, const PetscScalar *V, const MuonArray *D)
-{
-  const PetscScalar zero = 0.0, minus = -1.0;
-  PetscBLASInt      bm, bn, bk, bld;
-  MuonArray         product = *D;
-
-  PetscFunctionBegin;
-  if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(lmo->work, D, MUON_PETSCSCALAR, &product));
-  PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
-  PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
-  PetscCall(PetscBLASIntCast(count, &bk));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.len), &bld));
-  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &minus, D->rowmajor ? V : U, &bm, D->rowmajor ? U : V, &bn, &zero, (PetscScalar *)product.data, &bld));
-  if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
   const double   p   = Exponent(lmo);
-  const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), m = (PetscInt)MuonArrayRows(&G->here), n = G->columns;
+  const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), n = G->columns;
   PetscScalar   *U, *V;
   PetscInt       count;
   double        *size, *weight, r;
@@ -128,14 +105,14 @@ static PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, co
   PetscCall(MuonLMOSingularCompute_Private(lmo, G, nsv, &U, &V, &size, &exponents, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   weight = size + nsv;
-  r      = MuonKernelVectorNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
+  r      = MuonKernelScaledNorm((size_t)count, MuonLMOConjugate(p), size, exponents, &exponent);
   *dual  = ldexp(r, exponent);
-  MuonKernelVectorDual((size_t)count, p, size, exponents, weight);
+  MuonKernelScaledDual((size_t)count, p, size, exponents, weight);
   for (PetscInt k = 0; k < count; k++) {
     for (PetscInt j = 0; j < n; j++) V[j + (size_t)k * n] *= (PetscScalar)weight[k];
   }
-  PetscCall(MuonLMOSingularProduct_Private(lmo, count, U, V, &D->here));
-  PetscCall(PetscLogFlops(2.0 * m * n * count + 1.0 * n * count + 8.0 * count));
+  PetscCall(MuonSVDMultiply(lmo->work, -1.0, count, U, V, &D->here));
+  PetscCall(PetscLogFlops(1.0 * n * count + 8.0 * count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

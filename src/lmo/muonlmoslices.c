@@ -151,7 +151,7 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
       const MuonArray x = Slice(s, k);
 
       s->f1[bad] = (double)k;
-      s->kernels->SliceArgMax(x.len, x.count, x.data, x.ld, s->across, &s->weight[bad++], s->place);
+      s->kernels->VectorArgMax(x.len, x.count, x.data, x.ld, s->across, &s->weight[bad++], s->place);
     }
   }
   if (bad == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,10 +164,10 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
   for (size_t b = 0; b < bad; b++) {
     const MuonArray x = Slice(s, (size_t)s->f1[b]);
 
-    s->kernels->SlicePowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
+    s->kernels->VectorPowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
   }
   if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)bad, s->f0));
-  for (size_t b = 0; b < bad; b++) MuonKernelSliceNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
+  for (size_t b = 0; b < bad; b++) MuonKernelVectorNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,13 +181,13 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
 
   PetscFunctionBegin;
   if (p == 1.0 || p == 2.0) {
-    s->kernels->SliceSums(A->len, A->count, A->data, A->ld, s->across, (int)p, s->sum);
+    s->kernels->VectorSums(A->len, A->count, A->data, A->ld, s->across, (int)p, s->sum);
     if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
-    MuonKernelSliceNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
+    MuonKernelVectorNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
     PetscCall(MuonLMOSliceNormsAgain_Private(lmo, s, (int)p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  s->kernels->SliceArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
+  s->kernels->VectorArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
   /* No comparison finds NaN */
   if (!MuonArrayIsFinite(A)) s->most[0] = HUGE_VAL;
   PetscCall(PetscArraycpy(s->sum, s->most, s->count));
@@ -198,11 +198,11 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
   }
   if (p == HUGE_VAL) {
     for (size_t k = 0; k < s->count; k++) s->place[k] = s->sum[k] == s->most[k] ? s->place[k] : -1;
-    MuonKernelSliceNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
+    MuonKernelVectorNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
   } else {
-    s->kernels->SlicePowers(A->len, A->count, A->data, A->ld, s->across, p, s->most, s->sum);
+    s->kernels->VectorPowers(A->len, A->count, A->data, A->ld, s->across, p, s->most, s->sum);
     if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
-    MuonKernelSliceNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
+    MuonKernelVectorNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,7 +212,7 @@ static PetscErrorCode MuonLMOSlicesTotal_Private(MuonLMO lmo, const Slices *s, d
 {
   PetscFunctionBegin;
   *exponent = 0;
-  *size     = s->finite ? MuonKernelVectorNorm(s->count, q, s->size, s->exponent, exponent) : NAN;
+  *size     = s->finite ? MuonKernelScaledNorm(s->count, q, s->size, s->exponent, exponent) : NAN;
   if (s->cut == PETSC_FALSE) PetscCall(MuonLMOCombine(lmo, s->A, q, size, exponent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -315,7 +315,7 @@ PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonM
   }
   if (p == 1.0 && q == 1.0) PetscCall(MuonLMOSlicesLargest_Private(&s));
   else {
-    MuonKernelVectorDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
+    MuonKernelScaledDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
     if (p == 1.0) PetscCall(MuonLMOSlicePlaces_Private(&s));
   }
   if (p == 2.0) {
@@ -324,16 +324,16 @@ PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonM
       s.size[k]     = size;
       s.exponent[k] = exponent;
     }
-    MuonKernelSliceFactors(s.count, s.size, s.exponent, s.weight, s.f0, s.f1);
-    kernels->SliceScale(g->len, g->count, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
+    MuonKernelVectorFactors(s.count, s.size, s.exponent, s.weight, s.f0, s.f1);
+    kernels->VectorScale(g->len, g->count, g->data, g->ld, s.across, s.f0, s.f1, d->data, d->ld);
   } else {
     for (size_t k = 0; k < s.count; k++) s.f0[k] = -s.weight[k];
-    if (p == 1.0) kernels->SlicePick(g->len, g->count, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
-    else if (p == HUGE_VAL) kernels->SliceSign(g->len, g->count, g->data, g->ld, s.across, s.f0, d->data, d->ld);
+    if (p == 1.0) kernels->VectorPick(g->len, g->count, g->data, g->ld, s.across, s.place, s.f0, d->data, d->ld);
+    else if (p == HUGE_VAL) kernels->VectorSign(g->len, g->count, g->data, g->ld, s.across, s.f0, d->data, d->ld);
     else {
       /* |g| / c = (|g| / most) / sum^(1/p*), and (p*-1)/p* is 1/p */
       for (size_t k = 0; k < s.count; k++) s.f0[k] = s.sum[k] > 0.0 ? s.f0[k] * pow(s.sum[k], -1 / p) : 0.0;
-      kernels->SlicePower(g->len, g->count, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
+      kernels->VectorPower(g->len, g->count, g->data, g->ld, s.across, 1 / (p - 1), s.most, s.f0, d->data, d->ld);
     }
   }
   PetscCall(PetscLogFlops(ApplyFlops(p, q, (PetscLogDouble)MuonArrayEntries(g), (PetscLogDouble)s.count)));

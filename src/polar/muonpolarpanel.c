@@ -1,5 +1,4 @@
 #include "muonpolarpanel.h"
-#include "../kernels/dense/muonpolarbf16.h"
 
 /* Extents of the long side that are worked on at once, for which the products run at full speed */
 enum {
@@ -24,11 +23,8 @@ PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, MuonMemory memory, cons
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(precision != MUON_POLAR_PRECISION_TF32, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is tf32 for a matrix in the memory of the host, expected single, double or bf16", prefix);
-  *real = precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle;
-  if (precision == MUON_POLAR_PRECISION_BF16) *real = MuonKernelRealBF16;
-  PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is bf16, and the library was built without oneDNN, expected single or double", prefix);
-  PetscCheck(precision != MUON_POLAR_PRECISION_BF16 || MuonKernelBF16Usable(), PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS,
-             "Option -%slmo_polar_precision is bf16, which oneDNN does not multiply on this processor, expected single or double", prefix);
+  *real = precision == MUON_POLAR_PRECISION_BF16 ? MuonKernelRealOfBF16() : precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle;
+  PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is bf16, which takes a library built with oneDNN and a processor for it, expected single or double", prefix);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,7 +36,7 @@ PetscErrorCode MuonPolarCopy_Private(const MuonKernelReal *real, void *to, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static size_t MuonPolarPanelLD(const MuonPolarPanel *p)
+size_t MuonPolarPanelLD(const MuonPolarPanel *p)
 {
   return p->left ? p->s : p->local;
 }
@@ -54,93 +50,64 @@ static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, Petsc
 }
 
 /*
-   What a rank gives to the others, and takes from them, when rows become columns; backwards it is the other
-   way round. The counts fit: PanelLoad() has checked
+   Rows become columns, or backwards: each rank has rows for all columns in the one array, and all rows for the
+   columns dealt to it in the other, both in the order of the matrix and without padding. What two ranks have
+   in common is a block of either
 */
-static PetscErrorCode MuonPolarPanelExchange(const MuonPolarPanel *p, PetscBool forwards, const void *from, void *to)
+static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards, void *rows, void *columns)
 {
-  const size_t mine = MuonArrayRows(&p->G->here);
-  PetscMPIInt *counts;
-  MPI_Datatype type = p->real->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  const MPI_Datatype real = p->real->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  const PetscMPIInt  mine = (PetscMPIInt)MuonArrayRows(&p->G->here), local = (PetscMPIInt)p->local;
+  const int          order = p->G->here.rowmajor ? MPI_ORDER_C : MPI_ORDER_FORTRAN, whole[2][2] = {{mine, (int)p->l}, {(int)p->s, local}};
+  const size_t       bytes[2] = {(size_t)mine * p->l * p->real->size, p->s * p->local * p->real->size};
+  const int          from     = forwards == PETSC_TRUE ? 0 : 1;
+  void              *there[2] = {rows, columns}, *at[2] = {rows, columns};
+  MPI_Datatype      *type;
+  PetscMPIInt       *count, *zero;
+  MuonMark           mark;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(4 * (size_t)p->size, &counts));
+  PetscCall(PetscMalloc2(2 * (size_t)p->size, &type, 2 * (size_t)p->size, &count));
+  PetscCall(PetscCalloc1((size_t)p->size, &zero));
   for (PetscMPIInt r = 0; r < p->size; r++) {
-    const size_t row = MuonPolarPanelStart(p, PETSC_TRUE, r), column = MuonPolarPanelStart(p, PETSC_FALSE, r);
+    const int row = (int)MuonPolarPanelStart(p, PETSC_TRUE, r), column = (int)MuonPolarPanelStart(p, PETSC_FALSE, r);
+    const int part[2][2]  = {{mine, (int)MuonPolarPanelStart(p, PETSC_FALSE, r + 1) - column}, {(int)MuonPolarPanelStart(p, PETSC_TRUE, r + 1) - row, local}};
+    const int start[2][2] = {{0, column}, {row, 0}};
 
-    counts[r]               = (PetscMPIInt)(mine * (MuonPolarPanelStart(p, PETSC_FALSE, r + 1) - column));
-    counts[p->size + r]     = (PetscMPIInt)(mine * column);
-    counts[2 * p->size + r] = (PetscMPIInt)((MuonPolarPanelStart(p, PETSC_TRUE, r + 1) - row) * p->local);
-    counts[3 * p->size + r] = (PetscMPIInt)(row * p->local);
-  }
-  if (forwards == PETSC_TRUE) PetscCallMPI(MPI_Alltoallv(from, counts, counts + p->size, type, to, counts + 2 * p->size, counts + 3 * p->size, type, p->comm));
-  else PetscCallMPI(MPI_Alltoallv(from, counts + 2 * p->size, counts + 3 * p->size, type, to, counts, counts + p->size, type, p->comm));
-  PetscCall(PetscFree(counts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Between whole lines and the messages, a block for each rank. Of a column-major matrix the panel has whole
-   lines, which are cut into the rows of the ranks, and the rows that were loaded are blocks as they lie; of a
-   row-major one it is the rows here that have whole lines, which are cut into the columns dealt to the ranks
-*/
-static PetscErrorCode MuonPolarPanelBlocks(const MuonPolarPanel *p, PetscBool cut, char *whole, char *blocks)
-{
-  const PetscBool byrows = p->G->here.rowmajor ? PETSC_FALSE : PETSC_TRUE;
-  const size_t    size = p->real->size, lines = byrows == PETSC_TRUE ? p->local : p->G->here.count, length = byrows == PETSC_TRUE ? p->s : p->l;
-
-  PetscFunctionBegin;
-  for (PetscMPIInt r = 0; r < p->size; r++) {
-    const size_t first = MuonPolarPanelStart(p, byrows, r), count = MuonPolarPanelStart(p, byrows, r + 1) - first;
-
-    for (size_t j = 0; j < lines; j++) {
-      char *line = whole + (first + j * length) * size, *block = blocks + (first * lines + j * count) * size;
-
-      PetscCall(PetscMemcpy(cut == PETSC_TRUE ? block : line, cut == PETSC_TRUE ? line : block, count * size));
+    for (int k = 0; k < 2; k++) {
+      count[k * p->size + r] = part[k][0] > 0 && part[k][1] > 0 ? 1 : 0;
+      /* A type that nobody sends is one all the same */
+      if (count[k * p->size + r] > 0) PetscCallMPI(MPI_Type_create_subarray(2, whole[k], part[k], start[k], order, real, &type[k * p->size + r]));
+      else PetscCallMPI(MPI_Type_dup(real, &type[k * p->size + r]));
+      PetscCallMPI(MPI_Type_commit(&type[k * p->size + r]));
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Rows become columns, or backwards; the side of a message whose lines are whole goes through the blocks.
-   What is in the memory of a device goes through the host's
-*/
-static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards)
-{
-  const PetscBool cut  = (forwards == PETSC_TRUE) == (p->G->here.rowmajor != 0) ? PETSC_TRUE : PETSC_FALSE;
-  const size_t    rows = MuonArrayEntries(&p->G->here), columns = p->s * p->local, size = p->real->size;
-  void           *blocks, *Y = p->Y;
-  MuonMark        mark;
-
-  PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  PetscCall(MuonWorkspaceGet(p->polar->work, (p->G->here.rowmajor ? rows : columns) * size, &blocks));
-  if (p->real->memory == MUON_DEVICE) {
-    PetscCall(MuonWorkspaceGetPinned(p->polar->work, MUON_DEVICE, PetscMax(rows, columns) * size, &Y));
-    MuonDeviceGet()->copy((forwards ? rows : columns) * size, p->Y, Y);
-  }
-  if (cut == PETSC_TRUE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
-  PetscCall(MuonPolarPanelExchange(p, forwards, cut == PETSC_TRUE ? blocks : Y, cut == PETSC_TRUE ? Y : blocks));
-  if (cut == PETSC_FALSE) PetscCall(MuonPolarPanelBlocks(p, cut, (char *)Y, (char *)blocks));
-  if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy((forwards ? columns : rows) * size, Y, p->Y);
+  for (int k = 0; k < 2 && p->real->memory == MUON_DEVICE; k++) PetscCall(MuonWorkspaceGetPinned(p->polar->work, MUON_DEVICE, bytes[k], &at[k]));
+  if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy(bytes[from], there[from], at[from]);
+  PetscCallMPI(MPI_Alltoallw(at[from], count + from * p->size, zero, type + from * p->size, at[1 - from], count + (1 - from) * p->size, zero, type + (1 - from) * p->size, p->comm));
+  if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy(bytes[1 - from], at[1 - from], there[1 - from]);
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
+  for (PetscMPIInt r = 0; r < 2 * p->size; r++) PetscCallMPI(MPI_Type_free(&type[r]));
+  PetscCall(PetscFree2(type, count));
+  PetscCall(PetscFree(zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, const MuonPolarTask *task, MuonPolarPanel *p)
+PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, size_t n, MuonPolarTask *const task[], MuonPolarPanel *p)
 {
-  const MuonMatrix *G    = &task->G;
-  const MuonArray  *g    = &G->here;
+  const MuonMatrix *G    = &task[0]->G;
   const PetscBool   wide = G->rows < G->columns ? PETSC_TRUE : PETSC_FALSE;
   PetscInt          most = G->size > 1 ? 0 : G->rows;
   PetscBLASInt      fits;
-  PetscInt64        entries;
+  char             *rows;
+  MuonMark          mark;
 
   PetscFunctionBegin;
   p->real  = real;
   p->polar = polar;
   p->G     = G;
+  p->count = n;
   p->comm  = G->comm;
   p->size  = G->size;
   for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) most = PetscMax(most, G->ranges[r + 1] - G->ranges[r]);
@@ -149,88 +116,96 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, c
      A square matrix works on its columns on one rank as it must on many, so that an estimate that depends on
      the side is the same
   */
-  p->left = (wide == PETSC_TRUE) != (g->rowmajor != 0);
+  p->left = (wide == PETSC_TRUE) != (G->here.rowmajor != 0);
   p->s    = (size_t)PetscMin(G->rows, G->columns);
   p->l    = (size_t)PetscMax(G->rows, G->columns);
   if (p->cut == PETSC_TRUE) p->local = MuonPolarPanelStart(p, PETSC_FALSE, G->rank + 1) - MuonPolarPanelStart(p, PETSC_FALSE, G->rank);
-  else p->local = p->size > 1 ? MuonArrayRows(g) : p->l;
+  else p->local = p->size > 1 ? MuonArrayRows(&G->here) : p->l;
   /* The same question on all ranks */
   PetscCall(PetscBLASIntCast(p->cut == PETSC_TRUE ? G->columns : PetscMax(most, G->columns), &fits));
-  if (p->cut == PETSC_TRUE) {
-    entries = PetscMax((PetscInt64)most * G->columns, (PetscInt64)G->rows * (G->columns / p->size + 1));
-    PetscCheck(entries <= PETSC_MPI_INT_MAX, p->comm, PETSC_ERR_SUP, "A rank of the %" PetscInt_FMT " x %" PetscInt_FMT " matrix has up to %" PetscInt64_FMT " entries, expected at most %d where rows become columns", G->rows, G->columns, entries,
-               PETSC_MPI_INT_MAX);
-  }
-
   p->whole = PETSC_FALSE;
   p->Z     = NULL;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, PetscMax(MuonArrayEntries(g), p->s * p->local) * real->size, &p->Y));
-  real->load(g->len, g->count, g->precision, g->data, g->ld, task->norm, task->exponent, p->Y, g->len);
-  if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE));
+  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, n * p->s * p->local * real->size, &p->Y));
+  PetscCall(MuonWorkspaceMark(polar->work, &mark));
+  rows = (char *)p->Y;
+  if (p->cut == PETSC_TRUE) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&G->here) * real->size, &rows));
+  for (size_t k = 0; k < n; k++) {
+    const MuonArray *g = &task[k]->G.here;
+    char            *Y = rows + k * p->s * p->l * real->size;
+
+    if (n > 1 && MuonArrayEntries(g) < p->s * p->l) MuonDeviceGet()->zero(p->s * p->l * real->size, Y);
+    real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, Y, n > 1 ? MuonPolarPanelLD(p) : g->len);
+  }
+  if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE, rows, p->Y));
+  PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, double scale, const MuonMatrix *Q)
+PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, size_t number, double scale, const MuonMatrix *Q)
 {
   const MuonArray *q = &Q->here;
+  char            *Y = (char *)p->Y + number * p->s * p->l * p->real->size;
+  MuonMark         mark;
 
   PetscFunctionBegin;
-  if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE));
-  p->real->store(q->len, q->count, scale, p->Y, q->len, q->precision, q->data, q->ld);
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  if (p->cut == PETSC_TRUE) {
+    PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonArrayEntries(q) * p->real->size, &Y));
+    PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE, Y, p->Y));
+  }
+  p->real->store(q->len, q->count, scale, Y, p->count > 1 ? MuonPolarPanelLD(p) : q->len, q->precision, q->data, q->ld);
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    The triangle moves together in its own place, column j to where the j columns before it end, and back, so
-   that half of the square is sent and nothing allocated
+   that half of the square is sent
 */
-static PetscErrorCode MuonPolarPanelSumTriangle(const MuonPolarPanel *p, char *a)
+PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *p, size_t columns, void *A)
 {
-  const size_t s = p->s, size = p->real->size, entries = s * (s + 1) / 2, chunk = (size_t)1 << 30;
+  const size_t s = p->s, size = p->real->size, entries = columns * s - columns * (columns - 1) / 2, chunk = (size_t)1 << 30;
+  char        *a = (char *)A;
+  MuonMark     mark;
 
   PetscFunctionBegin;
-  for (size_t j = 1; j < s; j++) memmove(a + (j * s - j * (j - 1) / 2) * size, a + j * (s + 1) * size, (s - j) * size);
+  if (p->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  if (p->real->memory == MUON_DEVICE) {
+    PetscCall(MuonWorkspaceGetPinned(p->polar->work, MUON_DEVICE, s * columns * size, &a));
+    MuonDeviceGet()->copy(s * columns * size, A, a);
+  }
+  for (size_t j = 1; j < columns; j++) memmove(a + (j * s - j * (j - 1) / 2) * size, a + j * (s + 1) * size, (s - j) * size);
   for (size_t done = 0; done < entries; done += chunk) {
     const size_t count = PetscMin(chunk, entries - done);
 
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a + done * size, (PetscMPIInt)count, size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, p->comm));
   }
-  for (size_t j = s - 1; j > 0; j--) memmove(a + j * (s + 1) * size, a + (j * s - j * (j - 1) / 2) * size, (s - j) * size);
+  for (size_t j = columns - 1; j > 0; j--) memmove(a + j * (s + 1) * size, a + (j * s - j * (j - 1) / 2) * size, (s - j) * size);
+  if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy(s * columns * size, a, A);
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
 {
-  const size_t bytes = p->s * p->s * p->real->size;
-  void        *host;
-
   PetscFunctionBegin;
-  p->real->gram(p->left, p->s, p->local, 1.0, p->Y, MuonPolarPanelLD(p), 0.0, A);
-  PetscCall(PetscLogFlops((PetscLogDouble)p->s * (p->s + 1) * p->local));
-  if (p->size > 1 && p->real->memory == MUON_HOST) PetscCall(MuonPolarPanelSumTriangle(p, (char *)A));
-  else if (p->size > 1) {
-    MuonMark mark;
-
-    PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-    PetscCall(MuonWorkspaceGetPinned(p->polar->work, MUON_DEVICE, bytes, &host));
-    MuonDeviceGet()->copy(bytes, A, host);
-    PetscCall(MuonPolarPanelSumTriangle(p, (char *)host));
-    MuonDeviceGet()->copy(bytes, host, A);
-    PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
-  }
+  p->real->gram(p->left, p->s, p->local, p->count, 1.0, p->Y, MuonPolarPanelLD(p), 0.0, A);
+  PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * (p->s + 1) * p->local));
+  PetscCall(MuonPolarPanelSum(p, p->s, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *p, size_t *least)
+size_t MuonPolarPanelLeast(const MuonPolarPanel *p)
 {
-  PetscFunctionBegin;
-  *least = p->local;
+  size_t least = p->local;
+
   for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) {
     const PetscBool rows = p->cut == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
 
-    *least = PetscMin(*least, MuonPolarPanelStart(p, rows, r + 1) - MuonPolarPanelStart(p, rows, r));
+    least = PetscMin(least, MuonPolarPanelStart(p, rows, r + 1) - MuonPolarPanelStart(p, rows, r));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return least;
 }
 
 PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *p, PetscMPIInt n, double x[])
@@ -256,7 +231,7 @@ static PetscErrorCode MuonPolarPanelCopyStrip(const MuonPolarPanel *p, size_t fi
   const size_t size = p->real->size;
 
   PetscFunctionBegin;
-  if (p->left || length == p->local) PetscCall(MuonPolarCopy_Private(p->real, Z, MuonPolarPanelStrip(p, first), p->s * length * size));
+  if (p->left || length == p->local) PetscCall(MuonPolarCopy_Private(p->real, Z, MuonPolarPanelStrip(p, first), p->count * p->s * length * size));
   else {
     for (size_t j = 0; j < p->s; j++) PetscCall(MuonPolarCopy_Private(p->real, Z + j * length * size, MuonPolarPanelStrip(p, first) + j * p->local * size, length * size));
   }
@@ -267,7 +242,7 @@ PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *p)
 {
   PetscFunctionBegin;
   /* What was cut stays where it is, which is large enough to take the rows back */
-  if (p->whole && !p->cut && !p->Z) PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, p->s * p->local * p->real->size, &p->Z));
+  if (p->whole && !p->cut && !p->Z) PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, p->count * p->s * p->local * p->real->size, &p->Z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,21 +255,21 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  if (!Z) PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, p->s * strip * p->real->size, &Z));
-  held = p->real->hold(p->s, B);
+  if (!Z) PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, p->count * p->s * strip * p->real->size, &Z));
+  held = p->real->hold(p->s, p->count, B);
   for (size_t first = 0; first < p->local; first += strip) {
     const size_t length = PetscMin(strip, p->local - first), ldz = p->left ? p->s : length;
     char        *Y = MuonPolarPanelStrip(p, first);
 
     PetscCall(MuonPolarPanelCopyStrip(p, first, length, Z));
-    if (c3 == 0.0) p->real->multiply(p->left, p->s, length, c2, B, held, Z, ldz, c1, Y, ld);
+    if (c3 == 0.0) p->real->multiply(p->left, p->s, length, p->count, c2, B, held, Z, ldz, c1, Y, ld);
     else {
-      p->real->multiply(p->left, p->s, length, c3, B, held, Y, ld, c2, Z, ldz);
-      p->real->multiply(p->left, p->s, length, 1.0, B, held, Z, ldz, c1, Y, ld);
+      p->real->multiply(p->left, p->s, length, p->count, c3, B, held, Y, ld, c2, Z, ldz);
+      p->real->multiply(p->left, p->s, length, p->count, 1.0, B, held, Z, ldz, c1, Y, ld);
     }
   }
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
-  PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->s * p->s * p->local));
+  PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->count * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,10 +283,28 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
     PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  p->real->multiply(p->left, p->s, p->local, 1.0, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, MuonPolarPanelLD(p));
+  p->real->multiply(p->left, p->s, p->local, p->count, 1.0, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, MuonPolarPanelLD(p));
   p->Y = p->Z;
   p->Z = Y;
-  PetscCall(PetscLogFlops(2.0 * p->s * p->s * p->local));
+  PetscCall(PetscLogFlops(2.0 * p->count * p->s * p->s * p->local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelDraw(const MuonPolarPanel *p, uint64_t seed, void *v)
+{
+  const MuonKernelStream stream = {seed, 0, 0, 0, 0};
+  const size_t           chunk  = 256;
+  double                 part[256];
+  uint32_t               words[256];
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < p->s; i += chunk) {
+    const size_t count = PetscMin(chunk, p->s - i);
+
+    MuonKernelStreamWords(&stream, i, count, words);
+    for (size_t j = 0; j < count; j++) part[j] = (double)words[j] / 2147483648.0 - 1.0;
+    p->real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, (char *)v + i * p->real->size, count);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,36 +327,25 @@ PetscLogDouble MuonPolarPanelSpectralFlops(PetscInt iterations, size_t s)
 */
 PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, const void *A, double *divisor)
 {
-  const MuonKernelReal  *real    = p->real;
-  const MuonKernels     *kernels = real->arrays;
-  const MuonKernelStream stream  = {0x506f6c6172ULL, 0, 0, 0, 0};
-  const PetscInt         asked   = iterations + 1;
-  const size_t           chunk   = 256;
-  double                 last, estimate = 0.0, watched = 0.0;
-  double                 part[256];
-  uint32_t               words[256];
-  const void            *held;
-  char                  *v, *w;
-  void                  *vectors;
+  const MuonKernelReal *real    = p->real;
+  const MuonKernels    *kernels = real->arrays;
+  const PetscInt        asked   = iterations + 1;
+  double                last, estimate = 0.0, watched = 0.0;
+  const void           *held;
+  char                 *v, *w;
+  void                 *vectors;
 
   PetscFunctionBegin;
   PetscCall(MuonMemoryAllocate(real->memory, 2 * p->s * real->size, &vectors));
   v = (char *)vectors;
   w = v + p->s * real->size;
-  /* Uniform in [-1,1), the same for every matrix of that side */
-  for (size_t i = 0; i < p->s; i += chunk) {
-    const size_t count = PetscMin(chunk, p->s - i);
-
-    MuonKernelStreamWords(&stream, i, count, words);
-    for (size_t j = 0; j < count; j++) part[j] = (double)words[j] / 2147483648.0 - 1.0;
-    real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, v + i * real->size, count);
-  }
+  PetscCall(MuonPolarPanelDraw(p, 0x506f6c6172ULL, v));
   last = sqrt(kernels->SumSquares(p->s, 1, v, p->s));
-  held = real->hold(p->s, A);
+  held = real->hold(p->s, 1, A);
   for (PetscInt k = 0; k < asked + WATCH; k++) {
     char *swap = v;
 
-    real->multiply(1, p->s, 1, 1.0 / last, A, held, v, p->s, 0.0, w, p->s);
+    real->multiply(1, p->s, 1, 1, 1.0 / last, A, held, v, p->s, 0.0, w, p->s);
     last = sqrt(kernels->SumSquares(p->s, 1, w, p->s));
     if (last == 0.0) break;
     if (k + 1 == asked) estimate = sqrt(last);
@@ -378,11 +360,13 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *p, double *squares)
+PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *p, size_t number, double *squares)
 {
+  const size_t entries = p->s * p->local;
+
   PetscFunctionBegin;
-  *squares = p->real->arrays->SumSquares(p->s * p->local, 1, p->Y, p->s * p->local);
+  *squares = p->real->arrays->SumSquares(entries, 1, (char *)p->Y + number * entries * p->real->size, entries);
   if (p->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, squares, 1, MPI_DOUBLE, MPI_SUM, p->comm));
-  PetscCall(PetscLogFlops(2.0 * p->s * p->local));
+  PetscCall(PetscLogFlops(2.0 * entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,6 +7,10 @@
    being legal. A method reduces to three operations, the Gram matrix of the short side (one sum over the
    ranks), arithmetic on s x s matrices that every rank does alike, and the product of such a matrix with the
    panel, which is local. Symmetric s x s matrices are their lower triangles; what lies above is scratch.
+
+   A panel may be a batch of panels of sequential matrices in the memory of a device, one behind the other:
+   products, Gram matrices and what belongs to them are so many then. Shorter ones get columns, or rows, of
+   zeros, which add nothing to the Gram matrix and stay zero.
 */
 #pragma once
 
@@ -16,29 +20,35 @@
 typedef struct {
   const MuonKernelReal *real;
   MuonPolar             polar; /* whose scratch memory this uses; the operations below log their flops */
-  const MuonMatrix     *G;     /* which stays as long as the panel */
+  const MuonMatrix     *G;     /* the first matrix, which stays as long as the panel */
+  size_t                count; /* of matrices */
   MPI_Comm              comm;  /* of G */
   PetscMPIInt           size;
-  int                   left; /* Y is s x local, else local x s: as the lines of the array lie, so that nothing is transposed */
-  size_t                s, l, local;
-  PetscBool             whole; /* set by a method with memory for a second panel: products are made at once, without a copy */
-  void                 *Y;     /* without padding between columns */
-  void                 *Z;     /* a second panel, NULL as long as there is none */
-  PetscBool             cut;   /* the columns were dealt to the ranks: store sends them back */
+  int                   left;        /* Y is s x local, else local x s: as the lines of the array lie, so that nothing is transposed */
+  size_t                s, l, local; /* l is the longest */
+  PetscBool             whole;       /* set by a method with memory for a second panel: products are made at once, without a copy */
+  void                 *Y;           /* without padding between columns */
+  void                 *Z;           /* a second panel, NULL as long as there is none */
+  PetscBool             cut;         /* the columns were dealt to the ranks: store sends them back */
 } MuonPolarPanel;
 
 /*
-   Collective on the matrix of the task, which is divided by its Frobenius norm. A rank that holds nothing takes
-   part in everything. The panel is scratch, of which the caller has the mark; Store writes
-   scale Y to the matrix that has the layout of G, after which Y is lost
+   Collective on the matrix of a task, which is divided by its Frobenius norm. A rank that holds nothing takes
+   part in everything. The panel is scratch, of which the caller has the mark; Store writes scale times the
+   panel of a number to the matrix that has the layout of its G
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, const MuonPolarTask *, MuonPolarPanel *);
-PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, double scale, const MuonMatrix *Q);
+PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, size_t n, MuonPolarTask *const[], MuonPolarPanel *);
+PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, size_t number, double scale, const MuonMatrix *Q);
 /*
    A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s;
    collective
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
+/*
+   The sum over the ranks of the first so many columns of a lower triangle with leading dimension s: 1 for a
+   vector, s for a matrix. Collective
+*/
+PETSC_INTERN PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *, size_t columns, void *A);
 /*
    Y = B Y on the short side, B symmetric, with scratch for a strip of the long side, or for a second panel
    where whole says so; local
@@ -47,9 +57,13 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void 
 /* Gets that second panel; to be called before a mark that is released earlier than the panel */
 PETSC_INTERN PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *);
 /* The least extents of the long side that a rank has, which every rank knows without asking */
-PETSC_INTERN PetscErrorCode MuonPolarPanelLeast(const MuonPolarPanel *, size_t *);
+PETSC_INTERN size_t MuonPolarPanelLeast(const MuonPolarPanel *);
 /* The extents of the long side in a strip */
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
+/* The distance of its columns */
+PETSC_INTERN size_t MuonPolarPanelLD(const MuonPolarPanel *);
+/* v = s numbers in [-1,1), the same everywhere and nobody's eigenvector */
+PETSC_INTERN PetscErrorCode MuonPolarPanelDraw(const MuonPolarPanel *, uint64_t seed, void *v);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
 PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);
 /*
@@ -65,8 +79,8 @@ PETSC_INTERN PetscLogDouble MuonPolarPanelSpectralFlops(PetscInt iterations, siz
    collective
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *, PetscMPIInt n, double x[]);
-/* ||Y||_F^2, the same bits on all ranks; collective */
-PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, double *);
+/* ||Y||_F^2 of the panel of a number, the same bits on all ranks; collective */
+PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, size_t number, double *);
 /*
    The precision that the options ask for, that of the type where they ask for none, for matrices in that
    memory; an error where it is not built

@@ -90,20 +90,6 @@ PetscErrorCode MuonPolarView_Polynomials(MuonPolar polar, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarSetPolynomials(MuonPolar polar, MuonPolarCoefficients name)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscStrallocpy(name, &((MuonPolarPolynomials *)polar->data)->coefficients));
-  polar->ondevice            = PETSC_TRUE;
-  polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
-  polar->products            = PETSC_TRUE;
-  polar->ops->checktext      = MuonPolarCheckText_Polynomials;
-  polar->ops->setfromoptions = MuonPolarReadPolynomials;
-  polar->ops->setup          = MuonPolarSetUp_Polynomials;
-  polar->ops->view           = MuonPolarView_Polynomials;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonPolarSetCoefficientValues - Gives an iterative method polynomials of your own
 
@@ -149,20 +135,6 @@ PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar polar, PetscInt count, co
 }
 
 /*
-   A step is Y <- c1 Y + (c2 A + c3 A A) Y with the Gram matrix A of the short side s, on a rank with length
-   extents of the long side. With the square of A it makes, the Gram matrix included, 3 s^2 length + s^3
-   operations and needs 2 s^2 entries beside the panel and a strip of it; by Horner's rule, A (c2 Y + c3 A Y),
-   5 s^2 length and s^2. The square is the cheaper one while s < 2 length, and it stays within s^2 + 3 s
-   length entries, with a panel of s length and a strip of s strip, while s + strip <= 2 length: the second
-   condition implies the first. One rank holds the whole long side, hence always takes the square; on many
-   ranks Horner's rule takes over as the parts get shorter than the short side.
-*/
-static PetscBool MuonPolarPanelSquare(const MuonPolarPanel *p)
-{
-  return p->s + MuonPolarPanelGetStrip(p) <= 2 * p->local ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/*
    A and the panel are multiplied by the diagonal d_i = (sum_j |a_ij|)^(-1/2) on the short side, which brings
    the largest singular value to one or below
 */
@@ -182,7 +154,11 @@ static PetscErrorCode MuonPolarPanelEqualize(MuonPolarPanel *p, void *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *p, const MuonPolarPolynomials *polynomials, void *A, double c[3])
+/*
+   Before the first step, with the Gram matrix of the panel: balances both where the set asks for it, or
+   divides the polynomial by the estimate of the spectral norm. The flops are those that it logs
+*/
+static PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *p, const MuonPolarPolynomials *polynomials, void *A, double c[3])
 {
   double divisor;
 
@@ -195,7 +171,7 @@ PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *p, const MuonPolarPolynomials
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *polynomials, PetscInt m, PetscInt n)
+static PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *polynomials, PetscInt m, PetscInt n)
 {
   const double s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
 
@@ -203,7 +179,29 @@ PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *polynomials,
   return polynomials->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL ? MuonPolarPanelSpectralFlops(polynomials->iterations, (size_t)s) : 0.0;
 }
 
-PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double c[3])
+/* B = c2 A + c3 A A, where A becomes whole */
+static PetscErrorCode MuonPolarPanelSquare(const MuonPolarPanel *p, void *A, const double c[3], void *B)
+{
+  const MuonKernelReal *real = p->real;
+
+  PetscFunctionBegin;
+  real->mirror(p->s, p->count, A);
+  PetscCall(MuonPolarCopy_Private(real, B, A, p->count * p->s * p->s * real->size));
+  real->gram(1, p->s, c[2] == 0.0 ? 0 : p->s, p->count, c[2], A, p->s, c[1], B);
+  if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * p->s * (p->s + 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Y = p(Y) with the Gram matrix A of the panel, which is lost. A step is Y <- c1 Y + (c2 A + c3 A A) Y with the Gram matrix A of the short side s, on a rank with length
+   extents of the long side. With the square of A it makes, the Gram matrix included, 3 s^2 length + s^3
+   operations and needs 2 s^2 entries beside the panel and a strip of it; by Horner's rule, A (c2 Y + c3 A Y),
+   5 s^2 length and s^2. The square is the cheaper one while s < 2 length, and it stays within s^2 + 3 s
+   length entries, with a panel of s length and a strip of s strip, while s + strip <= 2 length: the second
+   condition implies the first. One rank holds the whole long side, hence always takes the square; on many
+   ranks Horner's rule takes over as the parts get shorter than the short side.
+*/
+static PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double c[3])
 {
   const MuonKernelReal *real = p->real;
   void                 *B;
@@ -212,16 +210,13 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
   PetscFunctionBegin;
   PetscCall(MuonPolarPanelReserve(p));
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  if (MuonPolarPanelSquare(p) == PETSC_TRUE && c[2] != 0.0) {
-    PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, p->s * p->s * real->size, &B));
-    real->mirror(p->s, A);
-    PetscCall(MuonPolarCopy_Private(real, B, A, p->s * p->s * real->size));
-    real->gram(1, p->s, p->s, c[2], A, p->s, c[1], B);
-    PetscCall(PetscLogFlops((PetscLogDouble)p->s * p->s * (p->s + 1)));
+  if (c[2] != 0.0 && p->s + MuonPolarPanelGetStrip(p) <= 2 * p->local) {
+    PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, p->count * p->s * p->s * real->size, &B));
+    PetscCall(MuonPolarPanelSquare(p, A, c, B));
     /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
     if (real->unit > 1.0 / 512.0) PetscCall(MuonPolarPanelUpdate(p, c[0], 1.0, 0.0, B));
     else {
-      real->shift(p->s, c[0], B);
+      real->shift(p->s, p->count, c[0], B);
       PetscCall(MuonPolarPanelMultiply(p, B));
     }
   } else PetscCall(MuonPolarPanelUpdate(p, c[0], c[1], c[2], A));
@@ -229,16 +224,192 @@ PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelEnd(MuonPolarPanel *p, PetscBool watch, PetscInt steps, MuonPolarTask *task)
+/* C = A B of matrices that commute, A and C whole and B made so */
+static PetscErrorCode MuonPolarPanelProduct(const MuonPolarPanel *p, const void *A, const void *B, void *C)
 {
-  double squares = 0.0;
+  PetscFunctionBegin;
+  p->real->product(p->s, p->count, 1.0, A, B, 0.0, C);
+  PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * p->s * (p->s + 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Swap(void **a, void **b)
+{
+  void *c = *a;
+
+  *a = *b;
+  *b = c;
+}
+
+/*
+   A step within a segment: with W = c1 I + c2 R + c3 R R, B becomes B W, and R becomes W R W, the Gram matrix of
+   the next step, unless this one is the last of its segment. All matrices are polynomials in the first R, so
+   that they commute and their products are symmetric. X holds R, W, B and scratch
+*/
+static PetscErrorCode MuonPolarPanelSegment(const MuonPolarPanel *p, const double c[3], PetscBool first, PetscBool last, void *X[4])
+{
+  const MuonKernelReal *real = p->real;
+  const size_t          s    = p->s;
+  void **const R = &X[0], **const W = &X[1], **const B = &X[2], **const T = &X[3];
 
   PetscFunctionBegin;
-  if (watch) PetscCall(MuonPolarPanelSumSquares(p, &squares));
-  if (squares <= 16.0 * (double)p->s) PetscCall(MuonPolarPanelStore(p, 1.0, &task->Q));
-  else {
-    PetscCall(PetscInfo(p->polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
-    task->status = MUON_STATUS_LMO;
+  PetscCall(MuonPolarPanelSquare(p, *R, c, *W));
+  real->shift(s, p->count, c[0], *W);
+  real->mirror(s, p->count, *W);
+  /* The first B is W, after R has taken it */
+  if (!first) {
+    PetscCall(MuonPolarPanelProduct(p, *B, *W, *T));
+    real->mirror(s, p->count, *T);
+    Swap(B, T);
   }
+  if (!last) {
+    PetscCall(MuonPolarPanelProduct(p, *R, *W, *T));
+    real->mirror(s, p->count, *T);
+    PetscCall(MuonPolarPanelProduct(p, *W, *T, *R));
+  }
+  if (first) Swap(B, W);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which steps form the Gram matrix anew, for what a rank has at least; last is to be freed */
+static PetscErrorCode MuonPolarPolynomialsSegments(MuonPolar polar, size_t s, size_t least, PetscBool *last[], PetscBool *anew)
+{
+  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
+  const PetscInt              steps = MuonPolarPolynomialsSteps(p);
+
+  PetscFunctionBegin;
+  *anew = PETSC_TRUE;
+  PetscCall(PetscMalloc1(steps, last));
+  for (PetscInt k = 0; k < steps; k++) (*last)[k] = PETSC_TRUE;
+  if (p->segments != NULL) PetscCall((*p->segments)(polar, steps, s, least, *last, anew));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   An estimate of the norm, polynomials of the user, known ones beyond their steps, or a negative eigenvalue that
+   outgrew its segment may let the iteration diverge, and a product in bf16 that failed is NaN; the rest stays
+   bounded
+*/
+static PetscErrorCode MuonPolarPolynomialsWatch(MuonPolar polar, PetscBool *watch)
+{
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
+  MuonPolarPrecision          precision;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetPrecision(polar, &precision));
+  *watch = PETSC_TRUE;
+  if (p->segments == NULL && p->known != NULL && MuonPolarPolynomialsSteps(p) <= p->known->steps && p->normalization != (int)MUON_POLAR_NORMALIZATION_SPECTRAL && precision != MUON_POLAR_PRECISION_BF16) *watch = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Q = the panels, or MUON_STATUS_LMO where the squares of their singular values say that the iteration diverged */
+static PetscErrorCode MuonPolarPanelEnd(MuonPolarPanel *p, PetscInt steps, MuonPolarTask *const task[])
+{
+  PetscBool watch;
+  double    squares = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPolynomialsWatch(p->polar, &watch));
+  for (size_t k = 0; k < p->count; k++) {
+    if (watch) PetscCall(MuonPolarPanelSumSquares(p, k, &squares));
+    if (squares <= 16.0 * (double)p->s) PetscCall(MuonPolarPanelStore(p, k, 1.0, &task[k]->Q));
+    else {
+      PetscCall(PetscInfo(p->polar, "The iteration diverges: the squares of the singular values add up to %g after %" PetscInt_FMT " steps\n", squares, steps));
+      task[k]->status = MUON_STATUS_LMO;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarApply_Polynomials(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
+{
+  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
+  const PetscInt              steps = MuonPolarPolynomialsSteps(p);
+  const MuonKernelReal       *real;
+  MuonPolarPanel              panel;
+  PetscBool                  *last, anew, first = PETSC_TRUE;
+  void                       *X[4];
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, &real));
+  PetscCall(MuonPolarPanelLoad(polar, real, (size_t)n, task, &panel));
+  PetscCall(MuonPolarPolynomialsSegments(polar, panel.s, MuonPolarPanelLeast(&panel), &last, &anew));
+  /* A second panel in place of a strip, beside four squares or two, where it stays within s^2 + 3 s local entries */
+  panel.whole = (anew ? panel.s : 3 * panel.s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
+  for (int i = 0; i < (anew ? 1 : 4); i++) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, panel.count * panel.s * panel.s * real->size, &X[i]));
+  for (PetscInt k = 0; k < steps; k++) {
+    double c[3];
+
+    MuonPolarPolynomialsRow(p, k, c);
+    if (first) PetscCall(MuonPolarPanelGram(&panel, X[0]));
+    if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, X[0], c));
+    /* A segment of one step is one of Newton and Schulz */
+    if (first && last[k]) PetscCall(MuonPolarPanelPolynomial(&panel, X[0], c));
+    else {
+      PetscCall(MuonPolarPanelSegment(&panel, c, first, last[k], X));
+      if (last[k]) PetscCall(MuonPolarPanelMultiply(&panel, X[2]));
+    }
+    first = last[k];
+  }
+  PetscCall(PetscFree(last));
+  PetscCall(MuonPolarPanelEnd(&panel, steps, task));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is found out about each matrix first, a spectral norm or a balance, makes them go one by one */
+static PetscErrorCode MuonPolarBatch_Polynomials(MuonPolar polar, size_t s, size_t l, PetscInt *squares)
+{
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
+  PetscBool                  *last, anew;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPolynomialsSegments(polar, s, l, &last, &anew));
+  PetscCall(PetscFree(last));
+  *squares = p->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL || (p->known != NULL && p->known->equalize) ? 0 : anew ? 2 : 4;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarGetFlops_Polynomials(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
+{
+  const double                s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
+  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
+  PetscBool                  *last, anew, watch, first = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(polar, setfromoptions);
+  *flops = MuonPolarPanelBeginFlops(p, m, n);
+  PetscCall(MuonPolarPolynomialsSegments(polar, (size_t)s, (size_t)l, &last, &anew));
+  for (PetscInt k = 0; k < MuonPolarPolynomialsSteps(p); k++) {
+    double c[3];
+
+    MuonPolarPolynomialsRow(p, k, c);
+    if (first) *flops += s * (s + 1) * l;
+    *flops += s * s * (s + 1) * ((c[2] == 0.0 ? 0.0 : 1.0) + (first ? 0.0 : 1.0) + (last[k] ? 0.0 : 2.0));
+    if (last[k]) *flops += 2.0 * s * s * l;
+    first = last[k];
+  }
+  PetscCall(PetscFree(last));
+  PetscCall(MuonPolarPolynomialsWatch(polar, &watch));
+  if (watch) *flops += 2.0 * s * l;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarSetPolynomials(MuonPolar polar, MuonPolarCoefficients name, MuonPolarSegmentsFn segments)
+{
+  MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrallocpy(name, &p->coefficients));
+  p->segments                = segments;
+  polar->ondevice            = PETSC_TRUE;
+  polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->products            = PETSC_TRUE;
+  polar->ops->checktext      = MuonPolarCheckText_Polynomials;
+  polar->ops->setfromoptions = MuonPolarReadPolynomials;
+  polar->ops->setup          = MuonPolarSetUp_Polynomials;
+  polar->ops->apply          = MuonPolarApply_Polynomials;
+  polar->ops->batch          = MuonPolarBatch_Polynomials;
+  polar->ops->getflops       = MuonPolarGetFlops_Polynomials;
+  polar->ops->view           = MuonPolarView_Polynomials;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,6 +11,13 @@ enum {
   MAXMUONPOLARROWS = 32 /* the polynomials that a user may give */
 };
 
+/*
+   Of a matrix with the sides s <= l, and on no rank less than least of the longer: in last whether the Gram
+   matrix is formed anew after each step, in anew whether it is after all. In a batch what is said of its
+   longest matrix holds for all
+*/
+typedef PetscErrorCode (*MuonPolarSegmentsFn)(MuonPolar, PetscInt steps, size_t s, size_t least, PetscBool last[], PetscBool *anew);
+
 /* The data of a type begins with this */
 typedef struct {
   PetscInt                    steps;        /* PETSC_DETERMINE: what the polynomials were made for */
@@ -18,7 +25,8 @@ typedef struct {
   char                       *values;       /* three for each step in place of the set; NULL for none */
   int                         normalization;
   PetscInt                    iterations;
-  const MuonKernelPolynomial *known; /* the set; NULL where the values replace it */
+  const MuonKernelPolynomial *known;    /* the set; NULL where the values replace it */
+  MuonPolarSegmentsFn         segments; /* NULL: all steps are anew */
   PetscInt                    nrows;
   double                      c[3 * MAXMUONPOLARROWS];
 } MuonPolarPolynomials;
@@ -35,8 +43,11 @@ typedef struct {
     MUON_POLAR_POLYNOMIALS_ROW("coefficient_values", MUON_PARAMETER_TEXT, values, 0, 0, NULL, 0, "Three coefficients for each step"), \
     MUON_POLAR_POLYNOMIALS_ROW("steps", MUON_PARAMETER_INT, steps, PETSC_DETERMINE, 1, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Number of steps")
 
-/* For a type's create(), with its data in place: the operations that all of them have, and the name of a set */
-PETSC_INTERN PetscErrorCode MuonPolarSetPolynomials(MuonPolar, MuonPolarCoefficients);
+/*
+   For a type's create(), with its data in place: the operations that all of them have, the name of a set, and
+   how its Gram matrices are formed
+*/
+PETSC_INTERN PetscErrorCode MuonPolarSetPolynomials(MuonPolar, MuonPolarCoefficients, MuonPolarSegmentsFn);
 PETSC_INTERN PetscErrorCode MuonPolarCheckText_Polynomials(MuonPolar, const char key[], const char value[]);
 /* Reads name and values, once they may have changed */
 PETSC_INTERN PetscErrorCode MuonPolarReadPolynomials(MuonPolar);
@@ -44,34 +55,6 @@ PETSC_INTERN PetscInt       MuonPolarPolynomialsSteps(const MuonPolarPolynomials
 /* Those of a step, 0 first; values of the user repeat the last ones */
 PETSC_INTERN void           MuonPolarPolynomialsRow(const MuonPolarPolynomials *, PetscInt step, double c[3]);
 PETSC_INTERN PetscErrorCode MuonPolarView_Polynomials(MuonPolar, PetscViewer);
-/*
-   Before the first step, with the Gram matrix of the panel: balances both where the set asks for it, or
-   divides the polynomial by the estimate of the spectral norm. The flops are those that it logs
-*/
-PETSC_INTERN PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *, const MuonPolarPolynomials *, void *A, double c[3]);
-PETSC_INTERN PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *, PetscInt, PetscInt);
-/*
-   Y = p(Y) with the Gram matrix A of the panel, which is lost; takes scratch for another where it
-   needs the square
-*/
-PETSC_INTERN PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *, void *A, const double c[3]);
-/*
-   The end of an iteration that may diverge: Q = the panel, or MUON_STATUS_LMO where the squares of its
-   singular values say so
-*/
-PETSC_INTERN PetscErrorCode MuonPolarPanelEnd(MuonPolarPanel *, PetscBool watch, PetscInt steps, MuonPolarTask *);
-
-/*
-   Of a matrix with the sides s <= l: in last whether the Gram matrix is formed anew after each step, and in
-   anew whether it is after all
-*/
-typedef PetscErrorCode (*MuonPolarSegmentsFn)(MuonPolar, PetscInt steps, size_t s, size_t l, unsigned char last[], PetscBool *anew);
-/*
-   The operation applymany of a type with polynomials. segments: as the type has it, NULL where all steps are
-   anew; in a batch what is said of its longest matrix holds for all. watch: whether the iteration may
-   diverge. What is found out about each matrix first, a spectral norm or a balance, makes them go one by one
-*/
-PETSC_INTERN PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar, PetscBool watch, MuonPolarSegmentsFn segments, PetscInt n, MuonPolarTask *const task[]);
 /*
    Of matrices with a shorter side s and longer sides in decreasing order, how many from the first on are in a
    batch, padded to the first one's. All that have it; and shorter ones while one of the first keeps no GPU

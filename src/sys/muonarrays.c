@@ -59,21 +59,24 @@ PetscErrorCode MuonArrayZero(const MuonArray *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of an array in the memory of a device, without gaps */
-static void MuonArrayFetch(const MuonArray *array, void *host)
-{
-  MuonArrayKernels(array)->Residual(array->len, array->count, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host);
-}
-
-PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
+/* In scratch memory where there is a workspace */
+static PetscErrorCode MuonArrayToHost_Private(MuonWorkspace work, const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
   *host        = *array;
   host->memory = MUON_HOST;
   if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   host->ld = array->len;
-  PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
-  if (read) MuonArrayFetch(array, host->data);
+  if (work != NULL) PetscCall(MuonWorkspaceGetPinned(work, array->memory, PetscMax(MuonArrayBytes(host), 1), &host->data));
+  else PetscCall(MuonMemoryAllocate(MUON_HOST, PetscMax(MuonArrayBytes(host), 1), &host->data));
+  if (read) MuonArrayKernels(array)->Residual(array->len, array->count, array->data, array->ld, NULL, 0, 0, MuonArrayEntries(array), host->data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonArrayToHost_Private(NULL, array, read, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,12 +92,7 @@ PetscErrorCode MuonArrayOffHost(const MuonArray *array, PetscBool write, MuonArr
 PetscErrorCode MuonArrayGetPinned(MuonWorkspace work, const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
-  *host        = *array;
-  host->memory = MUON_HOST;
-  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  host->ld = array->len;
-  PetscCall(MuonWorkspaceGetPinned(work, array->memory, PetscMax(MuonArrayBytes(host), 1), &host->data));
-  if (read) MuonArrayFetch(array, host->data);
+  PetscCall(MuonArrayToHost_Private(work, array, read, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,24 +234,18 @@ PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonStateVisit_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array, size_t bytes, void *data)
-{
-  const MuonState state = {visitor->layer, name, visitor->holder, entrywise, scratch, array, bytes, data};
-
-  PetscFunctionBegin;
-  PetscCall((*visitor->visit)(visitor, &state));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
 {
   MuonArray there = *array;
+  MuonState state = {visitor->layer, name, visitor->holder, entrywise, scratch, array, MuonArrayBytes(array), array->data};
 
   PetscFunctionBegin;
   if (!array->data) PetscFunctionReturn(PETSC_SUCCESS);
   /* The array itself becomes the copy for a while: a visitor may know it by its address */
   if (visitor->onhost) PetscCall(MuonArrayOnHost(&there, PETSC_TRUE, array));
-  PetscCall(MuonStateVisit_Private(visitor, name, entrywise, scratch, array, MuonArrayBytes(array), array->data));
+  state.data  = array->data;
+  state.bytes = MuonArrayBytes(array);
+  PetscCall((*visitor->visit)(visitor, &state));
   if (visitor->onhost && there.memory != MUON_HOST) {
     if (array->data) PetscCall(MuonArrayOffHost(&there, PETSC_TRUE, array));
     else PetscCall(MuonArrayDestroy(&there));
@@ -264,7 +256,9 @@ PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[],
 
 PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *visitor, const char name[], size_t bytes, void *data)
 {
+  const MuonState state = {visitor->layer, name, visitor->holder, PETSC_FALSE, PETSC_FALSE, NULL, bytes, data};
+
   PetscFunctionBegin;
-  PetscCall(MuonStateVisit_Private(visitor, name, PETSC_FALSE, PETSC_FALSE, NULL, bytes, data));
+  PetscCall((*visitor->visit)(visitor, &state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

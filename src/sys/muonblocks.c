@@ -59,28 +59,19 @@ static PetscErrorCode MuonBlocksCheckSide_Private(PetscInt count, const PetscInt
 
   PetscFunctionBegin;
   reason[0] = '\0';
-  if (count < 1) {
-    PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " blocks of %s, expected at least 1", count, lines));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (sizes == NULL) {
+  if (count < 1) PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " blocks of %s, expected at least 1", count, lines));
+  else if (sizes == NULL) {
     if (whole >= 0 && whole % count != 0) PetscCall(PetscSNPrintf(reason, length, "%" PetscInt_FMT " equal blocks of the %" PetscInt_FMT " %s, expected a divisor of that number", count, whole, lines));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonBlocksPrintSide_Private(count, sizes, whole, sizeof(text), text));
-  for (PetscInt i = 0; i < count; i++) {
-    if (sizes[i] < 1) {
-      PetscCall(PetscSNPrintf(reason, length, "%s has a block of %" PetscInt_FMT " %s, expected at least 1", text, sizes[i], lines));
-      PetscFunctionReturn(PETSC_SUCCESS);
+  } else {
+    PetscCall(MuonBlocksPrintSide_Private(count, sizes, whole, sizeof(text), text));
+    for (PetscInt i = 0; i < count && reason[0] == '\0'; i++) {
+      /* Where a block begins is a PetscInt */
+      if (sizes[i] < 1) PetscCall(PetscSNPrintf(reason, length, "%s has a block of %" PetscInt_FMT " %s, expected at least 1", text, sizes[i], lines));
+      else if (sizes[i] > PETSC_MAX_INT - sum) PetscCall(PetscSNPrintf(reason, length, "%s has a sum above %" PetscInt_FMT ", expected a number of %s", text, PETSC_MAX_INT, lines));
+      sum += sizes[i];
     }
-    /* Where a block begins is a PetscInt */
-    if (sizes[i] > PETSC_MAX_INT - sum) {
-      PetscCall(PetscSNPrintf(reason, length, "%s has a sum above %" PetscInt_FMT ", expected a number of %s", text, PETSC_MAX_INT, lines));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    sum += sizes[i];
+    if (whole >= 0 && sum != (PetscInt64)whole && reason[0] == '\0') PetscCall(PetscSNPrintf(reason, length, "%s has the sum %" PetscInt64_FMT ", expected the number of %s, %" PetscInt_FMT, text, sum, lines, whole));
   }
-  if (whole >= 0 && sum != (PetscInt64)whole) PetscCall(PetscSNPrintf(reason, length, "%s has the sum %" PetscInt64_FMT ", expected the number of %s, %" PetscInt_FMT, text, sum, lines, whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,19 +89,15 @@ PetscErrorCode MuonBlocksCheck_Private(PetscInt nrows, const PetscInt rows[], Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonBlocksGetSide_Private(PetscInt count, const PetscInt side[], PetscInt i, PetscInt whole, PetscInt *start, PetscInt *size)
-{
-  PetscFunctionBegin;
-  *size  = side != NULL ? side[i] : whole / count;
-  *start = side != NULL ? side[count + i] : i * *size;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *blocks, PetscInt b, PetscInt m, PetscInt n, MuonBlock *block)
 {
+  const PetscInt i = b / blocks->ncolumns, j = b % blocks->ncolumns;
+
   PetscFunctionBegin;
-  PetscCall(MuonBlocksGetSide_Private(blocks->nrows, blocks->rows, b / blocks->ncolumns, m, &block->row, &block->m));
-  PetscCall(MuonBlocksGetSide_Private(blocks->ncolumns, blocks->columns, b % blocks->ncolumns, n, &block->column, &block->n));
+  block->m      = blocks->rows != NULL ? blocks->rows[i] : m / blocks->nrows;
+  block->n      = blocks->columns != NULL ? blocks->columns[j] : n / blocks->ncolumns;
+  block->row    = blocks->rows != NULL ? blocks->rows[blocks->nrows + i] : i * block->m;
+  block->column = blocks->columns != NULL ? blocks->columns[blocks->ncolumns + j] : j * block->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,7 +65,6 @@ PetscErrorCode MuonParametersRegisterClass(PetscClassId classid, const MuonParam
     known                                      = &registry.class_[registry.nclasses++].what;
   }
   *known = *what;
-  PetscCall(MuonRegisterKeyFamily(what->family));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

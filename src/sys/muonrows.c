@@ -55,9 +55,9 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], double s
 
 static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
 {
-  const PetscBool direct = MuonRowsArePacked(whole);
-  void *const     data   = direct ? whole->data : packed->data;
-  MuonArray       own    = MuonArrayLike(rows, rows->precision, NULL);
+  const PetscBool inplace = MuonRowsArePacked(whole);
+  void *const     data    = inplace ? whole->data : packed->data;
+  MuonArray       own     = MuonArrayLike(rows, rows->precision, NULL);
   PetscMPIInt     size, rank, *counts;
   MPI_Datatype    row;
 
@@ -78,7 +78,7 @@ static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, const PetscInt r
   PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
   PetscCallMPI(MPI_Type_free(&row));
   PetscCall(PetscFree(counts));
-  if (!direct) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
+  if (!inplace) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,7 +4,8 @@
 #include "../kernels/dense/muonpolarreal.h"
 
 enum {
-  MAXPREFIXES = 4
+  MAXPREFIXES = 4,
+  BLOCK       = 64 /* columns for which the blocked routines of LAPACK find room */
 };
 
 struct _n_MuonSVD {
@@ -115,54 +116,38 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The keys of SLEPc behind the prefixes and their values, as they are in the database, in lower case; to be
-   freed
-*/
-static PetscErrorCode MuonSVDKeys_Private(MuonSVD svd, char **keys)
+/* Whether there are keys of SLEPc behind the prefixes, and a hash of them and their values as they are in the database */
+static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
 {
   static const char *const classes[] = {"svd_", "bv_", "ds_"};
-  char                    *all, start[256], **word;
-  size_t                   length;
-  int                      words;
-  PetscBool                ours = PETSC_FALSE;
+  char                    *all, start[256];
+  unsigned int             hash;
 
   PetscFunctionBegin;
+  svd->keys = PETSC_FALSE;
+  svd->hash = 1;
   PetscCall(PetscOptionsGetAll(svd->options, &all));
   PetscCall(PetscStrtolower(all));
-  PetscCall(PetscStrlen(all, &length));
-  PetscCall(PetscCalloc1(length + 2, keys));
-  PetscCall(PetscStrToArray(all, ' ', &words, &word));
-  for (int w = 0; w < words; w++) {
-    if (word[w][0] == '-' && word[w][1] >= 'a' && word[w][1] <= 'z') {
-      ours = PETSC_FALSE;
-      for (PetscInt i = 0; i < svd->nread; i++) {
-        for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(classes) && !ours; k++) {
-          PetscCall(PetscSNPrintf(start, sizeof(start), "-%s%s", svd->read[i], classes[k]));
-          PetscCall(PetscStrtolower(start));
-          PetscCall(PetscStrbeginswith(word[w], start, &ours));
-        }
+  for (PetscInt i = 0; i < svd->nread; i++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(classes); k++) {
+      PetscCall(PetscSNPrintf(start, sizeof(start), "-%s%s", svd->read[i], classes[k]));
+      PetscCall(PetscStrtolower(start));
+      for (char *key = strstr(all, start), *end; key != NULL; key = strstr(end, start)) {
+        for (end = key + 1; *end != '\0' && !(end[-1] == ' ' && end[0] == '-' && end[1] >= 'a' && end[1] <= 'z');) end++;
+        PetscCall(MuonHash_Private((size_t)(end - key), key, &hash));
+        svd->hash = 31 * svd->hash + hash;
+        svd->keys = PETSC_TRUE;
       }
     }
-    if (!ours) continue;
-    PetscCall(PetscStrlcat(*keys, " ", length + 2));
-    PetscCall(PetscStrlcat(*keys, word[w], length + 2));
   }
-  PetscCall(PetscStrToArrayDestroy(words, word));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonSVDHash(MuonSVD svd, unsigned int *hash)
 {
-  char *keys;
-
   PetscFunctionBegin;
-  if (svd->hash == 0) {
-    PetscCall(MuonSVDKeys_Private(svd, &keys));
-    PetscCall(MuonNameHash_Private(keys, &svd->hash));
-    PetscCall(PetscFree(keys));
-  }
+  if (svd->hash == 0) PetscCall(MuonSVDReadKeys_Private(svd));
   *hash = svd->hash;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -178,52 +163,24 @@ static PetscErrorCode MuonSVDReadOptions_Private(MuonSVD svd, PetscInt nread, SV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What SLEPc itself refuses, and whether there is a number of triples: nobody asks for that many */
-static PetscErrorCode MuonSVDTryOptions_Private(MuonSVD svd, SVD trial)
+/* Raises what SLEPc refuses, and a number of triples: nobody asks for as many. Without keys nothing is started */
+PetscErrorCode MuonSVDSetUp(MuonSVD svd)
 {
   const PetscInt none = 1 << 30;
   PetscInt       nsv;
-
-  PetscFunctionBegin;
-  PetscCall(SVDSetDimensions(trial, none, PETSC_DEFAULT, PETSC_DEFAULT));
-  PetscCall(MuonSVDReadOptions_Private(svd, svd->nread, trial));
-  PetscCall(SVDGetDimensions(trial, &nsv, NULL, NULL));
-  PetscCheck(nsv == none, svd->comm, PETSC_ERR_ARG_INCOMP, "Option -%ssvd_nsv asks for %" PetscInt_FMT " singular triples where other numbers are needed: remove it", svd->read[svd->nread - 1], nsv);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Options behind a later prefix win, but an unknown type is one wherever it stands. Without keys nothing is
-   started
-*/
-PetscErrorCode MuonSVDSetUp(MuonSVD svd)
-{
-  PetscErrorCode (*create)(SVD);
-  PetscBool      set;
   SVD            trial;
-  char          *keys, type[256], names[512];
-  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (svd->setup) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonSVDKeys_Private(svd, &keys));
-  set = keys[0] != '\0' ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(PetscFree(keys));
-  svd->keys = set;
-  if (set) {
+  PetscCall(MuonSVDReadKeys_Private(svd));
+  if (svd->keys) {
     PetscCall(MuonSVDStart());
-    for (PetscInt i = 0; i < svd->nread; i++) {
-      PetscCall(PetscOptionsGetString(svd->options, svd->read[i], "-svd_type", type, sizeof(type), &set));
-      if (set) {
-        PetscCall(PetscFunctionListFind(SVDList, type, &create));
-        PetscCall(MuonListNames_Private(SVDList, sizeof(names), names));
-        PetscCheck(create != NULL, svd->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%ssvd_type, expected one of: %s", type, svd->read[i], names);
-      }
-    }
     PetscCall(SVDCreate(PETSC_COMM_SELF, &trial));
-    ierr = MuonSVDTryOptions_Private(svd, trial);
+    PetscCall(SVDSetDimensions(trial, none, PETSC_DEFAULT, PETSC_DEFAULT));
+    PetscCall(MuonSVDReadOptions_Private(svd, svd->nread, trial));
+    PetscCall(SVDGetDimensions(trial, &nsv, NULL, NULL));
     PetscCall(SVDDestroy(&trial));
-    PetscCall(ierr);
+    PetscCheck(nsv == none, svd->comm, PETSC_ERR_ARG_INCOMP, "Option -%ssvd_nsv asks for %" PetscInt_FMT " singular triples where other numbers are needed: remove it", svd->read[svd->nread - 1], nsv);
   }
   svd->setup = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -255,16 +212,13 @@ static void MuonSVDLoad_Private(const MuonArray *A, int exponent, PetscScalar *X
 */
 static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscScalar **R, PetscScalar **tau)
 {
-  PetscBLASInt bl, bs, info, lwork = -1;
-  PetscScalar  query = 0.0;
+  PetscBLASInt bl, bs, info, lwork;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(l, &bl));
   PetscCall(PetscBLASIntCast(s, &bs));
+  PetscCall(PetscBLASIntCast(BLOCK * s, &lwork));
   PetscCall(MuonWorkspaceGet(svd->work, (size_t)s * s * sizeof(PetscScalar), R));
-  PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bl, &bs, X, &bl, &query, &query, &lwork, &info));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF: info %" PetscInt_FMT, (PetscInt)info);
-  lwork = (PetscBLASInt)PetscRealPart(query);
   PetscCall(MuonWorkspaceGet(svd->work, (size_t)(s + lwork) * sizeof(PetscScalar), tau));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&bl, &bs, X, &bl, *tau, *tau + s, &lwork, &info));
@@ -284,16 +238,14 @@ static PetscErrorCode MuonSVDFactor_Private(MuonSVD svd, PetscInt l, PetscInt s,
 */
 static PetscErrorCode MuonSVDBackTransform_Private(MuonSVD svd, PetscInt l, PetscInt s, PetscScalar *X, PetscScalar *tau, PetscInt count, PetscScalar *L)
 {
-  PetscBLASInt bl, bs, bcount, info, lwork = -1;
-  PetscScalar  query = 0.0, *work;
+  PetscBLASInt bl, bs, bcount, info, lwork;
+  PetscScalar *work;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(l, &bl));
   PetscCall(PetscBLASIntCast(s, &bs));
   PetscCall(PetscBLASIntCast(count, &bcount));
-  PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", "N", &bl, &bcount, &bs, X, &bl, tau, L, &bl, &query, &lwork, &info));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORMQR: info %" PetscInt_FMT, (PetscInt)info);
-  lwork = (PetscBLASInt)PetscRealPart(query);
+  PetscCall(PetscBLASIntCast(BLOCK * (count + BLOCK + 1), &lwork));
   PetscCall(MuonWorkspaceGet(svd->work, (size_t)lwork * sizeof(PetscScalar), &work));
   PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", "N", &bl, &bcount, &bs, X, &bl, tau, L, &bl, work, &lwork, &info));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xORMQR: info %" PetscInt_FMT, (PetscInt)info);
@@ -453,16 +405,12 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The first rank has the whole matrix, in the precision and order of its parts, and the whole U; an error of
-   its own becomes one of all ranks
-*/
+/* The first rank has the whole matrix, in the precision and order of its parts, and the whole U */
 static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  MuonArray      whole = A->here, vectors, part;
-  PetscScalar   *P     = NULL;
-  PetscMPIInt    values, length, answer[3] = {0, 0, 0};
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  MuonArray    whole = A->here, vectors, part;
+  PetscScalar *P     = NULL;
+  PetscMPIInt  values, length, answer[2] = {0, 0};
 
   PetscFunctionBegin;
   whole.len   = (size_t)(whole.rowmajor ? A->columns : A->rows);
@@ -470,25 +418,18 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());
   if (A->rank == 0) {
-    ierr = MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole);
-    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, (size_t)A->rows * nsv * sizeof(PetscScalar), &P);
+    PetscCall(MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole));
+    if (U != NULL) PetscCall(MuonWorkspaceGet(svd->work, (size_t)A->rows * nsv * sizeof(PetscScalar), &P));
   }
-  answer[0] = (PetscMPIInt)ierr;
-  PetscCallMPI(MPI_Bcast(answer, 1, MPI_INT, 0, A->comm));
-  PetscCall(ierr);
-  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank has no room for a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", A->rows, A->columns);
   PetscCall(MuonMatrixMoveRows(A, &A->here, &whole, PETSC_TRUE));
   if (A->rank == 0) {
-    ierr      = MuonSVDComputeSequential_Private(svd, &whole, nsv, sigma, P, V, count, status);
-    answer[0] = (PetscMPIInt)ierr;
-    answer[1] = (PetscMPIInt)*count;
-    answer[2] = (PetscMPIInt)*status;
+    PetscCall(MuonSVDComputeSequential_Private(svd, &whole, nsv, sigma, P, V, count, status));
+    answer[0] = (PetscMPIInt)*count;
+    answer[1] = (PetscMPIInt)*status;
   }
-  PetscCallMPI(MPI_Bcast(answer, 3, MPI_INT, 0, A->comm));
-  PetscCall(ierr);
-  PetscCheck(answer[0] == 0, PETSC_COMM_SELF, (PetscErrorCode)answer[0], "The first rank could not decompose a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, see its error", A->rows, A->columns);
-  *count  = answer[1];
-  *status = (MuonStatus)answer[2];
+  PetscCallMPI(MPI_Bcast(answer, 2, MPI_INT, 0, A->comm));
+  *count  = answer[0];
+  *status = (MuonStatus)answer[1];
   if (*status != MUON_STATUS_OK || *count == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast(*count, &values));
   PetscCallMPI(MPI_Bcast(sigma, values, MPIU_REAL, 0, A->comm));
@@ -522,6 +463,29 @@ PetscErrorCode MuonSVDCompute(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, Pe
   if (A->size == 1) PetscCall(MuonSVDComputeSequential_Private(svd, &A->here, nsv, sigma, U, V, count, status));
   else if (nsv > 0) PetscCall(MuonSVDComputeParallel_Private(svd, A, nsv, sigma, U, V, count, status));
   PetscCall(MuonWorkspaceRelease(svd->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   In row-major memory the transpose, in which the factors are exchanged; in another precision than
+   PetscScalar's it is rounded at the end
+*/
+PetscErrorCode MuonSVDMultiply(MuonWorkspace work, PetscScalar a, PetscInt count, const PetscScalar U[], const PetscScalar V[], const MuonArray *D)
+{
+  const PetscScalar zero = 0.0;
+  PetscBLASInt      bm, bn, bk, bld;
+  MuonArray         product = *D;
+
+  PetscFunctionBegin;
+  if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(work, D, MUON_PETSCSCALAR, &product));
+  PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
+  PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
+  PetscCall(PetscBLASIntCast(count, &bk));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscMax(product.ld, product.len), &bld));
+  PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &bm, &bn, &bk, &a, D->rowmajor ? V : U, &bm, D->rowmajor ? U : V, &bn, &zero, (PetscScalar *)product.data, &bld));
+  if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
+  PetscCall(PetscLogFlops(2.0 * D->len * D->count * count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

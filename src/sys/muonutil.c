@@ -20,23 +20,11 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonHash_Private(size_t bytes, const void *data, unsigned int *hash)
-{
-  const unsigned char *byte = (const unsigned char *)data;
-
-  PetscFunctionBegin;
-  *hash = 2166136261u;
-  for (size_t i = 0; i < bytes; i++) *hash = (*hash ^ byte[i]) * 16777619u;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
 {
-  size_t length;
-
   PetscFunctionBegin;
-  PetscCall(PetscStrlen(name, &length));
-  PetscCall(MuonHash_Private(length, name, hash));
+  *hash = 2166136261u;
+  for (const char *c = name; *c != '\0'; c++) *hash = (*hash ^ (unsigned char)*c) * 16777619u;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,8 @@
 #include "../muon/interface/muoninterface.h"
 #include <petscmuontao.h> /*I "petscmuontao.h" I*/
 #include <petsc/private/taoimpl.h>
-#include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
 /*
    The optimizer as a type of TAO: TAO has the problem, its limits, tests and monitors, and the optimizer
@@ -11,7 +11,7 @@
 
 typedef struct {
   Muon      muon;
-  Vec       x; /* of which its layers are slices */
+  Vec       x; /* of which its layers are ranges */
   char     *layers;
   PetscBool ignorebounds;
   PetscInt  steps; /* which the optimizer was told to take; another number is the user's own */
@@ -22,69 +22,45 @@ typedef struct {
    What is behind a layer's name: NAME:ROWS, NAME:ROWSxCOLUMNS and one more with its order. Nothing where it
    is neither
 */
-static PetscErrorCode TaoMuonParseShape_Private(const char *shape, PetscInt *m, PetscInt *k, PetscBool *rowmajor, PetscBool *valid)
+static PetscErrorCode TaoMuonParseShape_Private(const char shape[], PetscInt *m, PetscInt *k, PetscBool *rowmajor, PetscBool *valid)
 {
-  char     *end  = (char *)shape;
-  PetscInt *to[] = {m, k};
+  long long rows = -1, columns = 1;
+  char      order[8] = "", again[64];
+  const int parts    = sscanf(shape, "%lldx%lld:%7s", &rows, &columns, order);
 
   PetscFunctionBegin;
-  *valid    = PETSC_TRUE;
-  *rowmajor = PETSC_FALSE;
-  *k        = 1;
-  for (int i = 0; i < 2; i++) {
-    const char *begin = end;
-    long long   number;
-
-    errno  = 0;
-    number = strtoll(begin, &end, 10);
-    if (end == begin || *begin < '0' || *begin > '9' || errno != 0 || number > (long long)PETSC_MAX_INT) {
-      *valid = PETSC_FALSE;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    *to[i] = (PetscInt)number;
-    if (*end != 'x') break;
-    end++;
-    if (i == 1) *valid = PETSC_FALSE;
-  }
-  if (*end == '\0') PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmp(end, ":row", rowmajor));
-  if (*rowmajor == PETSC_FALSE) PetscCall(PetscStrcmp(end, ":column", valid));
+  *m        = (PetscInt)rows;
+  *k        = (PetscInt)columns;
+  *rowmajor = strcmp(order, "row") == 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscSNPrintf(again, sizeof(again), parts == 3 ? "%lldx%lld:%s" : parts == 2 ? "%lldx%lld" : "%lld", rows, columns, order));
+  *valid = strcmp(again, shape) == 0 && rows >= 0 && columns >= 0 && rows == *m && columns == *k && (parts < 3 || *rowmajor || strcmp(order, "column") == 0) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers as text become slices of the solution */
+/* Layers as text become ranges of the solution */
 static PetscErrorCode TaoMuonAddLayers_Private(Tao tao, const char layers[])
 {
-  TAO_Muon    *tm   = (TAO_Muon *)tao->data;
-  PetscInt     n    = 0, *m, *k;
-  size_t       most = 1;
-  char        *text, *rest;
-  const char **names;
-  PetscBool   *rowmajor, valid;
+  TAO_Muon  *tm = (TAO_Muon *)tao->data;
+  PetscInt  *m, *k;
+  int        n;
+  char     **names, *shape;
+  PetscBool *rowmajor, valid;
 
   PetscFunctionBegin;
-  for (const char *c = layers; *c != '\0'; c++) most += *c == ',';
-  PetscCall(PetscStrallocpy(layers, &text));
-  PetscCall(PetscMalloc4(most, &names, most, &m, most, &k, most, &rowmajor));
-  for (rest = text; rest != NULL; n++) {
-    char *next, *shape;
-
-    names[n] = rest;
-    PetscCall(PetscStrchr(rest, ',', &next));
-    if (next != NULL) *next++ = '\0';
-    PetscCall(PetscStrchr(names[n], ':', &shape));
+  PetscCall(PetscStrToArray(layers, ',', &n, &names));
+  PetscCall(PetscMalloc3(n, &m, n, &k, n, &rowmajor));
+  for (int l = 0; l < n; l++) {
     valid = PETSC_FALSE;
-    if (shape != NULL && shape != names[n]) {
+    PetscCall(PetscStrchr(names[l], ':', &shape));
+    if (shape != NULL && shape != names[l]) {
       *shape++ = '\0';
-      PetscCall(TaoMuonParseShape_Private(shape, &m[n], &k[n], &rowmajor[n], &valid));
+      PetscCall(TaoMuonParseShape_Private(shape, &m[l], &k[l], &rowmajor[l], &valid));
     }
-    PetscCheck(valid, PetscObjectComm((PetscObject)tao), PETSC_ERR_ARG_WRONG, "-%stao_muon_layers: layer %" PetscInt_FMT " of \"%s\" is not NAME:ROWS, NAME:ROWSxCOLUMNS, NAME:ROWSxCOLUMNS:row or NAME:ROWSxCOLUMNS:column", MuonPrefix(tm->muon), n,
-               layers);
-    rest = next;
+    PetscCheck(valid, PetscObjectComm((PetscObject)tao), PETSC_ERR_ARG_WRONG, "-%stao_muon_layers: layer %d of \"%s\" is not NAME:ROWS, NAME:ROWSxCOLUMNS, NAME:ROWSxCOLUMNS:row or NAME:ROWSxCOLUMNS:column", MuonPrefix(tm->muon), l, layers);
   }
-  PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, n, names, m, k, rowmajor));
-  PetscCall(PetscFree4(names, m, k, rowmajor));
-  PetscCall(PetscFree(text));
+  PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, n, (const char **)names, m, k, rowmajor));
+  PetscCall(PetscFree3(m, k, rowmajor));
+  PetscCall(PetscStrToArrayDestroy(n, names));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +260,7 @@ static PetscErrorCode TaoSetFromOptions_Muon(Tao tao, MuonOptionItems PetscOptio
   PetscOptionsHeadBegin(PetscOptionsObject, "Muon");
   PetscCall(PetscOptionsString("-tao_muon_layers", "The matrices that the solution consists of", "TaoMuonSetLayers", tm->layers != NULL ? tm->layers : "", layers, sizeof(layers), &flg));
   if (flg) PetscCall(TaoMuonSetLayers(tao, layers));
-  PetscCall(PetscOptionsBool("-tao_muon_ignore_bounds", "Solve a problem with bounds as one without", "TaoMuonSetIgnoreBounds", tm->ignorebounds, &tm->ignorebounds, NULL));
+  PetscCall(PetscOptionsBool("-tao_muon_ignore_bounds", "Solve a problem with bounds as one without", NULL, tm->ignorebounds, &tm->ignorebounds, NULL));
   PetscOptionsHeadEnd();
   PetscCall(PetscObjectSetOptions((PetscObject)tm->muon, ((PetscObject)tao)->options));
   PetscCall(MuonSetOptionsPrefix(tm->muon, ((PetscObject)tao)->prefix));
@@ -323,20 +299,6 @@ static PetscErrorCode TaoMuonSetLayers_Muon(Tao tao, const char layers[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TaoMuonGetLayers_Muon(Tao tao, const char *layers[])
-{
-  PetscFunctionBegin;
-  *layers = ((TAO_Muon *)tao->data)->layers;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TaoMuonSetIgnoreBounds_Muon(Tao tao, PetscBool ignore)
-{
-  PetscFunctionBegin;
-  ((TAO_Muon *)tao->data)->ignorebounds = ignore;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TaoDestroy_Muon(Tao tao)
 {
   TAO_Muon *tm = (TAO_Muon *)tao->data;
@@ -344,8 +306,6 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetMuon_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetLayers_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetIgnoreBounds_C", NULL));
   PetscCall(MuonDestroy(&tm->muon));
   PetscCall(VecDestroy(&tm->x));
   PetscCall(PetscFree(tm->layers));
@@ -358,7 +318,7 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
 
   Options Database Keys:
 + -tao_muon_layers list   - the matrices, in the order of the entries, see `TaoMuonSetLayers()`
-- -tao_muon_ignore_bounds - solves a problem with bounds as one without, see `TaoMuonSetIgnoreBounds()`
+- -tao_muon_ignore_bounds - solves a problem with bounds as one without
 
   Level: beginner
 
@@ -387,7 +347,7 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   or `TAOBRGN` for least squares, takes far fewer evaluations to a small gradient. For vectors without
   matrices it is AdamW.
 
-.seealso: `Tao`, `TaoSetType()`, `Muon`, `TaoMuonGetMuon()`, `TaoMuonSetLayers()`, `TaoMuonSetIgnoreBounds()`, `MuonAddVecLayers()`, `MuonSetSchedule()`
+.seealso: `Tao`, `TaoSetType()`, `Muon`, `TaoMuonGetMuon()`, `TaoMuonSetLayers()`, `MuonAddVecLayers()`, `MuonSetSchedule()`
 M*/
 static PetscErrorCode TaoCreate_Muon(Tao tao)
 {
@@ -409,8 +369,6 @@ static PetscErrorCode TaoCreate_Muon(Tao tao)
   PetscCall(MuonGetMaxSteps(tm->muon, &tm->steps));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetMuon_C", TaoMuonGetMuon_Muon));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", TaoMuonSetLayers_Muon));
-  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetLayers_C", TaoMuonGetLayers_Muon));
-  PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetIgnoreBounds_C", TaoMuonSetIgnoreBounds_Muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,7 +405,7 @@ PetscErrorCode TaoMuonRegister(void)
   Level: intermediate
 
   Note:
-  It has its layers after `TaoSetUp()`; they are slices of the solution, see `MuonAddVecLayers()`.
+  It has its layers after `TaoSetUp()`; they are ranges of the solution, see `MuonAddVecLayers()`.
 
 .seealso: `TAOMUON`, `Muon`, `TaoMuonSetLayers()`, `MuonGetLayerByName()`
 @*/
@@ -481,7 +439,7 @@ PetscErrorCode TaoMuonGetMuon(Tao tao, Muon *muon)
   A program that does not link with this library can say it too\: with a `PetscContainer` whose pointer is the
   text, composed with the `Tao`, or with the solution, as "MuonLayers". This routine goes before it.
 
-.seealso: `TAOMUON`, `TaoMuonGetLayers()`, `TaoMuonGetMuon()`, `MuonAddVecLayers()`, `PetscObjectCompose()`
+.seealso: `TAOMUON`, `TaoMuonGetMuon()`, `MuonAddVecLayers()`, `PetscObjectCompose()`
 @*/
 PetscErrorCode TaoMuonSetLayers(Tao tao, const char layers[])
 {
@@ -489,53 +447,5 @@ PetscErrorCode TaoMuonSetLayers(Tao tao, const char layers[])
   PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
   PetscAssertPointer(layers, 2);
   PetscTryMethod(tao, "TaoMuonSetLayers_C", (Tao, const char[]), (tao, layers));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  TaoMuonGetLayers - Gets which matrices the solution of a `TAOMUON` was said to consist of
-
-  Not Collective
-
-  Input Parameter:
-. tao - the `Tao`, of type `TAOMUON`
-
-  Output Parameter:
-. layers - as for `TaoMuonSetLayers()`, owned by the `Tao`; `NULL` where nothing was said
-
-  Level: intermediate
-
-.seealso: `TAOMUON`, `TaoMuonSetLayers()`
-@*/
-PetscErrorCode TaoMuonGetLayers(Tao tao, const char *layers[])
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
-  PetscAssertPointer(layers, 2);
-  PetscUseMethod(tao, "TaoMuonGetLayers_C", (Tao, const char *[]), (tao, layers));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  TaoMuonSetIgnoreBounds - Says that a `TAOMUON` is to solve a problem with bounds as one without
-
-  Logically Collective
-
-  Input Parameters:
-+ tao    - the `Tao`
-- ignore - whether it is; else bounds are an error, which is the default
-
-  Options Database Key:
-. -tao_muon_ignore_bounds (true|false) - whether it is
-
-  Level: intermediate
-
-.seealso: `TAOMUON`, `TaoSetVariableBounds()`
-@*/
-PetscErrorCode TaoMuonSetIgnoreBounds(Tao tao, PetscBool ignore)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(tao, TAO_CLASSID, 1);
-  PetscTryMethod(tao, "TaoMuonSetIgnoreBounds_C", (Tao, PetscBool), (tao, ignore));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

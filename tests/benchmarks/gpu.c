@@ -97,7 +97,7 @@ static double Rate(size_t p)
   for (int k = rate[p] > 0 ? 2 : 0; k < 2; k++) {
     const size_t side = (size_t)(tiny ? 32 : 4096) << k;
     void        *A = Uniform(real, side * side, 1), *C = Allocated(side * side * real->size);
-    const void  *whole = real->hold(side, A);
+    const void  *whole = real->hold(side, 1, A);
     double       seconds, now;
 
     TIME(seconds, Square(p, side, whole, C));
@@ -141,7 +141,7 @@ static double Difference(MuonPrecision precision, size_t d, const void *Q, void 
   const MuonKernels *kernels = MuonKernelsGet(precision, MUON_DEVICE);
 
   kernels->Axpby(d, 1, -1, Q, d, 1, R, d);
-  return kernels->Largest(d, R);
+  return kernels->MaxAbs(d, 1, R, d);
 }
 
 /* From the factor in double, which is the same polynomials */
@@ -188,19 +188,16 @@ static void MeasurePolar(void)
 */
 static void NewtonSchulzMany(const MuonKernelReal *real, size_t m, size_t n, size_t count, const float *G, float *Q)
 {
-  const MuonKernelPolynomial *p = MuonKernelPolynomialFind("kj");
-  const size_t                d = m * n, s = m < n ? m : n, l = m < n ? n : m, panels = count * d * real->size, squares = count * s * s * real->size;
-  char                       *Y = (char *)Room(0, panels), *result;
-  double                      c[3 * STEPS];
+  const size_t d = m * n, s = m < n ? m : n, panels = count * d * real->size, squares = count * s * s * real->size;
+  char        *Y = (char *)Room(0, panels), *result;
 
-  for (int k = 0; k < STEPS; k++) MuonKernelPolynomialRow(p, k, c + 3 * k);
   for (size_t k = 0; k < count; k++) {
     int          exponent;
     const double norm = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE)->Norm(m, n, G + k * d, m, &exponent);
 
     real->load(m, n, MUON_SINGLE, G + k * d, m, norm, exponent, Y + k * d * real->size, m);
   }
-  result = (char *)real->polynomials(m < n, s, l, count, STEPS, c, NULL, Y, Room(1, panels), Room(2, 2 * squares));
+  result = NewtonSchulzSteps(real, m, n, count, Y, Room(1, panels), Room(2, squares), Room(3, squares));
   for (size_t k = 0; k < count; k++) real->store(m, n, 1, result + k * d * real->size, m, MUON_SINGLE, Q + k * d, m);
 }
 
@@ -301,7 +298,7 @@ static void MeasureMessages(void)
   LINE("qsgd encode", 1.25 * bytes, kernels->Quantize(d, T, LENGTHLOG, scales, 15, &stream, 0, (unsigned char *)codes));
   LINE("qsgd decode", 1.25 * bytes, kernels->Dequantize(d, (unsigned char *)codes, 0.1, x));
   LINE("sign encode", 2 * bytes + bit, kernels->Signs(m, n, T, m, R, m, (unsigned char *)bits, &sum));
-  LINE("sign decode", 2 * bytes + bit, kernels->SignsAxpby(m, n, (unsigned char *)bits, 1, 0.1, x, m));
+  LINE("sign decode", 2 * bytes + bit, kernels->SignsAxpby(m, n, (unsigned char *)bits, NULL, 1, x, m, 0.1, x, m));
 #undef LINE
   device->release(T);
   device->release(R);

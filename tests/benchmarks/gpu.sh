@@ -4,51 +4,27 @@
 # KOKKOS is the prefix of a Kokkos that is built, or a folder with Kokkos' sources, which config/kokkos-cuda builds for ARCHITECTURE (sm_90) where there is cmake. Neither PETSc, MPI nor a network is needed. A Kokkos without CUDA
 # serves to try this script. Environment:
 #
-#   RESULTS    the folder for gpu.csv, every number as it was measured, and gpu.md, the tables for the page on performance; build-gpu, where everything is built, by default
-#   LIMIT      seconds for all of it, 540 by default: each stage has a limit too, so that one that hangs leaves the others their time
+#   RESULTS    the folder for gpu.csv, every number as it was measured; build-gpu, where everything is built, by default
 #   J          jobs of the build, all processors by default
 #   BLAS_LIBS, KOKKOS_LIBS   what links a BLAS with LAPACK, -lopenblas by default, and Kokkos, -lkokkoscore
 #   SIZES      tiny takes a few entries of everything, to try it
-#   PYTHON     a Python; where it has torch, torch.optim.Muon is measured on the same card, and the packages that gpu_torch.py names where it has these
 #   CUDA_DIR   CUDA, /usr/local/cuda by default
 #   BUILD_ONLY ends after the build
 set -eu
 
 if (($# < 1)); then
-  sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
   exit 1
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 kokkos=$1
 build=build-gpu
 results=${RESULTS:-$build}
-limit=${LIMIT:-540}
 jobs=${J:-$(nproc)}
 cuda=${CUDA_DIR:-/usr/local/cuda}
 tiny=${SIZES:-}
-python=${PYTHON:-python3}
 PATH=$PATH:$cuda/bin
-rm -rf "$build/objects" "$build/tests"
 mkdir -p "$build/include" "$build/objects" "$build/tests" "$results"
-results=$(cd "$results" && pwd)
-rm -f "$results/gpu.csv" "$results/gpu.md"
-
-# stage SECONDS NAME COMMAND...: within its limit and what is left of all; what ends badly is counted and does not stop the rest
-failed=()
-stage() {
-  local left=$((limit - SECONDS)) most=$1 name=$2 status=0
-  shift 2
-  ((left < most)) && most=$left
-  if ((most < 1)); then
-    echo "== $name: no time left"
-    failed+=("$name")
-    return
-  fi
-  echo "== $name"
-  timeout -k 5 "$most" "$@" 2>&1 || status=$?
-  ((status == 0)) || failed+=("$name ($([[ $status == 124 || $status == 137 ]] && echo "$most s were not enough" || echo "status $status"))")
-  echo "   $name: at $SECONDS s"
-}
 
 headers_of() {
   local folder
@@ -58,7 +34,7 @@ headers_of() {
 }
 headers=$(headers_of "$kokkos")
 if [[ -z $headers ]]; then
-  stage 300 Kokkos env J="$jobs" config/kokkos-cuda "$kokkos" "${2:?the architecture, as sm_90}" "$build/kokkos"
+  J="$jobs" config/kokkos-cuda "$kokkos" "${2:?the architecture, as sm_90}" "$build/kokkos"
   kokkos=$PWD/$build/kokkos/installed
   headers=$(headers_of "$kokkos")
   [[ -n $headers ]] || exit 1
@@ -68,7 +44,7 @@ has() { grep -q "define $1\$" "$headers/KokkosCore_config.h"; }
 # How BLAS is called, which make finds out from PETSc elsewhere
 printf '#pragma once\n#define MUON_KERNEL_BLAS_UNDERSCORE 1\n#define PETSCMUON_HAVE_KOKKOS 1\n' >"$build/include/petscmuonconf.h"
 standard=$(sed -n 's/^#define KOKKOS_ENABLE_CXX\([0-9]*\)$/\1/p' "$headers/KokkosCore_config.h" | tail -1)
-includes=(-Iinclude "-I$build/include" -Isrc/kernels -Isrc/kernels/kokkos -Itests)
+includes=(-Iinclude "-I$build/include" -Isrc -Isrc/kernels -Isrc/kernels/kokkos -Itests)
 read -ra cc <<<"${CC:-cc}"
 read -ra host <<<"${CXX:-g++}"
 cc+=(-O2 -std=c99 -ffp-contract=off "${includes[@]}")
@@ -106,81 +82,40 @@ libs+=(-ldl -lm)
 if [[ ${link[0]} == nvcc ]]; then libs=("${libs[@]/#-Wl,/-Xlinker=}"); fi
 cxx+=(-O2 -std=c++"$standard" -isystem "$headers" "${includes[@]}")
 
-# The slowest first, as many at once as there are jobs
+# The tests of the kernels on both columns, and what measures them; the slowest files first, as many at once as there are jobs
+library=(src/kernels/kokkos/{messages,polar,passes,device}.kokkos.cxx "src/kernels/kokkos/$vendor" src/kernels/{array,codec,dense}/*.c src/wire/*.c)
+mapfile -t programs < <(grep -l TestColumn tests/kernels_*.c)
+programs+=(tests/benchmarks/gpu.c)
 object_of() { echo "$build/objects/$(basename "$1").o"; }
-compile_all() {
-  local source running=0 bad=0 command
-  for source in src/kernels/kokkos/messages.kokkos.cxx "${sources[@]}"; do
-    if [[ -e $(object_of "$source").started ]]; then continue; fi
-    : >"$(object_of "$source").started"
-    case $source in
-      *.c) command=("${cc[@]}") ;;
-      *) command=("${cxx[@]}") ;;
-    esac
-    if ((running >= jobs)); then
-      wait -n || bad=1
-      running=$((running - 1))
-    fi
-    echo "  $source"
-    "${command[@]}" -c "$source" -o "$(object_of "$source")" &
-    running=$((running + 1))
-  done
-  while ((running > 0)); do
-    wait -n || bad=1
-    running=$((running - 1))
-  done
-  return $bad
+compile() {
+  local command="${cxx[*]}"
+  [[ $1 != *.c ]] || command="${cc[*]}"
+  printf '%s -c %s -o %s\0' "$command" "$1" "$(object_of "$1")"
 }
-library=(src/kernels/kokkos/*.kokkos.cxx src/kernels/kokkos/$vendor src/kernels/*.c src/wire/*.c)
-# The tests of the kernels on both columns, and of the polar factors' arithmetic
-tests=(tests/device_real.c)
-for test in tests/kernels_*.c; do
-  if grep -q TestColumn "$test"; then tests+=("$test"); fi
-done
-sources=("${library[@]}" "${tests[@]}" tests/benchmarks/gpu.c)
-echo "== build, $jobs at once"
-compile_all || exit 1
+for source in "${library[@]}" "${programs[@]}"; do compile "$source"; done | xargs -0 -P "$jobs" -I{} sh -c '{}'
 objects=()
 for source in "${library[@]}"; do objects+=("$(object_of "$source")"); done
-for source in "${tests[@]}" tests/benchmarks/gpu.c; do
-  program=$build/tests/$(basename "$source" .c)
-  "${link[@]}" "$(object_of "$source")" "${objects[@]}" -o "$program" "${libs[@]}"
-done
-echo "   build: at $SECONDS s"
+for source in "${programs[@]}"; do "${link[@]}" "$(object_of "$source")" "${objects[@]}" -o "$build/tests/$(basename "$source" .c)" "${libs[@]}"; done
 if [[ -n ${BUILD_ONLY:-} ]]; then exit 0; fi
 
-gpu=("$build/tests/gpu" ${tiny:+tiny} csv "$results/gpu.csv")
-torch() {
-  stage "$1" "torch, $2" env TORCHINDUCTOR_CACHE_DIR="$PWD/$build/inductor" "$python" tests/benchmarks/gpu_torch.py ${tiny:+tiny} csv "$results/gpu.csv" "$2"
+# What ends badly does not stop the rest, and nothing hangs; the most wanted first
+failed=()
+run() {
+  echo "== $*"
+  timeout -k 5 60 "$@" 2>&1 || failed+=("$*: status $?")
 }
-for test in "${tests[@]}"; do stage 60 "$(basename "$test" .c)" "$build/tests/$(basename "$test" .c)" device; done
-stage 60 check "${gpu[@]}" check
-# The most wanted first
-stage 60 "polar factors in bf16" "${gpu[@]}" polar bf16
-stage 40 "many matrices in bf16" "${gpu[@]}" many bf16
-stage 40 "the list in bf16" "${gpu[@]}" list bf16
-stage 60 "the step in bf16" "${gpu[@]}" step bf16
-have_torch=
-if "$python" -c 'import torch' 2>/dev/null; then have_torch=1; else echo "== torch: $python has none"; fi
-if [[ -n $have_torch ]]; then torch 60 eager; fi
-stage 40 messages "${gpu[@]}" messages
-if [[ -n $have_torch ]]; then torch 120 compiled; fi
-for numbers in tf32 single double; do
-  for part in polar many list step; do stage 40 "$part in $numbers" "${gpu[@]}" $part $numbers; done
+gpu=("$build/tests/gpu" ${tiny:+tiny} csv "$results/gpu.csv")
+rm -f "$results/gpu.csv"
+for source in "${programs[@]}"; do
+  if [[ $source == tests/kernels_* ]]; then run "$build/tests/$(basename "$source" .c)" device; fi
 done
-if [[ -n $have_torch ]]; then torch 120 packages; fi
-
-{
-  card=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1 | sed 's/, /, driver /') || true
-  printf '%s, %s,' "$(date -u +%Y-%m-%d)" "${card:-no GPU}"
-  if command -v nvcc >/dev/null; then printf ' CUDA %s,' "$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')"; fi
-  printf ' Kokkos %s' "$(sed -n 's/^#define KOKKOS_VERSION \([0-9]*\)$/\1/p' "$headers/KokkosCore_config.h" | sed 's/^\(.*\)\(..\)\(..\)$/\1.\2.\3/; s/\.0/./g')"
-  if [[ -n $have_torch ]]; then printf ', torch %s' "$("$python" -c 'import torch; print(torch.__version__)')"; fi
-  printf '.\n\n'
-  awk -f tests/benchmarks/gpu_table.awk "$results/gpu.csv"
-} | tee "$results/gpu.md"
+run "${gpu[@]}" check
+for numbers in bf16 tf32 single double; do
+  for part in polar many list step; do run "${gpu[@]}" $part $numbers; done
+done
+run "${gpu[@]}" messages
+printf '%s: %s, Kokkos %s\n' "$results/gpu.csv" "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo no GPU)" "$(sed -n 's/^#define KOKKOS_VERSION //p' "$headers/KokkosCore_config.h")"
 if ((${#failed[@]} > 0)); then
   printf 'failed: %s\n' "${failed[@]}"
   exit 1
 fi
-echo "all in $SECONDS s: $results/gpu.md, $results/gpu.csv"

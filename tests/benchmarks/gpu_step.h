@@ -76,54 +76,54 @@ static inline StepNorm NormOf(size_t m, size_t n, MuonPrecision from, const void
   return of;
 }
 
-/* Q = the factor of G (m x n, by columns): polynomials of kj, as MUONPOLARNEWTONSCHULZ applies them */
-static inline void NewtonSchulzOf(const MuonKernelReal *real, size_t m, size_t n, StepNorm of, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
+/* The polynomials of kj for count panels of m x n, one behind the other in Y; returns Y or Z, in which the result is */
+static inline char *NewtonSchulzSteps(const MuonKernelReal *real, size_t m, size_t n, size_t count, void *Y, void *Z, void *A, void *B)
 {
   const MuonKernelPolynomial *p    = MuonKernelPolynomialFind("kj");
   const int                   left = m < n;
-  const size_t                s = left ? m : n, l = left ? n : m, ld = left ? s : l, square = s * s * real->size;
-  void                       *Y = Room(0, m * n * real->size), *Z = Room(1, m * n * real->size), *A = Room(2, square), *B = Room(3, square);
+  const size_t                s = left ? m : n, l = left ? n : m, ld = left ? s : l;
 
-  real->load(m, n, from, G, m, of.norm, of.exponent, Y, m);
   for (int k = 0; k < STEPS; k++) {
     double c[3];
     void  *swap = Y;
 
     MuonKernelPolynomialRow(p, k, c);
-    real->gram(left, s, l, 1, Y, ld, 0, A);
-    real->mirror(s, A);
-    device->copy(square, A, B);
-    real->gram(1, s, s, c[2], A, s, c[1], B);
+    real->gram(left, s, l, count, 1, Y, ld, 0, A);
+    real->mirror(s, count, A);
+    device->copy(count * s * s * real->size, A, B);
+    real->gram(1, s, s, count, c[2], A, s, c[1], B);
     if (real->unit > 1.0 / 512.0) {
-      device->copy(m * n * real->size, Y, Z);
-      real->multiply(left, s, l, 1, B, real->hold(s, B), Z, ld, c[0], Y, ld);
+      device->copy(count * m * n * real->size, Y, Z);
+      real->multiply(left, s, l, count, 1, B, real->hold(s, count, B), Z, ld, c[0], Y, ld);
       continue;
     }
-    real->shift(s, c[0], B);
-    real->multiply(left, s, l, 1, B, NULL, Y, ld, 0, Z, ld);
+    real->shift(s, count, c[0], B);
+    real->multiply(left, s, l, count, 1, B, NULL, Y, ld, 0, Z, ld);
     Y = Z;
     Z = swap;
   }
-  real->store(m, n, 1, Y, m, to, Q, m);
+  return (char *)Y;
+}
+
+/* Q = the factors of several matrices G of one shape (m x n, by columns), as MUONPOLARNEWTONSCHULZ has them */
+static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_t n, size_t count, const StepNorm of[], MuonPrecision from, const void *G[], MuonPrecision to, void *Q[])
+{
+  const size_t s = m < n ? m : n, bytes = m * n * real->size, squares = count * s * s * real->size;
+  char        *Y = (char *)Room(0, count * bytes), *Z = (char *)Room(1, count * bytes), *A = (char *)Room(2, squares), *B = (char *)Room(3, squares);
+
+  for (size_t k = 0; k < count; k++) real->load(m, n, from, G[k], m, of[k].norm, of[k].exponent, Y + k * bytes, m);
+  Y = NewtonSchulzSteps(real, m, n, count, Y, Z, A, B);
+  for (size_t k = 0; k < count; k++) real->store(m, n, 1, Y + k * bytes, m, to, Q[k], m);
+}
+
+static inline void NewtonSchulzOf(const MuonKernelReal *real, size_t m, size_t n, StepNorm of, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
+{
+  NewtonSchulzBatch(real, m, n, 1, &of, from, &G, to, &Q);
 }
 
 static inline void NewtonSchulz(const MuonKernelReal *real, size_t m, size_t n, MuonPrecision from, const void *G, MuonPrecision to, void *Q)
 {
   NewtonSchulzOf(real, m, n, NormOf(m, n, from, G), from, G, to, Q);
-}
-
-/* The same for several of one shape */
-static inline void NewtonSchulzBatch(const MuonKernelReal *real, size_t m, size_t n, size_t count, const StepNorm of[], MuonPrecision from, const void *G[], MuonPrecision to, void *Q[])
-{
-  const MuonKernelPolynomial *p = MuonKernelPolynomialFind("kj");
-  const size_t                s = m < n ? m : n, l = m < n ? n : m, bytes = m * n * real->size;
-  char                       *Y = (char *)Room(0, count * bytes), *Z = (char *)Room(1, count * bytes), *A = (char *)Room(2, 2 * count * s * s * real->size);
-  double                      c[3 * STEPS];
-
-  for (int k = 0; k < STEPS; k++) MuonKernelPolynomialRow(p, k, c + 3 * k);
-  for (size_t k = 0; k < count; k++) real->load(m, n, from, G[k], m, of[k].norm, of[k].exponent, Y + k * bytes, m);
-  Y = (char *)real->polynomials(m < n, s, l, count, STEPS, c, NULL, Y, Z, A);
-  for (size_t k = 0; k < count; k++) real->store(m, n, 1, Y + k * bytes, m, to, Q[k], m);
 }
 
 /* What a worker that is the server too keeps of a layer, and its messages on the host */

@@ -6,8 +6,6 @@ static char help[] = "Times every method for the polar factor beside the matrix 
 
 #include <petscmuon/private/muonpolarimpl.h>
 #include <petscmuon.h>
-#include <petsctime.h>
-#include <time.h>
 #include <kernels/dense/muonpolarreal.h>
 #include "benchmark_common.h"
 #include "../polar_common.h"
@@ -18,8 +16,6 @@ static char help[] = "Times every method for the polar factor beside the matrix 
 /* Times that a product is measured before the methods of a shape, and again after them */
 #define REPETITIONS 3
 #define PRECISIONS  3
-/* Seconds between two lines on how far it is */
-#define PATIENCE 5.0
 
 PETSC_EXTERN void MUON_BLAS(d, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const double *, const double *, const MuonBLASInt *, const double *, double *, const MuonBLASInt *);
 PETSC_EXTERN void MUON_BLAS(d, syev, SYEV)(const char *, const char *, const MuonBLASInt *, double *, const MuonBLASInt *, double *, double *, const MuonBLASInt *, MuonBLASInt *);
@@ -57,12 +53,6 @@ typedef enum {
 } Spectrum;
 static const char *const Spectra[] = {"gaussian", "harmonic", "geometric", "Spectrum", "SPECTRUM_", NULL};
 
-typedef enum {
-  CLOCK_OF_WALL,
-  CLOCK_OF_CPU
-} Clock;
-static const char *const Clocks[] = {"wall", "cpu", "Clock", "CLOCK_OF_", NULL};
-
 typedef struct {
   PetscInt nshapes, shape[MAX_SHAPES][2];
   PetscInt nmethods;
@@ -70,7 +60,6 @@ typedef struct {
   PetscInt nsizes, size[MAX_SIZES];
   PetscInt repetitions, threads;
   Spectrum spectrum;
-  Clock    clock;
   char     csv[PETSC_MAX_PATH_LEN], torch[PETSC_MAX_PATH_LEN], oracle[PETSC_MAX_PATH_LEN];
 } Plan;
 
@@ -95,92 +84,20 @@ typedef struct {
   Row            row[MAX_METHODS + 2];
 } Problem;
 
-typedef struct {
-  PetscLogDouble start, said, done, total; /* done and total in seconds of some machine */
-  PetscInt       rows, nrows;
-} Progress;
-
-static PetscErrorCode Now(Clock type, PetscLogDouble *now)
+static void ProductBF16(size_t bytes, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
 {
-  PetscFunctionBeginUser;
-  if (type == CLOCK_OF_CPU) *now = (PetscLogDouble)clock() / CLOCKS_PER_SEC;
-  else PetscCall(PetscTime(now));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Seconds since start of the rank that took longest */
-static PetscErrorCode Elapsed(Clock type, PetscLogDouble start, PetscReal *seconds)
-{
-  PetscLogDouble now;
-
-  PetscFunctionBeginUser;
-  PetscCall(Now(type, &now));
-  now -= start;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &now, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
-  /* A clock of processor time may not have moved */
-  *seconds = (PetscReal)PetscMax(now, 1e-9);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   What a row costs, in the time of a product of singles for 1e9 operations: the method's repetitions, and the
-   singular values of what it gives
-*/
-static PetscLogDouble Effort(const Plan *plan, PetscInt m, PetscInt n, const char *type, MuonPolarPrecision precision, PetscLogDouble flops)
-{
-  const PetscLogDouble s = (PetscLogDouble)PetscMin(m, n), l = (PetscLogDouble)PetscMax(m, n);
-  const PetscLogDouble slower = type != NULL && strcmp(type, MUONPOLARSVD) == 0 ? 10 : precision == MUON_POLAR_PRECISION_DOUBLE ? 2 : 1;
-
-  return (slower * (plan->repetitions + 1) * flops + 2 * s * s * l + 10 * s * s * s) / 1e9;
-}
-
-static PetscErrorCode Advance(Progress *progress, const Problem *problem, const char *name)
-{
-  PetscLogDouble now;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscTime(&now));
-  if (now - progress->said > PATIENCE) {
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "polar: %" PetscInt_FMT "x%" PetscInt_FMT " %s, %" PetscInt_FMT " of %" PetscInt_FMT, problem->m, problem->n, name, progress->rows + 1, progress->nrows));
-    if (progress->done > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, ", about %.0f s left", (now - progress->start) * (progress->total - progress->done) / progress->done));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "\n"));
-    progress->said = now;
-  }
-  progress->rows++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void Product(MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, const void *A, const void *B, void *C)
-{
-  if (precision != MUON_POLAR_PRECISION_BF16) Gemm(precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), m, k, n, A, B, C);
-  else MuonKernelRealBF16->multiply(1, (size_t)k, (size_t)n, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
+  MuonKernelRealOfBF16()->multiply(1, (size_t)k, (size_t)n, 1, 1.0, A, NULL, B, (size_t)k, 0.0, C, (size_t)k);
 }
 
 /* Operations a second, of all ranks together, of C (m x n) = A (m x k) B; bf16 has symmetric A only */
-static PetscErrorCode MeasureProduct(const Plan *plan, MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, PetscLogDouble *rate)
+static PetscErrorCode MeasureProduct(MuonPolarPrecision precision, PetscInt m, PetscInt k, PetscInt n, PetscLogDouble *rate)
 {
-  const size_t         size  = precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
-  const PetscLogDouble flops = 2.0 * (PetscLogDouble)m * (PetscLogDouble)k * (PetscLogDouble)n;
-  const PetscInt       inner = PetscMax(1, (PetscInt)(2e8 / flops)); /* short products are too quick for the clock */
-  char                *A, *B, *C;
-  PetscReal            seconds, best = PETSC_MAX_REAL;
-  PetscLogDouble       start;
-  PetscMPIInt          size_of_world;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size_of_world));
-  PetscCall(PetscMalloc3(size * (size_t)m * k, &A, size * (size_t)k * n, &B, size * (size_t)m * n, &C));
-  FillArray(size, (size_t)m * k, A);
-  FillArray(size, (size_t)k * n, B);
-  for (PetscInt r = -1; r < REPETITIONS; r++) {
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(Now(plan->clock, &start));
-    for (PetscInt i = 0; i < inner; i++) Product(precision, m, k, n, A, B, C);
-    PetscCall(Elapsed(plan->clock, start, &seconds));
-    if (r >= 0) best = PetscMin(best, seconds);
-  }
-  PetscCall(PetscFree3(A, B, C));
-  *rate = size_of_world * (PetscLogDouble)inner * flops / (PetscLogDouble)best;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MeasureProducts(precision == MUON_POLAR_PRECISION_BF16 ? ProductBF16 : Gemm, precision == MUON_POLAR_PRECISION_DOUBLE ? sizeof(double) : sizeof(float), m, k, n, REPETITIONS, rate));
+  *rate *= size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,7 +105,7 @@ static PetscErrorCode MeasureProduct(const Plan *plan, MuonPolarPrecision precis
    The best of squares and of the two products that the matrix has with its short side; better of before and
    after the methods
 */
-static PetscErrorCode MeasureProducts(const Plan *plan, Problem *problem, const PetscBool used[])
+static PetscErrorCode MeasureAllProducts(const Plan *plan, Problem *problem, const PetscBool used[])
 {
   const PetscInt s = PetscMin(problem->m, problem->n), l = PetscMax(problem->m, problem->n);
 
@@ -198,13 +115,13 @@ static PetscErrorCode MeasureProducts(const Plan *plan, Problem *problem, const 
 
     if (used[p] == PETSC_FALSE) continue;
     for (PetscInt i = 0; i < plan->nsizes; i++) {
-      PetscCall(MeasureProduct(plan, (MuonPolarPrecision)p, plan->size[i], plan->size[i], plan->size[i], &rate));
+      PetscCall(MeasureProduct((MuonPolarPrecision)p, plan->size[i], plan->size[i], plan->size[i], &rate));
       problem->products[p] = PetscMax(problem->products[p], rate);
     }
-    PetscCall(MeasureProduct(plan, (MuonPolarPrecision)p, s, s, l, &rate));
+    PetscCall(MeasureProduct((MuonPolarPrecision)p, s, s, l, &rate));
     problem->products[p] = PetscMax(problem->products[p], rate);
     if (p == MUON_POLAR_PRECISION_BF16) continue;
-    PetscCall(MeasureProduct(plan, (MuonPolarPrecision)p, s, l, s, &rate));
+    PetscCall(MeasureProduct((MuonPolarPrecision)p, s, l, s, &rate));
     problem->products[p] = PetscMax(problem->products[p], rate);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -388,7 +305,7 @@ static PetscErrorCode Dump(const Plan *plan, const Problem *problem, PetscInt sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *problem, const Method *method, Progress *progress)
+static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *problem, const Method *method)
 {
   Row           *row = &problem->row[problem->nrows++];
   MuonPolar      polar;
@@ -400,7 +317,6 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(row, sizeof(*row)));
   PetscCall(PetscStrncpy(row->name, method->name, sizeof(row->name)));
-  PetscCall(Advance(progress, problem, method->name));
   PetscCall(CreatePolar(method, &polar));
   PetscCall(MuonPolarGetPrecision(polar, &row->precision));
   PetscCall(MuonPolarGetFlops(polar, problem->m, problem->n, &row->promised));
@@ -410,9 +326,9 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
 
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscGetFlops(&before));
-    PetscCall(Now(plan->clock, &start));
+    PetscCall(Now(&start));
     PetscCall(MuonPolarApply(polar, problem->A, problem->B, &status));
-    PetscCall(Elapsed(plan->clock, start, &seconds));
+    PetscCall(Elapsed(start, &seconds));
     PetscCall(PetscGetFlops(&after));
     if (r >= 0) times[r] = seconds;
   }
@@ -427,7 +343,6 @@ static PetscErrorCode TimeMethod(const Plan *plan, PetscInt shape, Problem *prob
     PetscCall(Judge(problem, row));
     PetscCall(Dump(plan, problem, shape, row));
   } else PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "failed: %s", MuonStatuses[status]));
-  progress->done += Effort(plan, problem->m, problem->n, method->type, row->precision, row->promised);
   PetscCall(PetscFree(times));
   PetscCall(DestroyPolar(&polar));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -511,7 +426,7 @@ static PetscErrorCode ReadTorchRow(const Plan *plan, PetscInt shape, Problem *pr
    Starts tests/benchmarks/polar_torch.py on the same matrix, on the processors that this rank may use; a row
    says so where it gives nothing
 */
-static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *problem, Progress *progress)
+static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *problem)
 {
   char        folder[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN], script[PETSC_MAX_PATH_LEN], command[4 * PETSC_MAX_PATH_LEN], line[4096];
   char       *slash;
@@ -521,7 +436,6 @@ static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *probl
   FILE       *pipe;
 
   PetscFunctionBeginUser;
-  PetscCall(Advance(progress, problem, "torch"));
   PetscCall(PetscMemzero(row, 2 * sizeof(*row)));
   PetscCall(PetscStrncpy(row->name, "torch", sizeof(row->name)));
   /* Beside the source of this program, which lies under the folder where make was called */
@@ -536,7 +450,7 @@ static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *probl
   PetscCall(PetscSNPrintf(path, sizeof(path), "%s/G.f32", folder));
   PetscCall(WriteSingles(path, problem->m * problem->n, problem->G));
   PetscCall(PetscSNPrintf(command, sizeof(command), "OMP_NUM_THREADS=%d %s '%s' %d %d ", (int)plan->threads, plan->torch, script, (int)problem->m, (int)problem->n));
-  PetscCall(PetscSNPrintf(line, sizeof(line), "%d %d %s '%s'", (int)plan->threads, (int)plan->repetitions, Clocks[plan->clock], folder));
+  PetscCall(PetscSNPrintf(line, sizeof(line), "%d %d %s '%s'", (int)plan->threads, (int)plan->repetitions, Clocks[ticks], folder));
   PetscCall(PetscStrlcat(command, line, sizeof(command)));
   PetscCall(PetscPOpen(PETSC_COMM_SELF, NULL, command, "r", &pipe));
   while (fgets(line, sizeof(line), pipe) != NULL) {
@@ -551,7 +465,6 @@ static PetscErrorCode TimeTorch(const Plan *plan, PetscInt shape, Problem *probl
     problem->nrows++;
     if (row->note[0] == '\0') PetscCall(PetscSNPrintf(row->note, sizeof(row->note), "%s gave nothing", plan->torch));
   }
-  progress->done += 2 * Effort(plan, problem->m, problem->n, NULL, MUON_POLAR_PRECISION_SINGLE, TorchFlops(problem->m, problem->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -604,13 +517,13 @@ static PetscErrorCode WriteCSV(const Plan *plan, const Problem *problem, FILE *f
 
     if (row->seconds == 0) continue;
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, file, "%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%d,%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%.9g,%.9g,%.17g,%.17g,%.9g,%.9g,%.17g,%.17g,%.17g,%.17g\n", problem->m, problem->n, Spectra[plan->spectrum],
-                           row->name, MuonPolarPrecisions[row->precision], (int)size, plan->threads, Clocks[plan->clock], plan->repetitions, row->seconds, row->best, row->flops, row->promised, row->products, row->flops / row->seconds / row->products,
+                           row->name, MuonPolarPrecisions[row->precision], (int)size, plan->threads, Clocks[ticks], plan->repetitions, row->seconds, row->best, row->flops, row->promised, row->products, row->flops / row->seconds / row->products,
                            problem->nuclear, row->gap, row->largest, row->smallest));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv, Progress *progress)
+static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv)
 {
   PetscBool   used[PRECISIONS] = {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
   Problem     problem;
@@ -637,10 +550,10 @@ static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv, Prog
   PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, problem.m, problem.n, NULL, &problem.A));
   PetscCall(CopyIn(problem.A, problem.G));
   PetscCall(MatDuplicate(problem.A, MAT_DO_NOT_COPY_VALUES, &problem.B));
-  PetscCall(MeasureProducts(plan, &problem, used));
-  for (PetscInt i = 0; i < plan->nmethods; i++) PetscCall(TimeMethod(plan, shape, &problem, &plan->method[i], progress));
-  if (plan->torch[0] != '\0' && size == 1) PetscCall(TimeTorch(plan, shape, &problem, progress));
-  PetscCall(MeasureProducts(plan, &problem, used));
+  PetscCall(MeasureAllProducts(plan, &problem, used));
+  for (PetscInt i = 0; i < plan->nmethods; i++) PetscCall(TimeMethod(plan, shape, &problem, &plan->method[i]));
+  if (plan->torch[0] != '\0' && size == 1) PetscCall(TimeTorch(plan, shape, &problem));
+  PetscCall(MeasureAllProducts(plan, &problem, used));
   for (PetscInt i = 0; i < plan->nmethods; i++) problem.row[i].products = problem.products[problem.row[i].precision];
   PetscCall(PrintTable(plan, &problem));
   if (csv != NULL) PetscCall(WriteCSV(plan, &problem, csv));
@@ -653,39 +566,18 @@ static PetscErrorCode RunShape(const Plan *plan, PetscInt shape, FILE *csv, Prog
 static PetscErrorCode Run(const Plan *plan)
 {
   FILE       *csv = NULL;
-  Progress    progress;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscMemzero(&progress, sizeof(progress)));
-  progress.nrows = plan->nshapes * (plan->nmethods + (plan->torch[0] != '\0' && size == 1 ? 1 : 0));
-  for (PetscInt k = 0; k < plan->nshapes; k++) {
-    const PetscInt m = plan->shape[k][0], n = plan->shape[k][1];
-
-    for (PetscInt i = 0; i < plan->nmethods; i++) {
-      MuonPolar          polar;
-      MuonPolarPrecision precision;
-      PetscLogDouble     flops;
-
-      PetscCall(CreatePolar(&plan->method[i], &polar));
-      PetscCall(MuonPolarGetPrecision(polar, &precision));
-      PetscCall(MuonPolarGetFlops(polar, m, n, &flops));
-      PetscCall(DestroyPolar(&polar));
-      progress.total += Effort(plan, m, n, plan->method[i].type, precision, flops);
-    }
-    if (plan->torch[0] != '\0' && size == 1) progress.total += 2 * Effort(plan, m, n, NULL, MUON_POLAR_PRECISION_SINGLE, TorchFlops(m, n));
-  }
-  PetscCall(PetscTime(&progress.start));
-  progress.said = progress.start;
   if (plan->csv[0] != '\0') {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, plan->csv, "w", &csv));
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "rows,columns,spectrum,method,precision,ranks,threads,clock,repetitions,seconds,seconds_best,flops,flops_promised,products,fraction,nuclear_norm,gap,largest,smallest\n"));
   }
   PetscCall(ReportBlas());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " threads each, scalars of %d bytes; median of %" PetscInt_FMT " runs in %s time\n", size, plan->threads, (int)sizeof(PetscScalar), plan->repetitions,
-                        plan->clock == CLOCK_OF_CPU ? "processor" : "wall"));
-  for (PetscInt k = 0; k < plan->nshapes; k++) PetscCall(RunShape(plan, k, csv, &progress));
+                        ticks == CLOCK_OF_CPU ? "processor" : "wall"));
+  for (PetscInt k = 0; k < plan->nshapes; k++) PetscCall(RunShape(plan, k, csv));
   if (plan->torch[0] != '\0' && size > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "torch: compared where there is one rank\n"));
   if (csv != NULL) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -723,7 +615,7 @@ static PetscErrorCode ChooseMethods(Plan *plan, PetscInt nwords, char *words[])
       }
       PetscCall(PetscStrlcat(names, " ", sizeof(names)));
       PetscCall(PetscStrlcat(names, all[i].name, sizeof(names)));
-      if (MuonKernelRealBF16 == NULL && strstr(all[i].options, "bf16") != NULL) continue;
+      if (MuonKernelRealOfBF16() == NULL && strstr(all[i].options, "bf16") != NULL) continue;
       if (wanted == PETSC_TRUE && plan->nmethods < MAX_METHODS) plan->method[plan->nmethods++] = all[i];
     }
   }
@@ -766,7 +658,7 @@ static PetscErrorCode ReadOptions(Plan *plan)
   if (set == PETSC_FALSE) plan->nsizes = 2;
   PetscCall(PetscOptionsInt("-benchmark_repetitions", "Runs of which the median is taken", NULL, plan->repetitions, &plan->repetitions, NULL));
   PetscCall(PetscOptionsEnum("-benchmark_spectrum", "Singular values of the matrices", NULL, Spectra, (PetscEnum)plan->spectrum, (PetscEnum *)&plan->spectrum, NULL));
-  PetscCall(PetscOptionsEnum("-benchmark_clock", "Wall time, or processor time where others use the machine", NULL, Clocks, (PetscEnum)plan->clock, (PetscEnum *)&plan->clock, NULL));
+  PetscCall(PetscOptionsEnum("-benchmark_clock", "Wall time, or processor time where others use the machine", NULL, Clocks, (PetscEnum)ticks, (PetscEnum *)&ticks, NULL));
   PetscCall(PetscOptionsString("-benchmark_csv", "File for the rows", NULL, plan->csv, plan->csv, sizeof(plan->csv), NULL));
   PetscCall(PetscOptionsString("-benchmark_torch", "Python that may have torch, none to leave it out", NULL, plan->torch, plan->torch, sizeof(plan->torch), NULL));
   PetscCall(PetscOptionsString("-oracle_dir", "Folder for the matrices and factors, for a test", NULL, plan->oracle, plan->oracle, sizeof(plan->oracle), NULL));
@@ -781,7 +673,7 @@ static PetscErrorCode ReadOptions(Plan *plan)
   }
   for (PetscInt i = 0; i < plan->nsizes; i++) PetscCheck(plan->size[i] >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_products %" PetscInt_FMT ": expected at least 1", plan->size[i]);
   PetscCheck(plan->repetitions >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_repetitions %" PetscInt_FMT ": expected at least 1", plan->repetitions);
-  PetscCheck(plan->clock == CLOCK_OF_WALL || plan->threads == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_clock cpu: the BLAS has %" PetscInt_FMT " threads, expected 1 (OPENBLAS_NUM_THREADS)", plan->threads);
+  PetscCheck(ticks == CLOCK_OF_WALL || plan->threads == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_clock cpu: the BLAS has %" PetscInt_FMT " threads, expected 1 (OPENBLAS_NUM_THREADS)", plan->threads);
   if (strcmp(plan->torch, "none") == 0) plan->torch[0] = '\0';
   PetscCall(ChooseMethods(plan, nwords, words));
   for (PetscInt i = 0; i < nwords; i++) PetscCall(PetscFree(words[i]));

@@ -5,7 +5,7 @@ static char help[] = "Times what SignMuon does beside its exchange: signs to bit
 #include <petscmuon.h>
 #include <petscmuon/private/petscmuonimpl.h>
 #include "kernels/codec/muonkernels.h"
-#include "benchmark_clock.h"
+#include "benchmark_common.h"
 
 #define AIM 0.7
 
@@ -40,7 +40,7 @@ static double Run(Memory *m, What what, PetscInt workers)
     MuonKernelVote(m->entries, (size_t)workers, m->plane, MUON_KERNEL_TIE_PLUS, m->vote, NULL, what == VOTE ? NULL : &sum);
     return (double)sum;
   case MOVE:
-    kernels->SignsMove(m->X.len, m->X.count, m->bits, NULL, 1, m->X.data, m->X.ld, 1e-3, m->X.data, m->X.ld);
+    kernels->SignsAxpby(m->X.len, m->X.count, m->bits, NULL, 1, m->X.data, m->X.ld, 1e-3, m->X.data, m->X.ld);
     break;
   }
   return 0;

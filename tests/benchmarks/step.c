@@ -5,16 +5,14 @@ static char help[] = "Times the phases of a step beside what the machine can do:
                      "A model that fits into the caches can be faster than the triad, which does not.\n\n";
 
 #include "../parameters.h"
+#include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 #include <petscmuon.h>
-#include <petsctime.h>
 #include "../../tutorials/nanogpt/model.h"
 #include "benchmark_common.h"
 
-/* Entries of an array of the triad: three of them exceed the caches of today's processors */
-#define TRIAD_ENTRIES 16777216
-#define GEMM_SIZE     1024
-#define REPETITIONS   5
+#define GEMM_SIZE   1024
+#define REPETITIONS 5
 
 typedef struct {
   const char *name;
@@ -69,66 +67,6 @@ static PetscErrorCode MeanOverRanks(PetscInt n, PetscLogDouble values[])
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, (PetscMPIInt)n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   for (PetscInt i = 0; i < n; i++) values[i] /= size;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Operations a second of a product of square matrices with entries of so many bytes, on every rank at once */
-static PetscErrorCode MeasureGemm(size_t bytes, PetscInt n, PetscLogDouble *rate)
-{
-  const PetscInt inner = PetscMax(1, GEMM_SIZE / n * (GEMM_SIZE / n)); /* short products are too quick for the clock */
-  char          *A, *B, *C;
-  PetscReal      times[REPETITIONS];
-  PetscLogDouble start, end, median;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc3(bytes * n * n, &A, bytes * n * n, &B, bytes * n * n, &C));
-  FillArray(bytes, (size_t)n * n, A);
-  FillArray(bytes, (size_t)n * n, B);
-  for (PetscInt r = -1; r < REPETITIONS; r++) {
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(PetscTime(&start));
-    for (PetscInt i = 0; i < inner; i++) Gemm(bytes, n, n, n, A, B, C);
-    PetscCall(PetscTime(&end));
-    if (r >= 0) times[r] = (PetscReal)(end - start);
-  }
-  PetscCall(PetscFree3(A, B, C));
-  PetscCall(Median(REPETITIONS, times, &median));
-  *rate = 2.0 * (PetscLogDouble)inner * (PetscLogDouble)n * (PetscLogDouble)n * (PetscLogDouble)n / median;
-  PetscCall(MeanOverRanks(1, rate));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Bytes a second of a = b + s c, on every rank at once; three arrays are counted, though a write may first
-   read
-*/
-static PetscErrorCode MeasureTriad(PetscLogDouble *rate)
-{
-  PetscScalar   *a, *b, *c;
-  PetscReal      times[REPETITIONS];
-  PetscLogDouble start, end, median;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc3(TRIAD_ENTRIES, &a, TRIAD_ENTRIES, &b, TRIAD_ENTRIES, &c));
-  for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) {
-    a[i] = 0;
-    b[i] = 1;
-    c[i] = 2;
-  }
-  for (PetscInt r = -1; r < REPETITIONS; r++) {
-    const PetscScalar s = (PetscScalar)r;
-
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(PetscTime(&start));
-    for (PetscInt i = 0; i < TRIAD_ENTRIES; i++) a[i] = b[i] + s * c[i];
-    PetscCall(PetscTime(&end));
-    if (r >= 0) times[r] = (PetscReal)(end - start);
-    PetscCheck(PetscRealPart(a[TRIAD_ENTRIES / 2]) == 1 + 2 * (PetscReal)r, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Triad computed something else");
-  }
-  PetscCall(PetscFree3(a, b, c));
-  PetscCall(Median(REPETITIONS, times, &median));
-  *rate = 3.0 * sizeof(PetscScalar) * TRIAD_ENTRIES / median;
-  PetscCall(MeanOverRanks(1, rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,12 +300,13 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
 static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limits)
 {
   PetscLogDouble gemm, small, polar, triad;
+  PetscReal      times[REPETITIONS];
 
   PetscFunctionBeginUser;
-  PetscCall(MeasureGemm(sizeof(PetscScalar), GEMM_SIZE, &gemm));
-  PetscCall(MeasureGemm(sizeof(PetscScalar), width, &small));
-  PetscCall(MeasureGemm(bytes, GEMM_SIZE, &polar));
-  PetscCall(MeasureTriad(&triad));
+  PetscCall(MeasureProducts(Gemm, sizeof(PetscScalar), GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, REPETITIONS, &gemm));
+  PetscCall(MeasureProducts(Gemm, sizeof(PetscScalar), width, width, width, REPETITIONS, &small));
+  PetscCall(MeasureProducts(Gemm, bytes, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, REPETITIONS, &polar));
+  PetscCall(MeasureTriad(REPETITIONS, times, &triad));
   limits->gemm  = PetscMax(limits->gemm, gemm);
   limits->small = PetscMax(limits->small, small);
   limits->polar = PetscMax(limits->polar, polar);

@@ -7,7 +7,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #include <petscmuon.h>
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petsctime.h>
-#include "benchmark_clock.h"
+#include "benchmark_common.h"
 #include <petscmuon/private/muonwire.h>
 #include "wire/muonwirecrc.h"
 #include <time.h>

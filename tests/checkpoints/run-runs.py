@@ -22,26 +22,6 @@ EPSILON, BASE = 1e-8, 1e4  # of tutorials/nanogpt/model.c
 SEED = int(os.environ.get("PETSCMUON_SEED", "1"))
 
 
-def read_matrices(path):
-  """Dense matrices of PETSc's binary format, one behind the other: class id, rows, columns, -1, and the entries by rows. PETSc may have integers of 8 bytes and scalars of 4."""
-  with open(path, "rb") as f:
-    data = f.read()
-  integer = ">i8" if data[:4] == bytes(4) else ">i4"
-  size = 4 * np.dtype(integer).itemsize
-  for scalar in (">f8", ">f4"):
-    found, at = [], 0
-    while at + size <= len(data):
-      classid, rows, columns, kind = np.frombuffer(data, integer, 4, at)
-      if (classid, kind) != (1211216, -1):
-        break
-      at += size
-      found.append(np.frombuffer(data, scalar, rows * columns, at).reshape(rows, columns).astype(float))
-      at += found[-1].nbytes * np.dtype(scalar).itemsize // 8
-    if at == len(data):
-      return found, scalar
-  raise ValueError("%s: no matrices" % path)
-
-
 def forward(W, tokens, targets, heads):
   """The network of tutorials/nanogpt/README.md: mean cross entropy of a sequence."""
   embed, blocks = W[0], (len(W) - 1) // 6
@@ -90,7 +70,7 @@ class WholeRuns(unittest.TestCase):
     self.runs.double("double", "whole")
 
   def test_inference(self):
-    W, scalar = read_matrices("whole.bin")
+    W = list(whole_runs.weights("whole").values())
     with open(os.path.join(whole_runs.ROOT, "LICENSE"), "rb") as f:
       text = np.frombuffer(f.read(), np.uint8).astype(int)
     # Blocks of T tokens, the last of every 4 held out; the program's validation is over 4 of these, spread over all
@@ -101,7 +81,7 @@ class WholeRuns(unittest.TestCase):
     with open("whole.log") as f:
       said = float(re.search(r"validation loss ([0-9.]+) after %d steps" % whole_runs.STEPS, f.read()).group(1))
     # It is said to four places
-    self.assertLess(abs(mean - said), 1e-4 if scalar == ">f8" else 1e-3)
+    self.assertLess(abs(mean - said), 1e-4 if W[0].itemsize == 8 else 1e-3)
 
   def test_signal(self):
     """A process that is asked makes all of them write a checkpoint, in a run that would write none."""

@@ -17,6 +17,10 @@ MODEL = "-nanogpt_width 32 -nanogpt_heads 2 -nanogpt_blocks 1 -nanogpt_sequence 
 SECONDS = 10  # in which a job ends after one of its ranks was killed
 
 
+sys.path.insert(0, os.path.join(ROOT, "share", "petscmuon"))
+import checkpoint  # noqa: E402
+
+
 class Failed(Exception):
   """A run did what it must not do."""
 
@@ -39,6 +43,11 @@ def descendants(pid):
   return found
 
 
+def weights(folder):
+  """Those of the last checkpoint, by layers in their order."""
+  return checkpoint.Checkpoint(folder).weights()
+
+
 class Runs:
   """Runs of one kind: so many ranks, and options of the optimizer."""
 
@@ -49,7 +58,7 @@ class Runs:
 
   def start(self, folder, *more):
     self.log = open(folder + ".log", "ab")
-    checkpoints = ["-muon_checkpoint", folder, "-muon_checkpoint_interval", str(INTERVAL), "-muon_checkpoint_weights", folder + ".bin", "-muon_restart", folder, "-muon_restart_if_present", "-muon_monitor_csv", folder + ".csv"]
+    checkpoints = ["-muon_checkpoint", folder, "-muon_checkpoint_interval", str(INTERVAL), "-muon_restart", folder, "-muon_restart_if_present", "-muon_monitor_csv", folder + ".csv"]
     return subprocess.Popen(self.command + checkpoints + list(more), stdout=self.log, stderr=subprocess.STDOUT)
 
   def finish(self, folder, *more):
@@ -107,10 +116,12 @@ class Runs:
 
   def compare(self, folder, whole):
     """A run that was killed has the weights and the rows of the monitor that one has which was not."""
-    for suffix in (".bin", ".csv"):
-      with open(folder + suffix, "rb") as f, open(whole + suffix, "rb") as g:
-        if f.read() != g.read():
-          raise Failed("%s%s is another than %s%s" % (folder, suffix, whole, suffix))
+    with open(folder + ".csv", "rb") as f, open(whole + ".csv", "rb") as g:
+      if f.read() != g.read():
+        raise Failed("%s.csv is another than %s.csv" % (folder, whole))
+    mine, its = weights(folder), weights(whole)
+    if mine.keys() != its.keys() or any(mine[name].tobytes() != its[name].tobytes() for name in its):
+      raise Failed("%s has other weights than %s" % (folder, whole))
 
   def killed(self, folder, whole, times=1):
     """A run whose ranks are killed so many times, and which then goes on to its end. Gives how many kills hit, before the run was over, and the longest time that a job took to end."""

@@ -100,10 +100,9 @@ class Pages(unittest.TestCase):
   def test_uses(self):
     self.assertEqual(manual.uses_of(self.sources, self.references)["MuonXSetNumber"], [("tutorials/u.c", 1), ("tests/t.c", 4)])
 
-  def test_html(self):
-    text = manual.page_html(self.references["MuonXSetNumber"], self.references, manual.uses_of(self.sources, self.references), set())
-    for part in ('<a href="MuonX.html"><code>MuonX</code></a>', "<i>&#963;<sub>ij</sub><sup>2</sup></i>", "and &lt;b&gt;.", "<pre>  a &lt; b\n    .c</pre>", "<code>MatCreate</code>",
-                 '<a href="../source/tutorials/u.c.html#l1">tutorials/u.c</a>', '<a href="../source/tests/t.c.html#l4">tests/t.c</a>'):
+  def test_markdown(self):
+    text = manual.page_markdown(self.references["MuonXSetNumber"], manual.uses_of(self.sources, self.references), set())
+    for part in ("# MuonXSetNumber\n", "see `MuonX`", "- **number**: the number `sigma_(ij)^2` with", "and \\<b\\>.", "```text\n  a < b\n    .c\n```", "`MatCreate`", "`tutorials/u.c` (line 1)", "`tests/t.c` (line 4)"):
       self.assertIn(part, text)
 
   def test_roff(self):
@@ -123,7 +122,7 @@ class Pages(unittest.TestCase):
 
   def test_formulas(self):
     self.assertEqual(manual.tex_text(r"\|X\|_{F}^{1/2} \le \sqrt{n}"), "||X||_F^(1/2) <= sqrt(n)")
-    self.assertRaises(manual.Bad, manual.tex_html, r"\unknown")
+    self.assertRaises(manual.Bad, manual.tex_text, r"\unknown")
 
 
 class Tree(unittest.TestCase):

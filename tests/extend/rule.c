@@ -7,7 +7,7 @@ static PetscErrorCode MuonLayerStep_SignSGD(MuonLayer layer, MuonLayerStepInfo *
   MuonArray D;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetScratch(layer, G, &D));
+  PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &D));
   for (size_t j = 0; j < D.count; j++) {
     for (size_t i = 0; i < D.len; i++) {
       if (D.precision == MUON_SINGLE) {

@@ -889,6 +889,8 @@ int main(int argc, char **argv)
       tolerance: 1e-2
       requires: double
       test:
+        suffix: double
+      test:
         suffix: single
         args: -muon_state_precision single -ef21_server_compressor_values single
       test:

@@ -5,40 +5,40 @@
 
 /*
    What is packed, started and unpacked, and the time in which a rank waits for others and has nothing to do.
-   The oracles are in neither
+   LMOs are in neither
 */
 PETSC_INTERN PetscLogEvent MUON_Assembly, MUON_AssemblyWait;
 
 /* A matrix whose rows the ranks of the worker have: all of a layer, or a block of one */
 typedef struct {
-  const char      *name;          /* settles ties between owners, and is in errors */
+  const char      *name;          /* settles ties between owners, and is in errors; borrowed */
   PetscInt         rows, columns; /* of the whole matrix */
   const PetscInt  *ranges;        /* size + 1 of them: rank r has rows ranges[r]..ranges[r+1], which may be none */
   MuonPrecision    precision;     /* of the rows in memory, */
   MuonMemory       memory;        /* which memory that is, */
-  int              rowmajor;      /* and whether they are its lines */
+  int              rowmajor;      /* and whether they are its contiguous vectors */
   MuonAssemblyKind kind;
-  PetscLogDouble   flops; /* of the oracle on the whole */
+  PetscLogDouble   flops; /* of the LMO on the whole */
 } MuonAssemblyItem;
 
 /*
    What is done at an item; each routine is called once an item and run, on every rank of the worker but for
-   the oracle of a kind that one rank does. Ranks that failed hand in zeros: what is called and sent does not
+   the LMO of a kind that one rank does. Ranks that failed hand in zeros: what is called and sent does not
    depend on it.
 
    input() gives the rows of G here, with any leading dimension; they must stay until the next routine of the
-   client is called. oracle() writes D from G: both whole, on one rank, where they were assembled, and with
+   client is called. lmo() writes D from G: both whole, on one rank, where they were assembled, and with
    their rows on the ranks for MUON_ASSEMBLY_GRAM. It keeps statuses in its context, and where there is
    trouble it writes zeros. output() gets the rows of D here, without data for MUON_ASSEMBLY_NONE; they stay
    until it returns.
 
    Items that are assembled have their inputs in order of their numbers; all items have their outputs in that
-   order, on every rank. For the kinds none and gram input, oracle and output follow each other at the turn of
+   order, on every rank. For the kinds none and gram input, lmo and output follow each other at the turn of
    the output.
 */
 typedef struct {
   PetscErrorCode (*input)(void *ctx, PetscInt item, MuonArray *G);
-  PetscErrorCode (*oracle)(void *ctx, PetscInt item, const MuonMatrix *G, const MuonMatrix *D);
+  PetscErrorCode (*lmo)(void *ctx, PetscInt item, const MuonMatrix *G, const MuonMatrix *D);
   PetscErrorCode (*output)(void *ctx, PetscInt item, const MuonArray *D);
   void *ctx;
 } MuonAssemblyClient;
@@ -54,7 +54,7 @@ typedef struct {
 /*
    Turns rows of matrices that are spread over the ranks of a worker into the rows of their steps.
 
-   Create says what there is, alike on all ranks; the names and ranges of the items are copied. The whole
+   Create says what there is, alike on all ranks; the ranges of the items are copied. The whole
    matrices are in scratch memory that others may use when this object does not run, its own where work is
    NULL.
 

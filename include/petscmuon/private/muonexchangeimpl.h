@@ -61,8 +61,7 @@ struct _p_MuonExchange {
   PetscBool              typeset;          /* else the type is the default */
   PetscBool              votes;            /* what is exchanged: bits that vote, or arrays and other messages */
   PetscBool              summable;         /* or arrays that can be summed, when the mode was last resolved */
-  MuonExchangeMode       mode;
-  PetscBool              modeset; /* else mode is the default that was last resolved */
+  MuonExchangeMode       mode;             /* where it is not set the default that was last resolved */
   MuonExchangeAssignment assignment;
   PetscInt               nitems;
   MuonExchangeItem      *item;
@@ -108,7 +107,7 @@ typedef enum {
    contribution, an array without gaps, out the sum over the workers where this one owns the item (else its
    data may be NULL). It is there after ReduceWait, and for all items that were begun after ReduceEnd; all
    workers begin them in one order, before or after Begin. ReduceProgress lets MPI move them meanwhile.
-   ReduceTyped begins and ends those of length[i] entries of a type that MPI sums. in is not modified.
+   ReduceTyped begins and ends that of the only item, of length entries of a type that MPI sums. in is not modified.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
@@ -138,7 +137,7 @@ PETSC_INTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item,
 PETSC_INTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
 PETSC_INTERN void           MuonExchangeReduceProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
 PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
-PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[]);
+PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
 PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
 typedef struct {

@@ -307,8 +307,6 @@ struct _p_Muon {
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */
-  char                      *checkpoint_weights;   /* file */
-  char                      *checkpoint_agreed;    /* the folder when the ranks last compared their options */
   char                      *restarted;            /* the folder that was loaded */
   PetscInt                   checkpoint_interval, checkpoint_keep;
   PetscReal                  checkpoint_seconds; /* 0 for never */
@@ -383,8 +381,20 @@ static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const Muo
   return shard->X.data != NULL && shard->edited == PETSC_FALSE ? shard->X : *W;
 }
 
-/* Shape, order and precision of the shard's state; the shard of a layer */
-PETSC_EXTERN PetscErrorCode MuonShardGetStateShape(Muon, const MuonShard *, MuonArray *);
+/* Shape, order and precision of the shard's weights, and of its state */
+static inline MuonArray MuonShardWeightsShape(const MuonShard *shard)
+{
+  return MuonShardPart(shard, &shard->layer->shape);
+}
+
+static inline MuonArray MuonShardStateShape(const MuonShard *shard)
+{
+  const MuonArray weights = MuonShardWeightsShape(shard);
+
+  return MuonArrayLike(&weights, shard->muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : weights.precision, NULL);
+}
+
+/* The shard of a layer */
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */
 static inline const char *MuonPrefix(Muon muon)

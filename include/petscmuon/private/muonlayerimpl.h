@@ -37,17 +37,9 @@ typedef struct {
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
-  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]); /* step, for layers of the same rule in the memory of a device; NULL where nothing is gained by several at a time */
+  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for layers in the memory of a device: of the LMO alone */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
-  /*
-     The same step as a message, which the rule lmo alone has: encode writes what G gives, validate checks
-     what came, decode turns X into what step would make of it, bit for bit
-  */
-  PetscErrorCode (*maxstepbytes)(MuonLayer, size_t *);
-  PetscErrorCode (*encode)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
-  PetscErrorCode (*validate)(MuonLayer, size_t, const unsigned char[], PetscBool entropy, MuonCompressorCost *, PetscBool *);
-  PetscErrorCode (*decode)(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char[], const MuonArray *X);
   PetscErrorCode (*commit)(MuonLayer);
   PetscErrorCode (*setup)(MuonLayer); /* what a step would refuse is refused here, on every rank */
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
@@ -74,12 +66,11 @@ struct _p_MuonLayer {
   int              rowmajor;    /* the contiguous vectors of the m x n matrix in memory are its rows */
   MuonLayerStorage storage;
   /*
-     The weights: a Mat, or an array view. The memory of a view is that of array, or of w, which it borrows for
+     The weights: a Mat, or an array view. The memory of a view is that of array, or of a Vec, which it borrows for
      as long as it is used
   */
-  Mat            W;
-  Vec            w;
-  Vec            g;     /* of a range of w: the Vec of its gradients, */
+  PetscObject    weights;
+  Vec            g;     /* of a range of a Vec: the Vec of its gradients, */
   PetscInt       start; /* the number of the layer's first entry in both, */
   PetscInt       skip;  /* and how many entries here are before it */
   MuonLayerArray array;
@@ -96,12 +87,13 @@ struct _p_MuonLayer {
   const void      *givenarray;    /* or array */
   MuonArray        gradient;      /* our buffer */
   PetscObject      shown;         /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
-  PetscObjectState seen;          /* of shown, after the last step */
+  PetscObjectState state_used;    /* of shown, after the last step */
 
   MuonBlocks       blocks; /* to each of which the LMO is applied */
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
+  PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
   PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
   PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
@@ -132,14 +124,12 @@ PETSC_EXTERN PetscErrorCode MuonLayerCreate(const char[], Mat W, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromVec(const char[], Vec w, Vec g, PetscInt start, PetscInt m, PetscInt n, PetscBool rowmajor, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerCreateFromArray(const char[], const MuonLayerArray *, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer, Vec w, Vec g);
-PETSC_EXTERN PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer, const char[]);
-PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonLayerReset(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
 
 /* Of the class, and of AdamW and NAdamW; what the class says of itself */
 PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[];
-PETSC_INTERN PetscErrorCode      MuonLayerSetFromOptions_Object(PetscObject);
 PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const MuonParameter *, double);
 PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
 /* A number that the layer takes over where nobody set its own; nothing where it has no such parameter */
@@ -153,8 +143,9 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer);
 
+/* Longer names would not fit into option keys behind a prefix */
+#define MUON_LAYER_NAME_MAX 128
 /* Prefix of the keys of this layer alone: the layer's general prefix, then muon_layer_<name>_ */
 PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, char[]);
 
@@ -186,7 +177,7 @@ PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspa
 */
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlock_Private(MuonLayer, PetscInt, MuonBlock *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetBlockArray(MuonLayer, PetscInt, const MuonArray *, MuonArray *part);
-PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, const MuonBlock *, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer, PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonLayerSetBlocksFromOptions_Private(MuonLayer, const char own[]);
 /*
    The norm of an array of the layer's shape, the largest of those of its blocks, or the sum of their dual
@@ -198,18 +189,17 @@ PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray
 PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerStorage, const char function[]);
 /* An error where what is not NULL is in another memory */
 PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory, const char what[], const void *data);
-/* The rows here of an array view whose memory begins at data */
-PETSC_INTERN MuonArray      MuonLayerViewOf_Private(MuonLayer, const void *data);
+/* A Mat, or the part of a Vec or of memory that is the layer's, as an array that has the shape of its rows here */
+PETSC_INTERN PetscErrorCode MuonLayerOpen_Private(MuonLayer, PetscObject, const void *data, PetscBool write, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonLayerClose_Private(MuonLayer, PetscObject, PetscBool write, MuonArray *);
 PETSC_INTERN PetscErrorCode MuonLayerResetGradient_Private(MuonLayer);
 /* Of the whole matrix: more than a PetscInt may hold */
 static inline PetscInt64 MuonLayerEntries(MuonLayer layer)
 {
   return (PetscInt64)layer->m * (PetscInt64)layer->n;
 }
-/* An array without data and gaps that says lines, order and precision of the weights that are here */
-PETSC_EXTERN PetscErrorCode MuonLayerGetShape(MuonLayer, MuonArray *);
-/* Likewise of all rows, wherever they are */
-PETSC_EXTERN PetscErrorCode MuonLayerGetWholeShape(MuonLayer, MuonArray *);
+/* As shape, of all rows, wherever they are */
+PETSC_EXTERN MuonArray MuonLayerGetWholeShape(MuonLayer);
 /*
    Whether the ranks of a worker have ranges of its entries, which need not be rows; and the m x n matrix that
    all of them in one memory without gaps are, which is the array itself for other layers
@@ -267,8 +257,6 @@ PETSC_EXTERN PetscErrorCode MuonLayerInvalidateGradient(MuonLayer);
 */
 PETSC_EXTERN PetscErrorCode MuonLayerIsGradientProvided(MuonLayer, PetscBool *);
 
-/* The LMO and the rule are made ready: usage errors are seen here, on every rank */
-PETSC_EXTERN PetscErrorCode MuonLayerSetUp(MuonLayer);
 /* Names the gradient's buffer and the rule's state */
 PETSC_EXTERN PetscErrorCode MuonLayerVisitState(MuonLayer, MuonStateVisitor *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
@@ -278,7 +266,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
    MUON_STATUS_NANORINF; where the status is not MUON_STATUS_OK Xnew holds nothing of worth
 */
 PETSC_EXTERN PetscErrorCode MuonLayerStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
-/* The same for several layers, each a part of whose rule's work may be done together with that of others */
+/* The same for several layers; LMOs in the memory of a device are computed together */
 PETSC_EXTERN PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[]);
 /*
    What a rule ends with: Xnew = (1 - rate decay) X + by D with rate and decay of the step, and with decay
@@ -291,18 +279,13 @@ static inline double MuonLayerSumSquares(const MuonArray *D)
 {
   return MuonArrayKernels(D)->SumSquares(D->len, D->count, D->data, D->ld);
 }
-/* Scratch of a rule, without gaps: until its operation ends or asks again */
-PETSC_EXTERN PetscErrorCode MuonLayerGetScratch(MuonLayer, const MuonArray *like, MuonArray *);
-/* Before it; MuonWorkspaceRelease() with layer->work ends it */
-PETSC_EXTERN PetscErrorCode MuonLayerMark_Private(MuonLayer, MuonMark *);
 /*
-   Steps as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius are
-   those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode
-   takes only those
+   Steps of an LMO as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius
+   are those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode
+   takes only those and turns X into what the step would make of it, bit for bit
 */
 PETSC_EXTERN PetscErrorCode MuonLayerCanEncode_Private(MuonLayer, size_t, char reason[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetMaxStepBytes(MuonLayer, size_t *);
 PETSC_EXTERN PetscErrorCode MuonLayerEncodeStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char message[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonLayerValidateStep(MuonLayer, size_t, const unsigned char message[], PetscBool entropy, MuonCompressorCost *, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonLayerDecodeStep(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char message[], const MuonArray *X);
-PETSC_EXTERN PetscErrorCode MuonLayerCommit(MuonLayer);

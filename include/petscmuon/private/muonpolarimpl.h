@@ -26,9 +26,12 @@ typedef struct {
 } MuonPolarTask;
 
 struct _MuonPolarOps {
-  PetscErrorCode (*apply)(MuonPolar, MuonPolarTask *);
-  /* Of matrices in the memory of a device, of any shapes; NULL where they are computed one by one */
-  PetscErrorCode (*applymany)(MuonPolar, PetscInt n, MuonPolarTask *const[]);
+  PetscErrorCode (*apply)(MuonPolar, PetscInt n, MuonPolarTask *const[]); /* n is 1 without the next operation */
+  /*
+     Sequential matrices with a shorter side s in the memory of a device may be computed together, the longest
+     being s x l: how many s x s matrices each needs beside two of its size, 0 where they go one by one
+  */
+  PetscErrorCode (*batch)(MuonPolar, size_t s, size_t l, PetscInt *squares);
   PetscErrorCode (*setup)(MuonPolar);                                           /* refuses what apply would, on all ranks of the object alike; cheap, or remembers what it has seen */
   PetscErrorCode (*checktext)(MuonPolar, const char key[], const char value[]); /* before a text of the rows changes */
   PetscErrorCode (*setfromoptions)(MuonPolar);                                  /* what the rows of the type cannot say, once they have been read */
@@ -88,4 +91,6 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, const MuonMatrix
    Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is
    gathered on its first one
 */
-PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, MuonPolarTask *);
+PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, PetscInt n, MuonPolarTask *const[]);
+/* Those of one object, in as many calls as memory and shapes ask for; changes the order */
+PETSC_INTERN PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar, PetscInt n, MuonPolarTask *[]);

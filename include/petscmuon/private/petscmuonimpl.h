@@ -244,6 +244,8 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
    alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to
    sigma_1; PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDHash() is of
    SLEPc's keys as they are in the database, in which ranks must not differ.
+
+   MuonSVDMultiply() is D = a U V^T of count triples.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 
@@ -256,6 +258,7 @@ PETSC_EXTERN PetscErrorCode MuonSVDSetTolerance(MuonSVD, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSVDSetUp(MuonSVD);
 PETSC_EXTERN PetscErrorCode MuonSVDHash(MuonSVD, unsigned int *);
 PETSC_EXTERN PetscErrorCode MuonSVDCompute(MuonSVD, const MuonMatrix *, PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonSVDMultiply(MuonWorkspace, PetscScalar a, PetscInt count, const PetscScalar U[], const PetscScalar V[], const MuonArray *D);
 PETSC_EXTERN PetscErrorCode MuonSVDGetFlops(PetscInt, PetscInt, PetscInt, PetscLogDouble *);
 PETSC_EXTERN PetscErrorCode MuonSVDView(MuonSVD, PetscViewer);
 PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
@@ -354,22 +357,11 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 /* What frees the viewer of a monitor */
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
-/* FNV-1a, 32 bits */
-PETSC_EXTERN PetscErrorCode MuonHash_Private(size_t, const void *, unsigned int *);
 /*
-   That hash of a layer's name: its identity on the wire and in the random number generator, the same for any
+   FNV-1a, 32 bits, of a layer's name: its identity on the wire and in the random number generator, the same for any
    order of the layers
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
-
-/*
-   The families of option keys: what the keys of a class or of an algorithm begin with, "lmo_", said in the
-   initialization of its package or beside its MuonRegister(). A key of a family that nothing reads is told of
-   before the first step. A family that ends in another, "ef21_server_compressor", has the keys of that one's
-   class behind its prefix
-*/
-PETSC_EXTERN PetscErrorCode MuonRegisterKeyFamily(const char family[]);
-PETSC_INTERN PetscErrorCode MuonGetKeyFamilies_Private(PetscInt *, const char *const **);
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));

@@ -12,7 +12,7 @@ version = release = os.environ.get("PETSCMUON_VERSION", "")
 extensions = ["myst_parser"]
 myst_heading_anchors = 3
 exclude_patterns = []
-# What config/tools/manual.py made: the reference, and the sources that it links to
+# What config/tools/manual.py copied: the sources that the reference links to
 html_extra_path = ["../extra"]
 html_theme = "alabaster"
 html_theme_options = {"description": "Muon optimizers for PETSc, with compressed messages", "page_width": "1150px", "sidebar_width": "230px"}
@@ -61,7 +61,7 @@ class LinkNames(SphinxPostTransform):
       else:
         target = KNOWN.get(text)
       if target:
-        reference = nodes.reference("", "", refuri=target, internal=True)
+        reference = nodes.reference("", "", refuri="../" * self.env.docname.count("/") + target, internal=True)
         literal.replace_self(reference)
         reference += literal
 

@@ -72,12 +72,9 @@ PetscErrorCode MuonAssemblyCreate(MPI_Comm comm, const MuonAssemblyOptions *opti
   PetscCall(PetscMalloc3(n, &a->item, n, &a->owner, n * ((PetscInt)size + 1), &a->ranges));
   for (PetscInt k = 0; k < n; k++) {
     PetscInt *ranges = a->ranges + k * ((PetscInt)size + 1);
-    char     *name;
 
-    PetscCall(PetscStrallocpy(items[k].name, &name));
     PetscCall(PetscArraycpy(ranges, items[k].ranges, (size_t)size + 1));
     a->item[k]        = items[k];
-    a->item[k].name   = name;
     a->item[k].ranges = ranges;
   }
   PetscCall(MuonAssemblyAssign_Private(a));
@@ -93,7 +90,6 @@ PetscErrorCode MuonAssemblyDestroy(MuonAssembly *assembly)
   PetscFunctionBegin;
   if (a == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonAssemblyFlightsDestroy_Private(a));
-  for (PetscInt k = 0; k < a->nitems; k++) PetscCall(PetscFree(a->item[k].name));
   PetscCall(PetscFree3(a->item, a->owner, a->ranges));
   PetscCall(MuonWorkspaceDestroy(&a->work));
   MuonTransportFree(&a->transport);

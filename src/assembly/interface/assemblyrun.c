@@ -40,83 +40,62 @@ static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, Pet
   return array;
 }
 
-static void MuonAssemblyPackHost_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
-{
-  const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, back), bytes = entry * MuonArrayEntries(X);
-
-  if (bytes == 0) return; /* there may be no memory */
-  memset(to + bytes, 0, (bytes + 7) / 8 * 8 - bytes);
-  if (entry > 2) {
-    const MuonArray packed = MuonArrayLike(X, entry == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, to);
-
-    MuonArrayAxpby(1, X, 0, &packed);
-    return;
-  }
-  for (size_t j = 0; j < X->count; j++) {
-    for (size_t i = 0; i < X->len; i += STRIP) {
-      const size_t count = PetscMin(X->len - i, STRIP);
-      float        rounded[STRIP];
-
-      /* What is not finite, or is not once it is rounded, must be seen by the oracle */
-      if (MuonArrayKernels(X)->ToBF16(count, (char *)X->data + (i + j * X->ld) * MuonArrayEntryBytes(X), rounded)) {
-        for (size_t k = 0; k < count; k++) rounded[k] = NAN;
-      }
-      MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, count, rounded, to);
-      to += 2 * count;
-    }
-  }
-}
-
 /* What is in the memory of a device passes through the host's, where messages are */
 static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
 {
-  MuonArray host;
-  MuonMark  mark;
+  const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, back), bytes = entry * MuonArrayEntries(X);
+  MuonArray    host, packed;
+  MuonMark     mark;
 
   PetscFunctionBegin;
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS); /* there may be no memory */
   PetscCall(MuonWorkspaceMark(assembly->work, &mark));
   PetscCall(MuonArrayGetPinned(assembly->work, X, PETSC_TRUE, &host));
-  MuonAssemblyPackHost_Private(assembly, item, &host, back, to);
+  memset(to + bytes, 0, (bytes + 7) / 8 * 8 - bytes);
+  packed = MuonArrayLike(&host, entry == sizeof(double) ? MUON_DOUBLE : MUON_SINGLE, to);
+  if (entry > 2) MuonArrayAxpby(1, &host, 0, &packed);
+  for (size_t j = 0; j < host.count && entry == 2; j++) {
+    for (size_t i = 0, count; i < host.len; i += count) {
+      float strip[STRIP];
+
+      count = PetscMin(host.len - i, STRIP);
+      /* What is not finite, or is not once it is rounded, must be seen by the LMO */
+      if (MuonArrayKernels(&host)->ToSingle(count, (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host), 1, strip)) {
+        for (size_t k = 0; k < count; k++) strip[k] = NAN;
+      }
+      MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, count, strip, to + 2 * (i + j * host.len));
+    }
+  }
   PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void MuonAssemblyUnpackHost_Private(MuonAssembly assembly, const MuonAssemblyItem *item, unsigned char *from, const MuonArray *Y)
-{
-  const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, PETSC_FALSE);
-
-  if (MuonArrayEntries(Y) == 0) return;
-  if (entry > 2) {
-    const MuonArray packed = MuonArrayLike(Y, entry == sizeof(float) ? MUON_SINGLE : MUON_DOUBLE, from);
-
-    MuonArrayAxpby(1, &packed, 0, Y);
-    return;
-  }
-  for (size_t j = 0; j < Y->count; j++) {
-    for (size_t i = 0; i < Y->len; i += STRIP) {
-      float     rounded[STRIP];
-      MuonArray packed, to = *Y;
-
-      to.data  = (char *)Y->data + (i + j * Y->ld) * MuonArrayEntryBytes(Y);
-      to.len   = PetscMin(Y->len - i, STRIP);
-      to.count = 1;
-      packed   = MuonArrayLike(&to, MUON_SINGLE, rounded);
-      MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, to.len, from, 0, rounded);
-      MuonArrayAxpby(1, &packed, 0, &to);
-      from += 2 * to.len;
-    }
-  }
-}
-
+/* Of G alone: the rows of D are read where they lie */
 static PetscErrorCode MuonAssemblyUnpack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, unsigned char *from, const MuonArray *Y)
 {
-  MuonArray host;
-  MuonMark  mark;
+  const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, PETSC_FALSE);
+  MuonArray    host, packed;
+  MuonMark     mark;
 
   PetscFunctionBegin;
+  if (MuonArrayEntries(Y) == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(assembly->work, &mark));
   PetscCall(MuonArrayGetPinned(assembly->work, Y, PETSC_FALSE, &host));
-  MuonAssemblyUnpackHost_Private(assembly, item, from, &host);
+  packed = MuonArrayLike(&host, entry == sizeof(double) ? MUON_DOUBLE : MUON_SINGLE, from);
+  if (entry > 2) MuonArrayAxpby(1, &packed, 0, &host);
+  for (size_t j = 0; j < host.count && entry == 2; j++) {
+    for (size_t i = 0; i < host.len; i += STRIP) {
+      float     strip[STRIP];
+      MuonArray to = host;
+
+      to.data  = (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host);
+      to.len   = PetscMin(host.len - i, STRIP);
+      to.count = 1;
+      packed   = MuonArrayLike(&to, MUON_SINGLE, strip);
+      MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, to.len, from + 2 * (i + j * host.len), 0, strip);
+      MuonArrayAxpby(1, &packed, 0, &to);
+    }
+  }
   PetscCall(MuonArrayPutPinned(Y, &host));
   PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,58 +127,47 @@ static PetscInt MuonAssemblyEnd_Private(MuonAssembly assembly, PetscInt chunk)
   return PetscMin(assembly->nitems - chunk * assembly->chunk, assembly->chunk) + chunk * assembly->chunk;
 }
 
+static PetscBool MuonAssemblyIsWhole_Private(const MuonAssemblyItem *item)
+{
+  return item->kind == MUON_ASSEMBLY_OWNER || item->kind == MUON_ASSEMBLY_ALLGATHER ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static MuonAssemblyFlight *MuonAssemblyFlight_Private(MuonAssembly assembly, PetscInt chunk, PetscBool back)
+{
+  return &assembly->flight[chunk % assembly->depth + (back ? assembly->depth : 0)];
+}
+
 /*
    What a chunk needs of a flight, and where; total[] are the bytes of out, in and all. What this rank keeps
    for itself has its place in `in`, and no bytes that MPI moves
 */
-static void MuonAssemblyLayout_Private(MuonAssembly assembly, PetscInt chunk, PetscBool back, MuonAssemblyFlight *flight, uint64_t total[3], PetscBool *owned, PetscBool *gathered)
+static void MuonAssemblyLayout_Private(MuonAssembly assembly, PetscInt chunk, PetscBool back, MuonAssemblyFlight *flight, uint64_t total[3])
 {
-  const PetscInt    end = MuonAssemblyEnd_Private(assembly, chunk);
   const PetscMPIInt me = assembly->rank, size = assembly->size;
 
-  *owned = *gathered = PETSC_FALSE;
-  for (PetscMPIInt r = 0; r < size; r++) flight->out.bytes[r] = flight->in.bytes[r] = flight->all.bytes[r] = 0;
-  for (PetscInt k = chunk * assembly->chunk; k < end; k++) {
+  flight->owned = flight->gathered = PETSC_FALSE;
+  for (int w = 0; w < 3; w++) memset(flight->rows[w].bytes, 0, (size_t)size * sizeof(*flight->rows[w].bytes));
+  for (PetscInt k = chunk * assembly->chunk; k < MuonAssemblyEnd_Private(assembly, chunk); k++) {
     const MuonAssemblyItem *item  = &assembly->item[k];
     const PetscMPIInt       owner = assembly->owner[k];
 
-    if (item->kind == MUON_ASSEMBLY_ALLGATHER) {
-      *gathered = PETSC_TRUE;
-      if (back == PETSC_TRUE) flight->in.bytes[me] += MuonAssemblyRowBytes_Private(assembly, item, me, back);
-      for (PetscMPIInt r = 0; r < size && back == PETSC_FALSE; r++) flight->all.bytes[r] += MuonAssemblyRowBytes_Private(assembly, item, r, back);
-    } else if (item->kind == MUON_ASSEMBLY_OWNER) {
-      MuonAssemblyRows *one = back == PETSC_TRUE ? &flight->in : &flight->out, *every = back == PETSC_TRUE ? &flight->out : &flight->in;
+    if (MuonAssemblyIsWhole_Private(item) == PETSC_FALSE) continue;
+    if (item->kind == MUON_ASSEMBLY_OWNER) flight->owned = PETSC_TRUE;
+    else if (back == PETSC_FALSE) flight->gathered = PETSC_TRUE;
+    for (PetscMPIInt r = 0; r < size; r++) {
+      const uint64_t bytes = MuonAssemblyRowBytes_Private(assembly, item, r, back);
 
-      *owned = PETSC_TRUE;
-      if (owner != me) one->bytes[owner] += MuonAssemblyRowBytes_Private(assembly, item, me, back);
-      else {
-        flight->in.bytes[me] += MuonAssemblyRowBytes_Private(assembly, item, me, back);
-        for (PetscMPIInt r = 0; r < size; r++) every->bytes[r] += r == me ? 0 : MuonAssemblyRowBytes_Private(assembly, item, r, back);
-      }
+      if (item->kind == MUON_ASSEMBLY_ALLGATHER && back == PETSC_FALSE) flight->rows[ALL].bytes[r] += bytes;
+      else if (r == me && (owner == me || item->kind == MUON_ASSEMBLY_ALLGATHER)) flight->rows[IN].bytes[me] += bytes;
+      else if (owner == me) flight->rows[back ? OUT : IN].bytes[r] += bytes;
+      else if (r == me) flight->rows[back ? IN : OUT].bytes[owner] += bytes;
     }
   }
-  total[0]             = MuonAssemblyPlace_Private(&flight->out, size);
-  total[1]             = MuonAssemblyPlace_Private(&flight->in, size);
-  total[2]             = MuonAssemblyPlace_Private(&flight->all, size);
-  flight->in.bytes[me] = 0;
+  for (int w = 0; w < 3; w++) total[w] = MuonAssemblyPlace_Private(&flight->rows[w], size);
+  flight->rows[IN].bytes[me] = 0;
 }
 
-static PetscErrorCode MuonAssemblyRowsCreate_Private(MuonAssemblyRows *rows, PetscMPIInt size)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc3(size, &rows->offset, size, &rows->bytes, size, &rows->at));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonAssemblyRowsDestroy_Private(MuonAssemblyRows *rows)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree3(rows->offset, rows->bytes, rows->at));
-  PetscCall(PetscFree(rows->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Each flight has room for the largest of its chunks, and no more */
+/* Each flight has memory for the largest of its chunks, and no more */
 PetscErrorCode MuonAssemblyFlightsCreate_Private(MuonAssembly assembly)
 {
   const PetscInt chunks = assembly->nitems == 0 ? 0 : (assembly->nitems - 1) / assembly->chunk + 1;
@@ -207,23 +175,22 @@ PetscErrorCode MuonAssemblyFlightsCreate_Private(MuonAssembly assembly)
   PetscFunctionBegin;
   assembly->chunks = chunks;
   assembly->depth  = PetscMin(assembly->options.warmup, chunks) + 1;
-  PetscCall(PetscCalloc2(assembly->depth, &assembly->gather, assembly->depth, &assembly->scatter));
+  PetscCall(PetscCalloc1(2 * assembly->depth, &assembly->flight));
   for (PetscInt f = 0; f < 2 * assembly->depth; f++) {
-    const PetscBool     back   = f < assembly->depth ? PETSC_FALSE : PETSC_TRUE;
-    MuonAssemblyFlight *flight = back == PETSC_TRUE ? &assembly->scatter[f - assembly->depth] : &assembly->gather[f];
-    MuonAssemblyRows   *rows[] = {&flight->out, &flight->in, &flight->all};
-    PetscBool           owned, gathered;
+    MuonAssemblyFlight *flight = &assembly->flight[f];
+    uint64_t            total[3], most[3] = {0, 0, 0};
 
-    for (int k = 0; k < 3; k++) PetscCall(MuonAssemblyRowsCreate_Private(rows[k], assembly->size));
     PetscCall(MuonExchangeCheckTransport_Private(MuonTransportMoveInit(&assembly->transport, &flight->move)));
     PetscCall(MuonExchangeCheckTransport_Private(MuonTransportMoveInit(&assembly->transport, &flight->moveall)));
+    for (int w = 0; w < 3; w++) PetscCall(PetscMalloc3(assembly->size, &flight->rows[w].offset, assembly->size, &flight->rows[w].bytes, assembly->size, &flight->rows[w].at));
     for (PetscInt chunk = f % assembly->depth; chunk < chunks; chunk += assembly->depth) {
-      uint64_t total[3];
-
-      MuonAssemblyLayout_Private(assembly, chunk, back, flight, total, &owned, &gathered);
-      for (int k = 0; k < 3; k++) rows[k]->capacity = PetscMax(rows[k]->capacity, (size_t)total[k]);
+      MuonAssemblyLayout_Private(assembly, chunk, f < assembly->depth ? PETSC_FALSE : PETSC_TRUE, flight, total);
+      for (int w = 0; w < 3; w++) most[w] = PetscMax(most[w], total[w]);
     }
-    for (int k = 0; k < 3; k++) PetscCall(PetscMalloc1(rows[k]->capacity, &rows[k]->data));
+    for (int w = 0; w < 3; w++) {
+      PetscCall(PetscMalloc1((size_t)most[w], &flight->rows[w].data));
+      assembly->capacity += (PetscLogDouble)most[w];
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,16 +199,16 @@ PetscErrorCode MuonAssemblyFlightsDestroy_Private(MuonAssembly assembly)
 {
   PetscFunctionBegin;
   for (PetscInt f = 0; f < 2 * assembly->depth; f++) {
-    MuonAssemblyFlight *flight = f < assembly->depth ? &assembly->gather[f] : &assembly->scatter[f - assembly->depth];
+    MuonAssemblyFlight *flight = &assembly->flight[f];
 
-    PetscCall(MuonAssemblyRowsDestroy_Private(&flight->out));
-    PetscCall(MuonAssemblyRowsDestroy_Private(&flight->in));
-    PetscCall(MuonAssemblyRowsDestroy_Private(&flight->all));
+    for (int w = 0; w < 3; w++) {
+      PetscCall(PetscFree3(flight->rows[w].offset, flight->rows[w].bytes, flight->rows[w].at));
+      PetscCall(PetscFree(flight->rows[w].data));
+    }
     MuonTransportMoveFree(&flight->move);
     MuonTransportMoveFree(&flight->moveall);
   }
-  PetscCall(PetscFree2(assembly->gather, assembly->scatter));
-  assembly->depth = 0;
+  PetscCall(PetscFree(assembly->flight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,12 +218,7 @@ PetscErrorCode MuonAssemblyGetMemory(MuonAssembly assembly, PetscLogDouble *byte
 
   PetscFunctionBegin;
   if (assembly->ownwork == PETSC_TRUE) PetscCall(MuonWorkspaceGetBytes(assembly->work, &scratch));
-  *bytes = (PetscLogDouble)scratch;
-  for (PetscInt f = 0; f < assembly->depth; f++) {
-    const MuonAssemblyFlight *gather = &assembly->gather[f], *scatter = &assembly->scatter[f];
-
-    *bytes += (PetscLogDouble)gather->out.capacity + (PetscLogDouble)gather->in.capacity + (PetscLogDouble)gather->all.capacity + (PetscLogDouble)scatter->out.capacity + (PetscLogDouble)scatter->in.capacity;
-  }
+  *bytes = (PetscLogDouble)scratch + assembly->capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,61 +230,52 @@ PetscErrorCode MuonAssemblyGetSentBytes(MuonAssembly assembly, PetscLogDouble *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonAssemblyInput_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, MuonArray *G)
+/* What a chunk sends leaves, and what comes is read from its beginning */
+static PetscErrorCode MuonAssemblyStart_Private(MuonAssembly assembly, MuonAssemblyFlight *flight)
 {
-  const MuonAssemblyItem *item = &assembly->item[k];
-  const PetscInt          rows = item->ranges[assembly->rank + 1] - item->ranges[assembly->rank];
+  MuonAssemblyRows *in = &flight->rows[IN], *out = &flight->rows[OUT], *all = &flight->rows[ALL];
 
   PetscFunctionBegin;
-  PetscCall((*client->input)(client->ctx, k, G));
-  PetscCheck(MuonArrayRows(G) == (size_t)rows && MuonArrayColumns(G) == (size_t)item->columns && G->precision == item->precision && !G->rowmajor == !item->rowmajor, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "Item %s: the rows here are %zu x %zu, expected %" PetscInt_FMT " x %" PetscInt_FMT " of the precision and order that MuonAssemblyCreate() was told", item->name, MuonArrayRows(G), MuonArrayColumns(G), rows, item->columns);
+  PetscCall(PetscArraycpy(in->at, in->offset, assembly->size));
+  PetscCall(PetscArraycpy(all->at, all->offset, assembly->size));
+  if (assembly->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
+  if (flight->owned) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &flight->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
+  if (flight->gathered) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllGatherStart(&assembly->transport, &flight->moveall, all->data, all->offset, all->bytes)));
+  PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
+  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The rows of G of a chunk leave */
 static PetscErrorCode MuonAssemblyGather_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt chunk)
 {
-  const PetscInt      end    = MuonAssemblyEnd_Private(assembly, chunk);
   const PetscMPIInt   me     = assembly->rank;
-  MuonAssemblyFlight *flight = &assembly->gather[chunk % assembly->depth];
-  MuonAssemblyRows   *in = &flight->in, *out = &flight->out, *all = &flight->all;
-  PetscBool           owned, gathered;
+  MuonAssemblyFlight *flight = MuonAssemblyFlight_Private(assembly, chunk, PETSC_FALSE);
   uint64_t            total[3];
 
   PetscFunctionBegin;
-  MuonAssemblyLayout_Private(assembly, chunk, PETSC_FALSE, flight, total, &owned, &gathered);
-  for (PetscInt k = chunk * assembly->chunk; k < end; k++) {
+  MuonAssemblyLayout_Private(assembly, chunk, PETSC_FALSE, flight, total);
+  for (PetscInt k = chunk * assembly->chunk; k < MuonAssemblyEnd_Private(assembly, chunk); k++) {
     const MuonAssemblyItem *item  = &assembly->item[k];
-    const PetscMPIInt       owner = assembly->owner[k];
-    unsigned char          *to;
+    const PetscMPIInt       owner = item->kind == MUON_ASSEMBLY_OWNER ? assembly->owner[k] : me;
+    MuonAssemblyRows       *rows  = &flight->rows[item->kind == MUON_ASSEMBLY_ALLGATHER ? ALL : owner == me ? IN : OUT];
     MuonArray               G;
     MuonMark                mark;
 
-    if (item->kind != MUON_ASSEMBLY_OWNER && item->kind != MUON_ASSEMBLY_ALLGATHER) continue;
+    if (MuonAssemblyIsWhole_Private(item) == PETSC_FALSE) continue;
     PetscCall(MuonWorkspaceMark(assembly->work, &mark));
-    PetscCall(MuonAssemblyInput_Private(assembly, client, k, &G));
+    PetscCall((*client->input)(client->ctx, k, &G));
     PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
-    if (item->kind == MUON_ASSEMBLY_ALLGATHER) to = MuonAssemblyTake_Private(assembly, item, all, me, me, PETSC_FALSE);
-    else to = MuonAssemblyTake_Private(assembly, item, owner == me ? in : out, owner, me, PETSC_FALSE);
-    PetscCall(MuonAssemblyPack_Private(assembly, item, &G, PETSC_FALSE, to));
+    PetscCall(MuonAssemblyPack_Private(assembly, item, &G, PETSC_FALSE, MuonAssemblyTake_Private(assembly, item, rows, owner, me, PETSC_FALSE)));
     PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
     PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   }
-  for (PetscMPIInt r = 0; r < assembly->size; r++) {
-    in->at[r]  = in->offset[r];
-    all->at[r] = all->offset[r];
-  }
-  if (assembly->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
-  if (owned == PETSC_TRUE) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &flight->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
-  if (gathered == PETSC_TRUE) PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllGatherStart(&assembly->transport, &flight->moveall, all->data, all->offset, all->bytes)));
-  PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
-  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
+  PetscCall(MuonAssemblyStart_Private(assembly, flight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonAssemblyWait_Private(MuonAssembly assembly, MuonAssemblyFlight *flight)
+static PetscErrorCode MuonAssemblyWait_Private(MuonAssemblyFlight *flight)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_AssemblyWait, 0, 0, 0, 0));
@@ -340,37 +293,38 @@ static void MuonAssemblyProgress_Private(void *ctx)
 {
   MuonAssembly assembly = (MuonAssembly)ctx;
 
-  for (PetscInt f = 0; f < assembly->depth; f++) {
-    MuonTransportMove *moves[] = {&assembly->gather[f].move, &assembly->gather[f].moveall, &assembly->scatter[f].move};
+  for (PetscInt f = 0; f < 2 * assembly->depth; f++) {
+    int       done;
+    const int codes[] = {MuonTransportMoveTest(&assembly->flight[f].move, &done), MuonTransportMoveTest(&assembly->flight[f].moveall, &done)};
 
-    for (int k = 0; k < 3; k++) {
-      int       done;
-      const int code = MuonTransportMoveTest(moves[k], &done);
-
-      if (code != MPI_SUCCESS) assembly->testcode = code;
-    }
+    for (int k = 0; k < 2; k++) assembly->testcode = codes[k] != MPI_SUCCESS ? codes[k] : assembly->testcode;
   }
 }
 
-static PetscErrorCode MuonAssemblyOracle_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, const MuonMatrix *G, const MuonMatrix *D)
+static PetscErrorCode MuonAssemblyLMO_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, const MuonMatrix *G, const MuonMatrix *D)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   MuonKernelSetProgress(MuonAssemblyProgress_Private, assembly);
-  ierr = (*client->oracle)(client->ctx, k, G, D);
+  ierr = (*client->lmo)(client->ctx, k, G, D);
   MuonKernelSetProgress(NULL, NULL);
   PetscCall(ierr);
   PetscCall(MuonExchangeCheckTransport_Private(assembly->testcode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix is put together, goes through its oracle and is cut into rows again */
+static MuonArray MuonAssemblyPart_Private(const MuonAssemblyItem *item, const MuonArray *whole, PetscMPIInt r)
+{
+  return MuonArrayPart(whole, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
+}
+
+/* A matrix is put together, goes through its LMO and is cut into rows again */
 static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, MuonAssemblyRows *from, MuonAssemblyFlight *flight)
 {
   const MuonAssemblyItem *item = &assembly->item[k];
   const PetscMPIInt       me   = assembly->rank;
-  MuonArray               G    = MuonAssemblyRowsArray_Private(item, item->rows, item->precision, NULL), D;
+  MuonArray               G    = MuonAssemblyRowsArray_Private(item, item->rows, item->precision, NULL), D, part;
   MuonMatrix              wholeG, wholeD;
   MuonMark                mark;
 
@@ -381,48 +335,38 @@ static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const Muo
   PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &G));
   PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &D));
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
-    const MuonArray part = MuonArrayPart(&G, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
-
+    part = MuonAssemblyPart_Private(item, &G, r);
     PetscCall(MuonAssemblyUnpack_Private(assembly, item, MuonAssemblyTake_Private(assembly, item, from, r, r, PETSC_FALSE), &part));
   }
   PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   wholeG = MuonMatrixOfArray(&G);
   wholeD = MuonMatrixOfArray(&D);
-  PetscCall(MuonAssemblyOracle_Private(assembly, client, k, &wholeG, &wholeD));
+  PetscCall(MuonAssemblyLMO_Private(assembly, client, k, &wholeG, &wholeD));
   PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
   for (PetscMPIInt r = 0; r < assembly->size; r++) {
-    const MuonArray part = MuonArrayPart(&D, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
-
     if (r != me && item->kind == MUON_ASSEMBLY_ALLGATHER) continue;
-    PetscCall(MuonAssemblyPack_Private(assembly, item, &part, PETSC_TRUE, MuonAssemblyTake_Private(assembly, item, r == me ? &flight->in : &flight->out, r, r, PETSC_TRUE)));
+    part = MuonAssemblyPart_Private(item, &D, r);
+    PetscCall(MuonAssemblyPack_Private(assembly, item, &part, PETSC_TRUE, MuonAssemblyTake_Private(assembly, item, &flight->rows[r == me ? IN : OUT], r, r, PETSC_TRUE)));
   }
   PetscCall(MuonWorkspaceRelease(assembly->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The oracles of a chunk that has come; the rows of D leave */
+/* The LMOs of a chunk that has come; the rows of D leave */
 static PetscErrorCode MuonAssemblyCompute_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt chunk)
 {
-  const PetscInt      end    = MuonAssemblyEnd_Private(assembly, chunk);
-  MuonAssemblyFlight *gather = &assembly->gather[chunk % assembly->depth], *scatter = &assembly->scatter[chunk % assembly->depth];
-  MuonAssemblyRows   *in = &scatter->in, *out = &scatter->out;
-  PetscBool           owned, gathered;
+  MuonAssemblyFlight *gather = MuonAssemblyFlight_Private(assembly, chunk, PETSC_FALSE), *scatter = MuonAssemblyFlight_Private(assembly, chunk, PETSC_TRUE);
   uint64_t            total[3];
 
   PetscFunctionBegin;
-  PetscCall(MuonAssemblyWait_Private(assembly, gather));
-  MuonAssemblyLayout_Private(assembly, chunk, PETSC_TRUE, scatter, total, &owned, &gathered);
-  for (PetscInt k = chunk * assembly->chunk; k < end; k++) {
-    if (assembly->item[k].kind == MUON_ASSEMBLY_ALLGATHER) PetscCall(MuonAssemblyApply_Private(assembly, client, k, &gather->all, scatter));
-    if (assembly->item[k].kind == MUON_ASSEMBLY_OWNER && assembly->owner[k] == assembly->rank) PetscCall(MuonAssemblyApply_Private(assembly, client, k, &gather->in, scatter));
+  PetscCall(MuonAssemblyWait_Private(gather));
+  MuonAssemblyLayout_Private(assembly, chunk, PETSC_TRUE, scatter, total);
+  for (PetscInt k = chunk * assembly->chunk; k < MuonAssemblyEnd_Private(assembly, chunk); k++) {
+    if (assembly->item[k].kind == MUON_ASSEMBLY_ALLGATHER) PetscCall(MuonAssemblyApply_Private(assembly, client, k, &gather->rows[ALL], scatter));
+    if (assembly->owner[k] == assembly->rank) PetscCall(MuonAssemblyApply_Private(assembly, client, k, &gather->rows[IN], scatter));
   }
-  for (PetscMPIInt r = 0; r < assembly->size; r++) in->at[r] = in->offset[r];
-  if (assembly->size == 1 || owned == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(MUON_Assembly, 0, 0, 0, 0));
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAllStart(&assembly->transport, &scatter->move, out->data, out->offset, out->bytes, in->data, in->offset, in->bytes)));
-  PetscCall(MuonExchangeLogTransport_Private(&assembly->transport));
-  PetscCall(PetscLogEventEnd(MUON_Assembly, 0, 0, 0, 0));
+  PetscCall(MuonAssemblyStart_Private(assembly, scatter));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -434,7 +378,7 @@ static PetscErrorCode MuonAssemblyPass_Private(MuonAssembly assembly, const Muon
   MuonMatrix              spreadG, spreadD;
 
   PetscFunctionBegin;
-  PetscCall(MuonAssemblyInput_Private(assembly, client, k, &G));
+  PetscCall((*client->input)(client->ctx, k, &G));
   D = MuonArrayLike(&G, item->precision, NULL);
   if (item->kind == MUON_ASSEMBLY_GRAM) {
     PetscCall(MuonWorkspaceGetArray(assembly->work, &G, item->precision, &D));
@@ -449,7 +393,7 @@ static PetscErrorCode MuonAssemblyPass_Private(MuonAssembly assembly, const Muon
     }
     spreadD      = spreadG;
     spreadD.here = D;
-    PetscCall(MuonAssemblyOracle_Private(assembly, client, k, &spreadG, &spreadD));
+    PetscCall(MuonAssemblyLMO_Private(assembly, client, k, &spreadG, &spreadD));
   }
   PetscCall((*client->output)(client->ctx, k, &D));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -458,28 +402,23 @@ static PetscErrorCode MuonAssemblyPass_Private(MuonAssembly assembly, const Muon
 /* The outputs of a chunk whose rows of D have come */
 static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt chunk)
 {
-  const PetscInt      end     = MuonAssemblyEnd_Private(assembly, chunk);
   const PetscMPIInt   me      = assembly->rank;
-  MuonAssemblyFlight *scatter = &assembly->scatter[chunk % assembly->depth];
+  MuonAssemblyFlight *scatter = MuonAssemblyFlight_Private(assembly, chunk, PETSC_TRUE);
 
   PetscFunctionBegin;
-  PetscCall(MuonAssemblyWait_Private(assembly, scatter));
-  for (PetscInt k = chunk * assembly->chunk; k < end; k++) {
+  PetscCall(MuonAssemblyWait_Private(scatter));
+  for (PetscInt k = chunk * assembly->chunk; k < MuonAssemblyEnd_Private(assembly, chunk); k++) {
     const MuonAssemblyItem *item = &assembly->item[k];
-    MuonArray               D, there;
+    MuonArray               D, here;
     MuonMark                mark;
 
     PetscCall(MuonWorkspaceMark(assembly->work, &mark));
-    if (item->kind == MUON_ASSEMBLY_OWNER || item->kind == MUON_ASSEMBLY_ALLGATHER) {
-      unsigned char *from = MuonAssemblyTake_Private(assembly, item, &scatter->in, item->kind == MUON_ASSEMBLY_OWNER ? assembly->owner[k] : me, me, PETSC_TRUE);
-
-      D = MuonAssemblyRowsArray_Private(item, item->ranges[me + 1] - item->ranges[me], item->precision, from);
+    if (MuonAssemblyIsWhole_Private(item)) {
+      D = here = MuonAssemblyRowsArray_Private(item, item->ranges[me + 1] - item->ranges[me], item->precision, MuonAssemblyTake_Private(assembly, item, &scatter->rows[IN], item->kind == MUON_ASSEMBLY_OWNER ? assembly->owner[k] : me, me, PETSC_TRUE));
       if (item->memory == MUON_DEVICE) {
-        there        = D;
-        there.memory = MUON_DEVICE;
-        PetscCall(MuonWorkspaceGetArray(assembly->work, &there, item->precision, &there));
-        MuonDeviceGet()->copy(MuonArrayBytes(&D), from, there.data);
-        D = there;
+        D.memory = MUON_DEVICE;
+        PetscCall(MuonWorkspaceGetArray(assembly->work, &D, item->precision, &D));
+        MuonDeviceGet()->copy(MuonArrayBytes(&D), here.data, D.data);
       }
       PetscCall((*client->output)(client->ctx, k, &D));
     } else PetscCall(MuonAssemblyPass_Private(assembly, client, k));
@@ -489,7 +428,7 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
 }
 
 /*
-   As many chunks as the warm-up says are on their way to their owners while one is at its oracles, and as
+   As many chunks as the warm-up says are on their way to their owners while one is at its LMOs, and as
    many are on their way back: who owns nothing of a chunk, or little, goes on to the next ones meanwhile. All
    ranks start the same messages in the same order, whatever has come and whatever failed.
 */

@@ -119,7 +119,6 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   if (MuonCompressorPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCompressorPackageInitialized = PETSC_TRUE;
   PetscCall(PetscClassIdRegister("MuonCompressor", &MUONCOMPRESSOR_CLASSID));
-  PetscCall(MuonRegisterKeyFamily("compressor"));
   PetscCall(PetscMemzero(&what, sizeof(what)));
   what.family         = "compressor_";
   what.type           = "compressor";

@@ -264,7 +264,7 @@ PetscErrorCode MuonExchangeGetMode(MuonExchange exchange, MuonExchangeMode *mode
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(mode, 2);
   *mode = exchange->mode;
-  for (int m = 0; m < 3 && exchange->modeset == PETSC_FALSE; m++) {
+  for (int m = 0; m < 3 && MuonParametersIsSet((PetscObject)exchange, "mode") == PETSC_FALSE; m++) {
     if (MuonExchangeModes[m][0] == MuonExchangeGetLegal_Private(exchange, exchange->summable)[0]) *mode = (MuonExchangeMode)m;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -340,7 +340,7 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)exchange, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(MuonExchangeGetMode(exchange, &mode));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: %s%s\n", MuonExchangeModes[mode], exchange->modeset == PETSC_TRUE ? "" : " (default)"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: %s%s\n", MuonExchangeModes[mode], MuonParametersIsSet((PetscObject)exchange, "mode") ? "" : " (default)"));
     PetscTryTypeMethod(exchange, view, viewer);
     PetscCall(MuonExchangeGetMemory(exchange, &memory));
     local = (double)memory;

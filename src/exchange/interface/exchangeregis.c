@@ -34,17 +34,7 @@ static PetscErrorCode MuonExchangeChanging_Private(PetscObject object, const Muo
   MuonExchange exchange = (MuonExchange)object;
 
   PetscFunctionBegin;
-  if (value != *(const int *)((const char *)object + row->at) || (row->names == MuonExchangeModes && exchange->modeset == PETSC_FALSE)) exchange->setupcalled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonExchangeChanged_Private(PetscObject object, const MuonParameter *row)
-{
-  MuonExchange exchange = (MuonExchange)object;
-
-  PetscFunctionBegin;
-  exchange->modeset = MuonParametersIsSet(object, "mode");
-  PetscCall(PetscObjectStateIncrease(object));
+  if (value != *(const int *)((const char *)object + row->at) || MuonParametersIsSet(object, row->key) == PETSC_FALSE) exchange->setupcalled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +96,6 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   parameters.data           = offsetof(struct _p_MuonExchange, data);
   parameters.setfromoptions = MuonExchangeReadOptions_Private;
   parameters.changing       = MuonExchangeChanging_Private;
-  parameters.changed        = MuonExchangeChanged_Private;
   PetscCall(PetscClassIdRegister("MuonExchange", &MUONEXCHANGE_CLASSID));
   PetscCall(MuonParametersRegisterClass(MUONEXCHANGE_CLASSID, &parameters));
   PetscCall(MuonExchangeRegister(MUONEXCHANGESTAR, MuonExchangeCreate_Star, NULL));
@@ -115,7 +104,7 @@ PetscErrorCode MuonExchangeInitializePackage(void)
   PetscCall(MuonExchangeRegister(MUONEXCHANGEROWS, MuonExchangeCreate_Rows, NULL));
   PetscCall(MuonExchangeRegister(MUONEXCHANGERANGE, MuonExchangeCreate_Range, NULL));
   PetscCall(PetscLogEventRegister("MuonExchange", MUONEXCHANGE_CLASSID, &MUON_Exchange));
-  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they serve */
+  PetscCall(PetscLogEventSetCollective(MUON_Exchange, PETSC_FALSE)); /* servers wait for the sums of what they own */
   PetscCall(MuonPackageRegister_Private("muonexchange", MUONEXCHANGE_CLASSID, MuonExchangeFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

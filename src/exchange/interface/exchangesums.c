@@ -16,11 +16,11 @@ static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, const PetscInt64 length[], const MPI_Datatype type[], const void *const in[], void *const out[])
+PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  for (PetscInt i = 0; i < exchange->nitems; i++) PetscCall(MuonExchangeSumStart_Private(exchange, i, PETSC_FALSE, (uint64_t)length[i], type[i], in[i], out[i]));
+  PetscCall(MuonExchangeSumStart_Private(exchange, 0, PETSC_FALSE, (uint64_t)length, type, in, out));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);

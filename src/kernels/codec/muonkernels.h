@@ -17,10 +17,10 @@ void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t
 size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
 
 /*
-   bitmap (LSB first, zero padding) of the count longest of lines, the lowest numbers first among equals;
-   scratch holds a number for each line
+   bitmap (LSB first, zero padding) of the count longest of some vectors, the lowest numbers first among equals;
+   scratch holds a pointer for each vector
 */
-void MuonKernelSelectLines(size_t lines, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, size_t *scratch);
+void MuonKernelSelectVectors(size_t vectors, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, const MuonKernelLength **scratch);
 
 /*
    bitmap (LSB first, zero padding) of count entries, which follow from these three numbers alone, as

@@ -6,8 +6,7 @@
    order and without a state to carry.
 */
 #include "muonkernels.h"
-#include "../array/muonclones.h"
-#include <string.h>
+#include "../array/muonentry.h"
 
 #define PHILOX_M0 0xD2511F53u
 #define PHILOX_M1 0xCD9E8D57u
@@ -23,22 +22,8 @@
 
 void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4])
 {
-  uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
-
-  for (int round = 0; round < ROUNDS; round++) {
-    const uint64_t p0 = (uint64_t)PHILOX_M0 * c0, p1 = (uint64_t)PHILOX_M1 * c2;
-
-    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-    c1 = (uint32_t)p1;
-    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-    c3 = (uint32_t)p0;
-    k0 += PHILOX_W0;
-    k1 += PHILOX_W1;
-  }
-  out[0] = c0;
-  out[1] = c1;
-  out[2] = c2;
-  out[3] = c3;
+  memmove(out, counter, 4 * sizeof(*out));
+  PhiloxBlock(key[0], key[1], out);
 }
 
 /* words[4 l + w] = word w of the block number[l], for all LANES lanes */

@@ -8,8 +8,8 @@
   #include "muonkernels.h"
   #include "../array/muonstretch.h"
 
-  /* Lines whose entries are taken together when an array is read across them */
-  #define ACROSS ((size_t)16)
+  /* Contiguous vectors of which entries are taken together where strided ones are read */
+  #define TOGETHER ((size_t)16)
 
 MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count)
 {
@@ -24,31 +24,10 @@ MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_
 
 #else
 
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelResidual)(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t first, size_t count, void *X)
+MUON_KERNEL_CLONES void REAL_NAME(MuonKernelResidualStrided)(size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t first, size_t count, void *X)
 {
-  REAL *x = (REAL *)X;
-  Place place;
-
-  Flatten(&m, &n, ldt, R != NULL ? ldr : ldt, ldt);
-  place = PlaceOf(m, first);
-  for (size_t done = 0; done < count;) {
-    const REAL  *t = (const REAL *)T + place.line * ldt + place.at, *r = R != NULL ? (const REAL *)R + place.line * ldr + place.at : NULL;
-    const size_t run = m - place.at < count - done ? m - place.at : count - done;
-
-    if (r == NULL) memcpy(x, t, run * sizeof(*x));
-    else {
-      for (size_t i = 0; i < run; i++) x[i] = t[i] - r[i];
-    }
-    x += run;
-    done += run;
-    Advance(m, run, &place);
-  }
-}
-
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelResidualAcross)(size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t first, size_t count, void *X)
-{
-  for (size_t left = 0; left < n; left += ACROSS) {
-    const size_t wide = n - left < ACROSS ? n - left : ACROSS;
+  for (size_t left = 0; left < n; left += TOGETHER) {
+    const size_t wide = n - left < TOGETHER ? n - left : TOGETHER;
     const REAL  *t = (const REAL *)T + left * ldt + first, *r = R != NULL ? (const REAL *)R + left * ldr + first : NULL;
 
     for (size_t i = 0; i < count; i++) {
@@ -60,27 +39,6 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonKernelResidualAcross)(size_t n, const void
         for (size_t j = 0; j < wide; j++) x[j] = t[j * ldt + i] - r[j * ldr + i];
       }
     }
-  }
-}
-
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSpread)(size_t m, size_t n, size_t first, size_t count, const void *X, int add, double a, void *Y, size_t ldy)
-{
-  const REAL *x = (const REAL *)X, ra = (REAL)a;
-  Place       place;
-
-  Flatten(&m, &n, ldy, ldy, ldy);
-  place = PlaceOf(m, first);
-  for (size_t done = 0; done < count;) {
-    const size_t run = m - place.at < count - done ? m - place.at : count - done;
-    REAL        *y   = (REAL *)Y + place.line * ldy + place.at;
-
-    if (!add) memcpy(y, x, run * sizeof(*y));
-    else {
-      for (size_t i = 0; i < run; i++) y[i] += ra * x[i];
-    }
-    x += run;
-    done += run;
-    Advance(m, run, &place);
   }
 }
 

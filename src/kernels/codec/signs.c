@@ -109,54 +109,21 @@ MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void
   return (image >> 52 & 2047) == 2047;
 }
 
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSignsAxpby)(size_t m, size_t n, const unsigned char *bits, int add, double a, void *Y, size_t ldy)
+/* decay is most often 1, and then no product is made */
+MUON_KERNEL_INLINE void REAL_NAME(AddSigns)(size_t run, REAL decay, const REAL *x, const REAL *s, REAL *y)
 {
-  const size_t   entries = m * n;
-  const REAL     minus   = -(REAL)a;
-  const unsigned top     = 8 * sizeof(BITS) - 1;
-  Place          place   = {0, 0};
-  BITS           negative;
-
-  memcpy(&negative, &minus, sizeof(negative));
-  Flatten(&m, &n, ldy, ldy, ldy);
-  for (size_t first = 0; first < entries; first += WORD) {
-    const size_t   some = entries - first < WORD ? entries - first : WORD;
-    const uint64_t word = LoadWord(bits, first, some);
-    BITS           image[WORD];
-    REAL           x[WORD];
-
-    for (size_t i = 0; i < WORD; i++) image[i] = negative ^ (BITS)(word >> i & 1u) << top;
-    memcpy(x, image, sizeof(x));
-    for (size_t done = 0; done < some;) {
-      const size_t run = m - place.at < some - done ? m - place.at : some - done;
-      REAL        *y   = (REAL *)Y + place.line * ldy + place.at;
-
-      if (!add) memcpy(y, x + done, run * sizeof(*y));
-      else if (run == WORD) {
-        for (size_t i = 0; i < WORD; i++) y[i] += x[i];
-      } else {
-        for (size_t i = 0; i < run; i++) y[i] += x[done + i];
-      }
-      done += run;
-      Advance(m, run, &place);
-    }
-  }
-}
-
-/* keep is most often 1, and then no product is made */
-MUON_KERNEL_INLINE void REAL_NAME(MoveRun)(size_t run, REAL keep, const REAL *x, const REAL *s, REAL *y)
-{
-  if (keep == 1) {
+  if (decay == 0) memcpy(y, s, run * sizeof(*y));
+  else if (decay == 1) {
     for (size_t i = 0; i < run; i++) y[i] = x[i] + s[i];
   } else {
-    for (size_t i = 0; i < run; i++) y[i] = keep * x[i] + s[i];
+    for (size_t i = 0; i < run; i++) y[i] = decay * x[i] + s[i];
   }
 }
 
-MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSignsMove)(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double keep, const void *X, size_t ldx, double by, void *Y, size_t ldy)
+MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSignsAxpby)(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double decay, const void *X, size_t ldx, double scale, void *Y, size_t ldy)
 {
   const size_t   entries = m * n;
-  const REAL     minus   = -(REAL)by;
+  const REAL     minus   = -(REAL)scale;
   const unsigned top     = 8 * sizeof(BITS) - 1;
   Place          place   = {0, 0};
   BITS           negative;
@@ -174,14 +141,13 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonKernelSignsMove)(size_t m, size_t n, const
       for (size_t i = 0; i < WORD; i++) image[i] &= (BITS)(tied >> i & 1u) - 1;
     }
     memcpy(s, image, sizeof(s));
-    for (size_t done = 0; done < some;) {
-      const size_t run = m - place.at < some - done ? m - place.at : some - done;
-      const REAL  *x   = (const REAL *)X + place.line * ldx + place.at;
-      REAL        *y   = (REAL *)Y + place.line * ldy + place.at;
+    for (size_t done = 0, run; done < some; done += run) {
+      const REAL *x = (const REAL *)X + place.line * ldx + place.at;
+      REAL       *y = (REAL *)Y + place.line * ldy + place.at;
 
-      if (run == WORD) REAL_NAME(MoveRun)(WORD, (REAL)keep, x, s, y);
-      else REAL_NAME(MoveRun)(run, (REAL)keep, x, s + done, y);
-      done += run;
+      run = m - place.at < some - done ? m - place.at : some - done;
+      if (run == WORD) REAL_NAME(AddSigns)(WORD, (REAL)decay, x, s, y);
+      else REAL_NAME(AddSigns)(run, (REAL)decay, x, s + done, y);
       Advance(m, run, &place);
     }
   }

@@ -1,4 +1,4 @@
-#include "muonpolarbf16.h"
+#include "muonpolarreal.h"
 #include "muonpanels.h"
 
 #if defined(PETSCMUON_HAVE_ONEDNN)
@@ -11,7 +11,7 @@
    oneDNN counts by rows: a matrix of ours by columns is its transpose by rows, and what is a lower triangle
    here is an upper one there.
 
-   A primitive is code that oneDNN writes for one shape, a millisecond's work, so that primitives are kept.
+   A primitive is code that oneDNN writes for one shape, a millisecond's work, and keeps in its own cache.
    Operands are rounded by reorders into buffers, one for the symmetric s x s operand and one for a strip of
    the other. The products that fill the matrix registers of a processor are those of matrices without
    padding, the result included: hence symmetric results are computed as whole squares, which is faster than a
@@ -19,29 +19,10 @@
    with NaN, which a method cannot take for a result.
 */
 enum {
-  CACHE     = 128,     /* primitives: a shape of a layer needs about a dozen */
-  LEAST     = 256,     /* extents of a strip */
-  GRAM      = 4194304, /* entries of a strip that is rounded at once: as the inner dimension, where a long one keeps the result in the registers, */
-  MULTIPLY  = 1048576, /* and as the outer one, where the strip fits into the second level of the cache */
-  REORDER   = 1,
-  MATMUL    = 2,
-  ARGUMENTS = 3
+  LEAST    = 256,     /* extents of a strip */
+  GRAM     = 4194304, /* entries of a strip that is rounded at once: as the inner dimension, where a long one keeps the result in the registers, */
+  MULTIPLY = 1048576  /* and as the outer one, where the strip fits into the second level of the cache */
 };
-
-/* Entries that are 0 for a reorder belong to a product alone */
-typedef struct {
-  int64_t M, N, K, lda, ldb;
-  float   a, b;
-  int     kind, transa, transb;
-} Key;
-
-typedef struct {
-  Key              key;
-  unsigned long    used;
-  int              reference; /* oneDNN has no fast code for it */
-  dnnl_primitive_t primitive;
-  dnnl_memory_t    memory[ARGUMENTS];
-} Entry;
 
 enum {
   STRIP,
@@ -51,203 +32,99 @@ enum {
 };
 
 static struct {
-  int           started;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  unsigned long clock;
-  Entry         entry[CACHE];
+  int           reference; /* oneDNN had no fast code for the last product */
   void         *buffer[BUFFERS];
   size_t        bytes[BUFFERS];
 } bf16;
 
-  #define TRY(call) \
-    do { \
-      if ((call) != dnnl_success) return 1; \
-    } while (0)
+/* A matrix by rows, ld being the distance of its rows or, transposed, of its columns */
+typedef struct {
+  size_t           rows, columns, ld;
+  int              transposed;
+  dnnl_data_type_t type;
+  const void      *data;
+} Operand;
 
-/*
-   The interface in C changed between the versions 2 and 3 of oneDNN: a description became an object, and
-   operations lost theirs
-*/
+  /*
+     The interface in C changed between the versions 2 and 3 of oneDNN: a description became an object, and
+     operations lost theirs
+  */
   #if DNNL_VERSION_MAJOR >= 3
-typedef dnnl_memory_desc_t Layout;
-
-static int LayoutCreate(Layout *layout, dnnl_data_type_t type, const dnnl_dims_t size, const dnnl_dims_t stride)
-{
-  return dnnl_memory_desc_create_with_strides(layout, 2, size, type, stride) != dnnl_success;
-}
-
-static void LayoutDestroy(Layout *layout)
-{
-  (void)dnnl_memory_desc_destroy(*layout);
-}
-
-static int LayoutMemory(const Layout *layout, dnnl_memory_t *memory)
-{
-  return dnnl_memory_create(memory, *layout, bf16.engine, DNNL_MEMORY_NONE) != dnnl_success;
-}
-
-static int LayoutReorder(const Layout *from, const Layout *to, dnnl_primitive_desc_t *description)
-{
-  return dnnl_reorder_primitive_desc_create(description, *from, bf16.engine, *to, bf16.engine, NULL) != dnnl_success;
-}
-
-static int LayoutMatmul(const Layout *A, const Layout *B, const Layout *C, dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *description)
-{
-  return dnnl_matmul_primitive_desc_create(description, bf16.engine, *A, *B, NULL, *C, attributes) != dnnl_success;
-}
-
-static int PostOps(dnnl_post_ops_t operations, float a, float b)
-{
-  if (a != 1.0f) TRY(dnnl_post_ops_append_eltwise(operations, dnnl_eltwise_linear, a, 0.0f));
-  if (b != 0.0f) TRY(dnnl_post_ops_append_sum(operations, b, 0, dnnl_data_type_undef));
-  return 0;
-}
+typedef const_dnnl_memory_desc_t Layout;
+    #define DescriptionCreate(description, size, stride, type) dnnl_memory_desc_create_with_strides(description, 2, size, type, stride)
+    #define DescriptionOf(description)                         (description)
+    #define DescriptionDestroy(description)                    dnnl_memory_desc_destroy(description)
+    #define AppendScale(operations, a)                         dnnl_post_ops_append_eltwise(operations, dnnl_eltwise_linear, a, 0.0f)
+    #define AppendSum(operations, b)                           dnnl_post_ops_append_sum(operations, b, 0, dnnl_data_type_undef)
+    #define MatmulCreate(primitive, layout, attributes)        dnnl_matmul_primitive_desc_create(primitive, bf16.engine, (layout)[0], (layout)[1], NULL, (layout)[2], attributes)
   #else
-typedef dnnl_memory_desc_t Layout;
+typedef const dnnl_memory_desc_t *Layout;
+    #define DescriptionCreate(description, size, stride, type) dnnl_memory_desc_init_by_strides(description, 2, size, type, stride)
+    #define DescriptionOf(description)                         (&(description))
+    #define DescriptionDestroy(description)                    dnnl_success
+    #define AppendScale(operations, a)                         dnnl_post_ops_append_eltwise(operations, 1.0f, dnnl_eltwise_linear, a, 0.0f)
+    #define AppendSum(operations, b)                           dnnl_post_ops_append_sum(operations, b)
 
-static int LayoutCreate(Layout *layout, dnnl_data_type_t type, const dnnl_dims_t size, const dnnl_dims_t stride)
-{
-  return dnnl_memory_desc_init_by_strides(layout, 2, size, type, stride) != dnnl_success;
-}
-
-static void LayoutDestroy(Layout *layout)
-{
-  (void)layout;
-}
-
-static int LayoutMemory(const Layout *layout, dnnl_memory_t *memory)
-{
-  return dnnl_memory_create(memory, layout, bf16.engine, DNNL_MEMORY_NONE) != dnnl_success;
-}
-
-static int LayoutReorder(const Layout *from, const Layout *to, dnnl_primitive_desc_t *description)
-{
-  return dnnl_reorder_primitive_desc_create(description, from, bf16.engine, to, bf16.engine, NULL) != dnnl_success;
-}
-
-static int LayoutMatmul(const Layout *A, const Layout *B, const Layout *C, dnnl_primitive_attr_t attributes, dnnl_primitive_desc_t *description)
+static dnnl_status_t MatmulCreate(dnnl_primitive_desc_t *primitive, const Layout layout[], dnnl_primitive_attr_t attributes)
 {
   dnnl_matmul_desc_t operation;
+  dnnl_status_t      status = dnnl_matmul_desc_init(&operation, layout[0], layout[1], NULL, layout[2]);
 
-  TRY(dnnl_matmul_desc_init(&operation, A, B, NULL, C));
-  return dnnl_primitive_desc_create(description, &operation, attributes, bf16.engine, NULL) != dnnl_success;
-}
-
-static int PostOps(dnnl_post_ops_t operations, float a, float b)
-{
-  if (a != 1.0f) TRY(dnnl_post_ops_append_eltwise(operations, 1.0f, dnnl_eltwise_linear, a, 0.0f));
-  if (b != 0.0f) TRY(dnnl_post_ops_append_sum(operations, b));
-  return 0;
+  return status != dnnl_success ? status : dnnl_primitive_desc_create(primitive, &operation, attributes, bf16.engine, NULL);
 }
   #endif
 
-static int Start(void)
+static int MemoryCreate(const Operand *x, dnnl_memory_t *memory, Layout *layout)
 {
-  if (bf16.started) return 0;
-  TRY(dnnl_engine_create(&bf16.engine, dnnl_cpu, 0));
-  if (dnnl_stream_create(&bf16.stream, bf16.engine, dnnl_stream_default_flags) != dnnl_success) {
-    (void)dnnl_engine_destroy(bf16.engine);
-    return 1;
-  }
-  bf16.started = 1;
-  return 0;
+  const dnnl_dims_t  size = {(int64_t)x->rows, (int64_t)x->columns}, stride = {x->transposed ? 1 : (int64_t)x->ld, x->transposed ? (int64_t)x->ld : 1};
+  dnnl_memory_desc_t description;
+  int                failed = DescriptionCreate(&description, size, stride, x->type) != dnnl_success;
+
+  if (failed) return 1;
+  failed = dnnl_memory_create(memory, DescriptionOf(description), bf16.engine, (void *)x->data) != dnnl_success;
+  (void)DescriptionDestroy(description);
+  return failed || dnnl_memory_get_memory_desc(*memory, layout) != dnnl_success;
 }
 
-static void EntryDestroy(Entry *entry)
+/* The last operand is the result: the first one rounded or, of three, a times the product of two plus b times itself */
+static int Run(int count, const Operand x[], float a, float b)
 {
-  if (entry->primitive != NULL) (void)dnnl_primitive_destroy(entry->primitive);
-  for (int i = 0; i < ARGUMENTS; i++) {
-    if (entry->memory[i] != NULL) (void)dnnl_memory_destroy(entry->memory[i]);
-  }
-  memset(entry, 0, sizeof(*entry));
-}
-
-/* What the primitive does with its memories: the last of them is the result */
-static int EntryCreate(const Key *key, Entry *entry)
-{
-  const int             arguments = key->kind == REORDER ? 2 : 3;
-  dnnl_dims_t           size[ARGUMENTS], stride[ARGUMENTS];
-  Layout                layout[ARGUMENTS];
-  dnnl_data_type_t      type[ARGUMENTS];
+  static const int      names[2][3] = {{DNNL_ARG_FROM, DNNL_ARG_TO, 0}, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}};
+  dnnl_exec_arg_t       argument[3];
+  Layout                layout[3];
   dnnl_primitive_attr_t attributes  = NULL;
   dnnl_post_ops_t       operations  = NULL;
   dnnl_primitive_desc_t description = NULL;
+  dnnl_primitive_t      primitive   = NULL;
   const char           *name        = "";
-  int                   failed = 0, made = 0;
+  int                   failed      = 0;
 
-  memset(entry, 0, sizeof(*entry));
-  size[0][0]   = key->M;
-  size[0][1]   = key->kind == REORDER ? key->N : key->K;
-  stride[0][0] = key->transa ? 1 : key->lda;
-  stride[0][1] = key->transa ? key->lda : 1;
-  type[0]      = key->kind == REORDER ? dnnl_f32 : dnnl_bf16;
-  size[1][0]   = key->kind == REORDER ? key->M : key->K;
-  size[1][1]   = key->N;
-  stride[1][0] = key->transb ? 1 : key->ldb;
-  stride[1][1] = key->transb ? key->ldb : 1;
-  type[1]      = dnnl_bf16;
-  size[2][0]   = key->M;
-  size[2][1]   = key->N;
-  stride[2][0] = key->N;
-  stride[2][1] = 1;
-  type[2]      = dnnl_f32;
-  while (!failed && made < arguments) {
-    failed = LayoutCreate(&layout[made], type[made], size[made], stride[made]);
-    if (!failed) failed = LayoutMemory(&layout[made], &entry->memory[made]) && (LayoutDestroy(&layout[made]), 1);
-    if (!failed) made++;
+  if (bf16.engine == NULL && dnnl_engine_create(&bf16.engine, dnnl_cpu, 0) != dnnl_success) return 1;
+  if (bf16.stream == NULL && dnnl_stream_create(&bf16.stream, bf16.engine, dnnl_stream_default_flags) != dnnl_success) return 1;
+  for (int i = 0; i < count; i++) {
+    argument[i].arg    = names[count - 2][i];
+    argument[i].memory = NULL;
+    failed             = failed || MemoryCreate(&x[i], &argument[i].memory, &layout[i]);
   }
-  if (!failed && key->kind == REORDER) failed = LayoutReorder(&layout[0], &layout[1], &description);
-  if (!failed && key->kind == MATMUL) {
-    failed = dnnl_primitive_attr_create(&attributes) != dnnl_success || dnnl_post_ops_create(&operations) != dnnl_success || PostOps(operations, key->a, key->b) || dnnl_primitive_attr_set_post_ops(attributes, operations) != dnnl_success;
-    if (!failed) failed = LayoutMatmul(&layout[0], &layout[1], &layout[2], attributes, &description);
+  if (!failed && count == 2) failed = dnnl_reorder_primitive_desc_create(&description, layout[0], bf16.engine, layout[1], bf16.engine, NULL) != dnnl_success;
+  else if (!failed) {
+    failed = dnnl_primitive_attr_create(&attributes) != dnnl_success || dnnl_post_ops_create(&operations) != dnnl_success;
+    if (!failed && a != 1.0f) failed = AppendScale(operations, a) != dnnl_success;
+    if (!failed && b != 0.0f) failed = AppendSum(operations, b) != dnnl_success;
+    failed         = failed || dnnl_primitive_attr_set_post_ops(attributes, operations) != dnnl_success || MatmulCreate(&description, layout, attributes) != dnnl_success;
+    failed         = failed || dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, (void *)&name) != dnnl_success;
+    bf16.reference = strncmp(name, "ref", 3) == 0;
   }
-  if (!failed) failed = dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, (void *)&name) != dnnl_success || dnnl_primitive_create(&entry->primitive, description) != dnnl_success;
-  if (!failed) entry->reference = strncmp(name, "ref", 3) == 0;
+  failed = failed || dnnl_primitive_create(&primitive, description) != dnnl_success;
+  failed = failed || dnnl_primitive_execute(primitive, bf16.stream, count, argument) != dnnl_success || dnnl_stream_wait(bf16.stream) != dnnl_success;
+  if (primitive != NULL) (void)dnnl_primitive_destroy(primitive);
   if (description != NULL) (void)dnnl_primitive_desc_destroy(description);
   if (operations != NULL) (void)dnnl_post_ops_destroy(operations);
   if (attributes != NULL) (void)dnnl_primitive_attr_destroy(attributes);
-  for (int i = 0; i < made; i++) LayoutDestroy(&layout[i]);
-  if (failed) EntryDestroy(entry);
-  else entry->key = *key;
+  for (int i = 0; i < count; i++) (void)dnnl_memory_destroy(argument[i].memory);
   return failed;
-}
-
-static int KeyEqual(const Key *x, const Key *y)
-{
-  return x->kind == y->kind && x->M == y->M && x->N == y->N && x->K == y->K && x->lda == y->lda && x->ldb == y->ldb && x->a == y->a && x->b == y->b && x->transa == y->transa && x->transb == y->transb;
-}
-
-/*
-   Runs the primitive of the key, one from the cache or one that takes the place of the one used longest ago
-*/
-static int Run(const Key *key, const void *A, void *B, void *C)
-{
-  Entry          *entry = NULL, *oldest = &bf16.entry[0];
-  dnnl_exec_arg_t argument[ARGUMENTS];
-  const int       arguments = key->kind == REORDER ? 2 : 3;
-
-  if (Start()) return 1;
-  for (int i = 0; i < CACHE && entry == NULL; i++) {
-    if (bf16.entry[i].used < oldest->used) oldest = &bf16.entry[i];
-    if (KeyEqual(&bf16.entry[i].key, key)) entry = &bf16.entry[i];
-  }
-  if (entry == NULL) {
-    entry = oldest;
-    EntryDestroy(entry);
-    if (EntryCreate(key, entry)) return 1;
-  }
-  entry->used = ++bf16.clock;
-  TRY(dnnl_memory_set_data_handle(entry->memory[0], (void *)A));
-  TRY(dnnl_memory_set_data_handle(entry->memory[1], B));
-  if (arguments == 3) TRY(dnnl_memory_set_data_handle(entry->memory[2], C));
-  argument[0].arg = key->kind == REORDER ? DNNL_ARG_FROM : DNNL_ARG_SRC;
-  argument[1].arg = key->kind == REORDER ? DNNL_ARG_TO : DNNL_ARG_WEIGHTS;
-  argument[2].arg = DNNL_ARG_DST;
-  for (int i = 0; i < arguments; i++) argument[i].memory = entry->memory[i];
-  TRY(dnnl_primitive_execute(entry->primitive, bf16.stream, arguments, argument));
-  TRY(dnnl_stream_wait(bf16.stream));
-  return 0;
 }
 
 /* NULL where there is no memory */
@@ -264,34 +141,17 @@ static void *Buffer(int which, size_t bytes)
 /* to (M x N, by rows without padding) = from rounded */
 static int Round(size_t M, size_t N, const float *from, size_t ld, uint16_t *to)
 {
-  Key key;
+  const Operand x[] = {{M, N, ld, 0, dnnl_f32, from}, {M, N, N, 0, dnnl_bf16, to}};
 
-  memset(&key, 0, sizeof(key));
-  key.kind = REORDER;
-  key.M    = (int64_t)M;
-  key.N    = (int64_t)N;
-  key.lda  = (int64_t)ld;
-  key.ldb  = (int64_t)N;
-  return Run(&key, from, to, NULL);
+  return Run(2, x, 1.0f, 0.0f);
 }
 
 /* C (M x N) = a op(A) op(B) + b C, all without padding */
 static int Matmul(size_t M, size_t N, size_t K, double a, const uint16_t *A, int transa, const uint16_t *B, int transb, double b, float *C)
 {
-  Key key;
+  const Operand x[] = {{M, K, transa ? M : K, transa, dnnl_bf16, A}, {K, N, transb ? K : N, transb, dnnl_bf16, B}, {M, N, N, 0, dnnl_f32, C}};
 
-  memset(&key, 0, sizeof(key));
-  key.kind   = MATMUL;
-  key.M      = (int64_t)M;
-  key.N      = (int64_t)N;
-  key.K      = (int64_t)K;
-  key.lda    = (int64_t)(transa ? M : K);
-  key.ldb    = (int64_t)(transb ? K : N);
-  key.a      = (float)a;
-  key.b      = (float)b;
-  key.transa = transa;
-  key.transb = transb;
-  if (Run(&key, A, (void *)B, C)) return 1;
+  if (Run(3, x, (float)a, (float)b)) return 1;
   MuonKernelProgress(2.0 * (double)M * (double)N * (double)K);
   return 0;
 }
@@ -321,8 +181,9 @@ static void Spoil(size_t rows, size_t columns, float *Z, size_t ld)
   }
 }
 
-static const void *Hold(size_t s, const void *B)
+static const void *Hold(size_t s, size_t count, const void *B)
 {
+  (void)count;
   return s > 0 ? Square(s, B) : NULL;
 }
 
@@ -335,7 +196,7 @@ static size_t Strip(size_t s, size_t l, size_t entries)
 }
 
 /* Each strip adds to the result */
-static void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
+static void Gram(int left, size_t s, size_t l, size_t count, double a, const void *Y, size_t ldy, double b, void *A)
 {
   const float *y = (const float *)Y;
   size_t       strip;
@@ -344,7 +205,7 @@ static void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t l
 
   if (s == 0) return;
   if (l == 0) {
-    MuonKernelRealSingle.gram(left, s, l, a, Y, ldy, b, A);
+    MuonKernelRealSingle.gram(left, s, l, count, a, Y, ldy, b, A);
     return;
   }
   strip  = Strip(s, l, GRAM);
@@ -361,7 +222,7 @@ static void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t l
   if (failed) Spoil(s, s, (float *)A, s);
 }
 
-static void Multiply(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+static void Multiply(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
   const uint16_t *whole = (const uint16_t *)held;
   const float    *y     = (const float *)Y;
@@ -370,6 +231,7 @@ static void Multiply(int left, size_t s, size_t l, double a, const void *B, cons
   int             failed, padded;
   uint16_t       *buffer;
 
+  (void)count;
   if (s == 0 || l == 0) return;
   strip  = Strip(s, l, MULTIPLY);
   padded = left ? ldz != s : ldz != strip;
@@ -397,10 +259,11 @@ static void Multiply(int left, size_t s, size_t l, double a, const void *B, cons
   if (failed) Spoil(left ? s : l, left ? l : s, z, ldz);
 }
 
-static void Product(size_t s, double a, const void *A, const void *B, double b, void *C)
+static void Product(size_t s, size_t count, double a, const void *A, const void *B, double b, void *C)
 {
   uint16_t *left, *right;
 
+  (void)count;
   if (s == 0) return;
   left  = (uint16_t *)Buffer(STRIP, s * s * sizeof(*left));
   right = (uint16_t *)Buffer(SQUARE, s * s * sizeof(*right));
@@ -411,72 +274,39 @@ static void Product(size_t s, double a, const void *A, const void *B, double b, 
    Where the processor has no such products, there is none, or one by oneDNN's reference code, slower than
    those of binary32 by far
 */
-int MuonKernelBF16Usable(void)
+const MuonKernelReal *MuonKernelRealOfBF16(void)
 {
   enum {
     SIDE = 64
   };
-  float Y[SIDE * SIDE] = {3}, A[SIDE * SIDE];
-  int   found          = 0;
+  static MuonKernelReal table;
+  float                 Y[SIDE * SIDE] = {3}, A[SIDE * SIDE];
 
-  Gram(1, SIDE, SIDE, 1.0, Y, SIDE, 0.0, A);
-  for (int i = 0; i < CACHE; i++) found = found || (bf16.entry[i].key.kind == MATMUL && bf16.entry[i].used == bf16.clock && !bf16.entry[i].reference);
-  return found && A[0] == 9.0f;
-}
-
-size_t MuonKernelBF16Bytes(void)
-{
-  return bf16.bytes[STRIP] + bf16.bytes[SQUARE] + bf16.bytes[RESULT];
+  /* Products alone are rounded */
+  table          = MuonKernelRealSingle;
+  table.name     = "bf16";
+  table.unit     = 1.0 / 256.0;
+  table.gram     = Gram;
+  table.multiply = Multiply;
+  table.product  = Product;
+  table.hold     = Hold;
+  Gram(1, SIDE, SIDE, 1, 1.0, Y, SIDE, 0.0, A);
+  return A[0] == 9.0f && !bf16.reference ? &table : NULL;
 }
 
 void MuonKernelBF16Free(void)
 {
-  for (int i = 0; i < CACHE; i++) EntryDestroy(&bf16.entry[i]);
   for (int i = 0; i < BUFFERS; i++) free(bf16.buffer[i]);
-  if (bf16.started) {
-    (void)dnnl_stream_destroy(bf16.stream);
-    (void)dnnl_engine_destroy(bf16.engine);
-  }
+  if (bf16.stream != NULL) (void)dnnl_stream_destroy(bf16.stream);
+  if (bf16.engine != NULL) (void)dnnl_engine_destroy(bf16.engine);
   memset(&bf16, 0, sizeof(bf16));
 }
 
-/* Products alone are rounded */
-  #define DENSE_BF16(type, member, name, arguments) Of##name,
-  #define OfLoad                                    MuonDenseLoadSingle
-  #define OfStore                                   MuonDenseStoreSingle
-  #define OfGram                                    Gram
-  #define OfMultiply                                Multiply
-  #define OfMirror                                  MuonDenseMirrorSingle
-  #define OfProduct                                 Product
-  #define OfHold                                    Hold
-  #define OfRowSums                                 MuonDenseRowSumsSingle
-  #define OfScale                                   MuonDenseScaleSingle
-  #define OfShift                                   MuonDenseShiftSingle
-  #define OfIdentity                                MuonDenseIdentitySingle
-  #define OfCholesky                                MuonDenseCholeskySingle
-  #define OfInvert                                  MuonDenseInvertSingle
-  #define OfSolve                                   MuonDenseSolveSingle
-  #define OfTimes                                   MuonDenseTimesSingle
-  #define OfDistance                                MuonDenseDistanceSingle
-  #define OfTrace                                   MuonDenseTraceSingle
-  #define OfDecompose                               MuonDenseDecomposeSingle
-
-static const MuonKernelReal table = {"bf16", sizeof(float), 1.0 / 256.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_BF16)};
-
-const MuonKernelReal *const MuonKernelRealBF16 = &table;
-
 #else
 
-const MuonKernelReal *const MuonKernelRealBF16 = NULL;
-
-int MuonKernelBF16Usable(void)
+const MuonKernelReal *MuonKernelRealOfBF16(void)
 {
-  return 0;
-}
-
-size_t MuonKernelBF16Bytes(void)
-{
-  return 0;
+  return NULL;
 }
 
 void MuonKernelBF16Free(void) {}

@@ -15,8 +15,8 @@
   #define DENSE_SINGLE(type, member, name, arguments) MuonDense##name##Single,
   #define DENSE_DOUBLE(type, member, name, arguments) MuonDense##name##Double,
 
-const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_SINGLE) MUON_DENSE_HOST(DENSE_SINGLE) NULL};
-const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_HOST, &MuonKernelsHost[MUON_DOUBLE], MUON_DENSE(DENSE_DOUBLE) MUON_DENSE_HOST(DENSE_DOUBLE) NULL};
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_SINGLE) MUON_DENSE_HOST(DENSE_SINGLE)};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_HOST, &MuonKernelsHost[MUON_DOUBLE], MUON_DENSE(DENSE_DOUBLE) MUON_DENSE_HOST(DENSE_DOUBLE)};
 
   #if !defined(PETSCMUON_HAVE_KOKKOS)
 const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
@@ -25,11 +25,6 @@ const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
   return NULL;
 }
   #endif
-
-size_t MuonDenseInverseNormBytes(size_t s)
-{
-  return s * (5 * sizeof(double) + sizeof(MuonBLASInt));
-}
 
 #else
 
@@ -65,20 +60,22 @@ void REAL_NAME(MuonDenseStore)(size_t m, size_t n, double scale, const void *Y, 
   }
 }
 
-void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
+void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, size_t count, double a, const void *Y, size_t ldy, double b, void *A)
 {
   const MuonBLASInt side = (MuonBLASInt)s, length = (MuonBLASInt)l, ld = (MuonBLASInt)(ldy > 0 ? ldy : 1);
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
+  (void)count;
   if (s == 0) return;
   REAL_NAME(MuonPanelSyrk)(left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
 
-void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
+void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
   const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
+  (void)count;
   (void)held;
   if (s == 0 || l == 0) return;
   REAL_NAME(MuonPanelSymm)(left ? "L" : "R", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
@@ -110,28 +107,31 @@ void REAL_NAME(MuonDenseScale)(int left, size_t s, size_t l, const double *d, vo
   }
 }
 
-void REAL_NAME(MuonDenseProduct)(size_t s, double a, const void *A, const void *B, double b, void *C)
+void REAL_NAME(MuonDenseProduct)(size_t s, size_t count, double a, const void *A, const void *B, double b, void *C)
 {
   const MuonBLASInt side  = (MuonBLASInt)s;
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
+  (void)count;
   if (s == 0) return;
   REAL_NAME(MuonPanelLower)(&side, &side, &alpha, (const REAL *)A, &side, (const REAL *)B, &side, &beta, (REAL *)C, &side);
 }
 
-void REAL_NAME(MuonDenseShift)(size_t s, double shift, void *A)
+void REAL_NAME(MuonDenseShift)(size_t s, size_t count, double shift, void *A)
 {
+  (void)count;
   for (size_t i = 0; i < s; i++) ((REAL *)A)[i * (s + 1)] += (REAL)shift;
 }
 
 void REAL_NAME(MuonDenseIdentity)(size_t s, double a, void *A)
 {
   memset(A, 0, s * s * sizeof(REAL));
-  REAL_NAME(MuonDenseShift)(s, a, A);
+  REAL_NAME(MuonDenseShift)(s, 1, a, A);
 }
 
-const void *REAL_NAME(MuonDenseHold)(size_t s, const void *B)
+const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
 {
+  (void)count;
   (void)s;
   (void)B;
   return NULL;
@@ -144,22 +144,6 @@ int REAL_NAME(MuonDenseCholesky)(size_t s, void *A)
 
   if (s > 0) REAL_POTRF("L", &side, (REAL *)A, &side, &info);
   return (int)info;
-}
-
-double REAL_NAME(MuonDenseInverseNorm)(size_t s, void *S, void *scratch)
-{
-  REAL             *A = (REAL *)S, *work = (REAL *)scratch;
-  const MuonBLASInt side     = (MuonBLASInt)s;
-  REAL             *diagonal = work, norm = 1, inverse = 0;
-  MuonBLASInt       info = 0, *integers = (MuonBLASInt *)(void *)(work + 5 * s);
-
-  if (s == 0) return 0.0;
-  for (size_t i = 0; i < s; i++) diagonal[i] = A[i * (s + 1)];
-  REAL_POTRF("U", &side, A, &side, &info);
-  /* With a norm of A of one the reciprocal of the condition number is that of the inverse's norm */
-  if (info == 0) REAL_POCON("U", &side, A, &side, &norm, &inverse, work + s, integers, &info);
-  for (size_t i = 0; i < s; i++) A[i * (s + 1)] = diagonal[i];
-  return info == 0 && inverse > 0 ? 1.0 / (double)inverse : 0.0;
 }
 
 void REAL_NAME(MuonDenseSolve)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
@@ -224,18 +208,5 @@ int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U,
     }
   }
   return (int)info;
-}
-
-int REAL_NAME(MuonDenseInvert)(size_t s, void *L)
-{
-  REAL *inverse = (REAL *)malloc(s * s * sizeof(*inverse) + 1);
-
-  if (inverse == NULL) return -1;
-  REAL_NAME(MuonDenseIdentity)(s, 1.0, inverse);
-  REAL_NAME(MuonDenseSolve)(1, 0, s, s, L, inverse, s);
-  REAL_NAME(MuonDenseSolve)(1, 1, s, s, L, inverse, s);
-  for (size_t j = 0; j < s; j++) memcpy((REAL *)L + j * (s + 1), inverse + j * (s + 1), (s - j) * sizeof(*inverse));
-  free(inverse);
-  return 0;
 }
 #endif

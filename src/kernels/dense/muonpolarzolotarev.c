@@ -84,14 +84,6 @@ double MuonKernelInverseFlops(size_t s)
   return (double)s * (double)s * (double)s;
 }
 
-/* Columns that a product makes at once: the more, the less often the factors are packed */
-size_t MuonKernelInverseStrip(size_t s)
-{
-  const size_t strip = s < 1024 ? 192 : 512;
-
-  return s < strip ? s : strip;
-}
-
   /*
      This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter
      of its BLAS routines, REAL_NAME(name) the name of a function
@@ -102,7 +94,7 @@ size_t MuonKernelInverseStrip(size_t s)
 #else
 
 /* Sums of chunks of a column stay in the precision of the entries, and those of chunks are in double */
-double REAL_NAME(MuonDenseBound)(size_t s, const void *A, size_t ld, double *rows)
+double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
 {
   enum {
     CHUNK = 16
@@ -111,7 +103,7 @@ double REAL_NAME(MuonDenseBound)(size_t s, const void *A, size_t ld, double *row
 
   for (size_t i = 0; i < s; i++) rows[i] = 0.0;
   for (size_t j = 0; j < s; j++) {
-    const REAL *a = (const REAL *)A + j * ld;
+    const REAL *a = (const REAL *)A + j * s;
     REAL        sum[CHUNK], square[CHUNK];
     size_t      i = j + 1;
 
@@ -142,7 +134,7 @@ double REAL_NAME(MuonDenseBound)(size_t s, const void *A, size_t ld, double *row
   return most < sqrt(squares) ? most : sqrt(squares);
 }
 
-void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, size_t lda, double y, void *B, size_t ldb, double z)
+void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, double y, void *B, double z)
 {
   enum {
     CHUNK = 16
@@ -150,11 +142,11 @@ void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, size_t lda, 
   const REAL p = (REAL)x, q = (REAL)y;
 
   for (size_t j = 0; j < s; j++) {
-    const REAL *a = (const REAL *)A + j * lda;
-    REAL       *b = (REAL *)B + j * ldb;
+    const REAL *a = (const REAL *)A + j * s;
+    REAL       *b = (REAL *)B + j * s;
     size_t      i = j;
 
-    if (y == 0.0 && x == 1.0) memcpy(b + j, a + j, (s - j) * sizeof(*b));
+    if (y == 0.0 && x == 1.0) memmove(b + j, a + j, (s - j) * sizeof(*b));
     else if (y == 0.0) {
       for (; i < s; i++) b[i] = p * a[i];
     } else {
@@ -253,17 +245,16 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
   REAL_NAME(Square)(s - half, X22, ld);
 }
 
-/*
-   A becomes whole, and z I is added: by tiles, from the lower triangle, through arrays of a length that the
-   compiler knows
-*/
-static void REAL_NAME(Whole)(size_t s, double z, REAL *A)
+/* By tiles, through arrays of a length that the compiler knows */
+void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void *W)
 {
   enum {
     TILE = 16
   };
+  REAL  *A = (REAL *)W;
   size_t J = 0;
 
+  (void)count;
   for (; J + TILE <= s; J += TILE) {
     size_t I = J + TILE;
 
@@ -285,49 +276,13 @@ static void REAL_NAME(Whole)(size_t s, double z, REAL *A)
   for (; J < s; J++) {
     for (size_t i = J + 1; i < s; i++) A[J + i * s] = A[i + J * s];
   }
-  for (size_t i = 0; i < s; i++) A[i + i * s] = (REAL)(A[i + i * s] + z);
 }
 
-void REAL_NAME(MuonDenseMirror)(size_t s, void *A)
+int REAL_NAME(MuonDenseInverse)(size_t s, void *W)
 {
-  REAL_NAME(Whole)(s, 0.0, (REAL *)A);
-}
-
-int REAL_NAME(MuonDenseInverse)(size_t s, void *W, size_t ld)
-{
-  if (REAL_NAME(Factor)(s, (REAL *)W, ld)) return 1;
-  REAL_NAME(Square)(s, (REAL *)W, ld);
+  if (REAL_NAME(Factor)(s, (REAL *)W, s)) return 1;
+  REAL_NAME(Square)(s, (REAL *)W, s);
   return 0;
-}
-
-/* (I + x A) (I + y B) is x y times the product of A + I/x and B + I/y, which one GEMM makes */
-void REAL_NAME(MuonDenseShifted)(size_t s, double x, void *A, double y, void *B, void *strip)
-{
-  const size_t      width = MuonKernelInverseStrip(s), step = 96;
-  const MuonBLASInt inner = (MuonBLASInt)s;
-  const REAL        xy = (REAL)(x * y), zero = 0;
-
-  REAL_NAME(Whole)(s, 1.0 / x, (REAL *)A);
-  for (size_t i = 0; i < s; i++) ((REAL *)B)[i + i * s] = (REAL)(((REAL *)B)[i + i * s] + 1.0 / y);
-  /* The columns of B that a step has used make room for those of the result: nobody reads them again */
-  for (size_t first = 0; first < s; first += width) {
-    const size_t      count = s - first < width ? s - first : width, rest = s - first;
-    const MuonBLASInt ld = (MuonBLASInt)rest, below = (MuonBLASInt)(rest - count), columns = (MuonBLASInt)count;
-    const REAL       *a = (const REAL *)A + first;
-    REAL             *b = (REAL *)B + first * s, *c = (REAL *)strip;
-
-    /*
-       Of the square on the diagonal the lower half, in steps of which a part is for nothing; then all rows
-       below it
-    */
-    for (size_t j = 0; j < count; j += step) {
-      const MuonBLASInt high = (MuonBLASInt)(count - j), wide = (MuonBLASInt)(count - j < step ? count - j : step);
-
-      REAL_NAME(MuonPanelGemm)("N", "N", &high, &wide, &inner, &xy, a + j, &inner, b + j * s, &inner, &zero, c + j + j * rest, &ld);
-    }
-    if (below > 0) REAL_NAME(MuonPanelGemm)("N", "N", &below, &columns, &inner, &xy, a + count, &inner, b, &inner, &zero, c + count, &ld);
-    for (size_t j = 0; j < count; j++) memcpy(b + first + j + j * s, c + j + j * rest, (rest - j) * sizeof(*c));
-  }
 }
 
 int REAL_NAME(MuonDenseRoot)(size_t s, void *W)
@@ -424,83 +379,4 @@ void REAL_NAME(MuonDenseNormal)(int left, size_t s, size_t l, double x, const vo
   }
 }
 
-double REAL_NAME(MuonDenseDot)(size_t s, const void *X, const void *Y)
-{
-  const REAL *x = (const REAL *)X, *y = (const REAL *)Y;
-  double      sum = 0.0;
-
-  for (size_t i = 0; i < s; i++) sum += (double)x[i] * (double)y[i];
-  return sum;
-}
-
-void REAL_NAME(MuonDenseAxpby)(size_t s, double a, const void *X, double b, void *Y)
-{
-  const REAL *x = (const REAL *)X;
-  REAL       *y = (REAL *)Y;
-
-  for (size_t i = 0; i < s; i++) y[i] = (REAL)(a * (double)x[i] + b * (double)y[i]);
-}
-
-void REAL_NAME(MuonDenseDraw)(size_t s, void *X)
-{
-  const MuonKernelStream stream = {(uint64_t)0, (uint32_t)0, (uint32_t)0, (uint32_t)0, (uint32_t)0};
-  uint32_t               words[256];
-
-  for (size_t first = 0; first < s; first += 256) {
-    const size_t count = s - first < 256 ? s - first : 256;
-
-    MuonKernelStreamWords(&stream, first, count, words);
-    for (size_t i = 0; i < count; i++) ((REAL *)X)[first + i] = (REAL)(words[i] / 2147483648.0 - 1.0);
-  }
-}
-
-/* Entry by entry as the triangle is sent: column after column, from the diagonal down */
-void REAL_NAME(MuonDensePack)(size_t s, size_t first, size_t last, double a, const void *W, size_t ld, void *X)
-{
-  REAL *x = (REAL *)X;
-
-  for (size_t j = first; j < last; j++) {
-    const REAL *w = (const REAL *)W + j * ld;
-
-    for (size_t i = j; i < s; i++) *x++ = (REAL)a * w[i];
-  }
-}
-
-void REAL_NAME(MuonDenseUnpack)(size_t s, size_t first, size_t last, const void *X, double z, void *A)
-{
-  const REAL *x = (const REAL *)X;
-
-  for (size_t j = first; j < last; j++) {
-    memcpy((REAL *)A + j + j * s, x, (s - j) * sizeof(*x));
-    x += s - j;
-    ((REAL *)A)[j + j * s] = (REAL)(((REAL *)A)[j + j * s] + z);
-  }
-}
-
-void REAL_NAME(MuonDenseStow)(size_t s, void *P)
-{
-  REAL *A = (REAL *)P;
-
-  /*
-     The transpose first, then columns from the last one on, each to where nothing lies that has yet to move
-  */
-  REAL_NAME(Whole)(s, 0.0, A);
-  for (size_t j = s; j-- > 1;) memmove(A + j * (s + 1), A + j * s, (j + 1) * sizeof(*A));
-}
-
-void REAL_NAME(MuonDenseFetch)(size_t s, void *P, double c)
-{
-  const size_t block = 32, ld = s + 1;
-  const REAL   z = (REAL)c;
-  REAL        *A = (REAL *)P, *W = A + 1;
-
-  for (size_t J = 0; J < s; J += block) {
-    for (size_t I = J; I < s; I += block) {
-      for (size_t j = J; j < J + block && j < s; j++) {
-        for (size_t i = I > j ? I : j; i < I + block && i < s; i++) W[i + j * ld] = A[j + i * ld];
-      }
-    }
-  }
-  for (size_t i = 0; i < s; i++) W[i + i * ld] += z;
-}
 #endif

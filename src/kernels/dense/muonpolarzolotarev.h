@@ -37,7 +37,6 @@ double MuonKernelZolotarevError(int poles, double l);
 */
 int MuonKernelZolotarevNest(int poles, double l, MuonKernelZolotarev *first, MuonKernelZolotarev *second);
 
-size_t MuonKernelInverseStrip(size_t s);
 double MuonKernelInverseFlops(size_t s);
 
 MUON_C_END

@@ -9,35 +9,16 @@
 
 namespace muon {
 
+#include "../codec/entries.c"
+
 namespace {
 
-constexpr uint32_t SignBit = 0x80000000u, Exponent1 = 0x00800000u;
-
-/* The words of a block, as philox.c makes them */
 KOKKOS_INLINE_FUNCTION uint32_t Word(const MuonKernelStream &stream, uint64_t entry)
 {
-  uint32_t c0 = (uint32_t)(entry >> 2), c1 = stream.layer, c2 = stream.step, c3 = stream.sender | stream.direction << 31, k0 = (uint32_t)stream.seed, k1 = (uint32_t)(stream.seed >> 32);
+  uint32_t c[4] = {(uint32_t)(entry >> 2), stream.layer, stream.step, stream.sender | stream.direction << 31};
 
-  for (int round = 0; round < 10; round++) {
-    const uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-
-    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-    c1 = (uint32_t)p1;
-    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-    c3 = (uint32_t)p0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return (entry & 2) != 0 ? ((entry & 1) != 0 ? c3 : c2) : ((entry & 1) != 0 ? c1 : c0);
-}
-
-KOKKOS_INLINE_FUNCTION uint16_t NaturalCode(uint32_t bits, uint32_t word)
-{
-  const uint32_t magnitude = bits & ~SignBit, normal = 0u - (uint32_t)(magnitude >= Exponent1);
-  uint32_t       exponent = (magnitude + (word >> 9)) >> 23;
-
-  exponent -= (uint32_t)(exponent == 255);
-  return (uint16_t)((exponent | (bits >> 31) << 8) & normal);
+  PhiloxBlock((uint32_t)stream.seed, (uint32_t)(stream.seed >> 32), c);
+  return c[entry & 3];
 }
 
 /* Entry e of T - R */
@@ -270,53 +251,7 @@ template <class REAL, class K> int Select(const char *kernel, size_t m, size_t n
   return 0;
 }
 
-/* A code or number for each entry of x, and whether a result is not finite */
-template <class REAL, class C, class F> int Round(const char *kernel, size_t entries, const void *X, C *codes, const F &f)
-{
-  const Staged<const REAL> sx(Reads, X, entries);
-  const Staged<C>          sc(Writes, codes, entries);
-  const REAL              *x = sx.get();
-  C                       *c = sc.get();
-
-  return Any(
-    kernel, entries, KOKKOS_LAMBDA(const size_t e) { return f(e, Image((float)x[e]), c[e]); });
-}
-
-struct NaturalAt {
-  MuonKernelStream            stream;
-  uint64_t                    first, stride;
-  KOKKOS_INLINE_FUNCTION bool operator()(size_t e, uint32_t bits, uint16_t &code) const
-  {
-    code = NaturalCode(bits, Word(stream, first + e * stride));
-    return ((bits & ~SignBit) + Exponent1) >> 31 != 0;
-  }
-};
-struct PowerAt {
-  uint32_t                    word;
-  KOKKOS_INLINE_FUNCTION bool operator()(size_t, uint32_t bits, uint16_t &code) const
-  {
-    code = NaturalCode(bits, word);
-    return ((bits & ~SignBit) + Exponent1) >> 31 != 0;
-  }
-};
-struct SingleAt {
-  KOKKOS_INLINE_FUNCTION bool operator()(size_t, uint32_t bits, float &y) const
-  {
-    y = Number<float>(bits);
-    return ((bits & ~SignBit) + Exponent1) >> 31 != 0;
-  }
-};
-struct BF16At {
-  KOKKOS_INLINE_FUNCTION bool operator()(size_t, uint32_t bits, float &y) const
-  {
-    const uint32_t magnitude = bits & ~SignBit, rounded = (magnitude + 0x7FFFu + (magnitude >> 16 & 1u)) & 0xFFFF0000u;
-
-    y = Number<float>(rounded | (bits & SignBit));
-    return ((magnitude + Exponent1) | (rounded + Exponent1)) >> 31 != 0;
-  }
-};
-
-/* y + a s, or a s alone, where s is the sign of the bit */
+/* minus with the sign that the bit of entry e gives */
 template <class REAL> KOKKOS_INLINE_FUNCTION REAL Signed(const unsigned char *bits, size_t e, REAL minus)
 {
   return Number<REAL>(Image(minus) ^ (typename Bits<REAL>::type)(bits[e / 8] >> (e % 8) & 1u) << (8 * sizeof(REAL) - 1));
@@ -324,46 +259,18 @@ template <class REAL> KOKKOS_INLINE_FUNCTION REAL Signed(const unsigned char *bi
 
 } // namespace
 
-template <class REAL> void Residual(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
+template <class REAL> void ResidualStrided(size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
 {
-  FlattenPair(&m, &n, ldt, S, ldr);
-  const Pair<REAL>       pair("Residual", m, n, T, ldt, S, ldr);
-  const Staged<REAL>     sx(Writes, X, count);
-  const Difference<REAL> of = pair.of;
-  REAL                  *x  = sx.get();
-
-  Each(
-    "Residual", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = of(first + (size_t)k); });
-}
-
-template <class REAL> void ResidualAcross(size_t n, const void *T, size_t ldt, const void *S, size_t ldr, size_t first, size_t count, void *X)
-{
-  const Lines<const REAL> st("ResidualAcross", Reads, T, first + count, n, ldt), sr("ResidualAcross", Reads, S, first + count, n, ldr);
+  const Lines<const REAL> st("ResidualStrided", Reads, T, first + count, n, ldt), sr("ResidualStrided", Reads, S, first + count, n, ldr);
   const Staged<REAL>      sx(Writes, X, count * n);
   const REAL             *t = st.get(), *r = sr.get();
   REAL                   *x = sx.get();
 
   Each(
-    "ResidualAcross", count * n, KOKKOS_LAMBDA(const int64_t k) {
+    "ResidualStrided", count * n, KOKKOS_LAMBDA(const int64_t k) {
       const size_t i = first + (size_t)k / n, j = (size_t)k % n;
 
       x[k] = r == NULL ? t[j * ldt + i] : t[j * ldt + i] - r[j * ldr + i];
-    });
-}
-
-template <class REAL> void Spread(size_t m, size_t n, size_t first, size_t count, const void *X, int add, double a, void *Y, size_t ldy)
-{
-  Flatten(&m, &n, ldy, ldy, ldy);
-  const Staged<const REAL> sx(Reads, X, count);
-  const Lines<REAL>        sy("Spread", Reads | Writes, Y, m, n, ldy);
-  const REAL              *x = sx.get(), ra = (REAL)a;
-  REAL                    *y = sy.get();
-
-  Each(
-    "Spread", count, KOKKOS_LAMBDA(const int64_t k) {
-      REAL &to = y[At(m, ldy, first + (size_t)k)];
-
-      to = add ? to + ra * x[k] : x[k];
     });
 }
 
@@ -444,95 +351,21 @@ template <class REAL> void Scatter(size_t m, size_t n, const unsigned char *bitm
     });
 }
 
-template <class REAL> double Largest(size_t entries, const void *X)
-{
-  const Staged<const REAL> sx(Reads, X, entries);
-  const double             largest = (double)Most<REAL, false>("Largest", entries, 1, sx.get(), entries);
-
-  return largest <= DBL_MAX ? largest : HUGE_VAL;
-}
-
-template <class REAL> double Euclidean(size_t entries, const void *X)
-{
-  const Staged<const REAL> sx(Reads, X, entries);
-  const REAL              *x   = sx.get();
-  double                   sum = ScaledSumSquares("Euclidean", entries, 1, x, entries, 1.0, 1.0), largest, f[2];
-  int                      exponent;
-
-  if (sum > 1e-250 && sum < 1e250) return sqrt(sum);
-  largest = (double)Most<REAL, false>("Euclidean", entries, 1, x, entries);
-  if (!(largest > 0)) return largest == 0 ? 0 : HUGE_VAL;
-  if (largest > DBL_MAX) return HUGE_VAL;
-  (void)frexp(largest, &exponent);
-  PowerOfTwo(exponent, f);
-  return ldexp(sqrt(ScaledSumSquares("Euclidean", entries, 1, x, entries, f[0], f[1])), exponent);
-}
-
-template <class REAL> int LineLength(size_t count, const void *X, double p, MuonKernelLength *length)
-{
-  const Staged<const REAL> sx(Reads, X, count);
-  const REAL              *x        = sx.get();
-  double                   sum      = p == 1 || p == 2 ? Sum(
-                                                           "LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return p == 1 ? fabs((double)x[i]) : (double)x[i] * (double)x[i]; })
-                                                       : 0;
-  int                      exponent = 0, shift = 0;
-
-  if (!(sum <= DBL_MAX && sum >= 1e-250)) {
-    const double biggest = Largest<REAL>(count, X);
-
-    if (!(biggest <= DBL_MAX)) return 1;
-    sum = biggest;
-    if (biggest > 0 && p < HUGE_VAL) {
-      (void)frexp(biggest, &exponent);
-      double f[2];
-
-      PowerOfTwo(exponent, f);
-      const double f0 = f[0], f1 = f[1];
-
-      sum = Sum(
-        "LineLength", count, 1, KOKKOS_LAMBDA(const size_t, const size_t i) {
-          const double a = fabs((double)x[i]);
-
-          return p == 1 ? a * f0 * f1 : p == 2 ? (a * f0 * f1) * (a * f0 * f1) : pow(a / biggest, p);
-        });
-      if (p != 1 && p != 2) sum = ldexp(biggest, -exponent) * pow(sum, 1 / p);
-      else exponent *= (int)p;
-    }
-  }
-  length->fraction = frexp(sum, &shift);
-  length->exponent = sum > 0 ? exponent + shift : INT_MIN;
-  return 0;
-}
-
 template <class REAL> int Natural(size_t entries, const void *X, const MuonKernelStream *stream, uint64_t first, uint64_t stride, uint16_t *codes)
 {
-  return Round<REAL>("Natural", entries, X, codes, NaturalAt{*stream, first, stride});
-}
+  const Staged<const REAL> sx(Reads, X, entries);
+  const Staged<uint16_t>   sc(Writes, codes, entries);
+  const REAL              *x     = sx.get();
+  uint16_t                *c     = sc.get();
+  const MuonKernelStream   words = *stream;
 
-template <class REAL> int Powers(size_t entries, const void *X, uint32_t addend, uint16_t *codes)
-{
-  return Round<REAL>("Powers", entries, X, codes, PowerAt{addend << 9});
-}
+  return Any(
+    "Natural", entries, KOKKOS_LAMBDA(const size_t e) {
+      const uint32_t bits = FloatBits((float)x[e]);
 
-template <class REAL> int ToSingle(size_t count, const void *X, float *Y)
-{
-  return Round<REAL>("ToSingle", count, X, Y, SingleAt{});
-}
-
-template <class REAL> int ToBF16(size_t count, const void *X, float *Y)
-{
-  return Round<REAL>("ToBF16", count, X, Y, BF16At{});
-}
-
-template <class REAL> void NaturalValues(size_t count, const uint16_t *codes, void *X)
-{
-  const Staged<const uint16_t> sc(Reads, codes, count);
-  const Staged<REAL>           sx(Writes, X, count);
-  const uint16_t              *c = sc.get();
-  REAL                        *x = sx.get();
-
-  Each(
-    "NaturalValues", count, KOKKOS_LAMBDA(const int64_t k) { x[k] = (REAL)Number<float>((uint32_t)(c[k] & 255u) << 23 | (uint32_t)(c[k] >> 8) << 31); });
+      c[e] = NaturalCode(bits, Word(words, first + e * stride));
+      return (FloatReached(bits) & SIGN_BIT) != 0;
+    });
 }
 
 template <class REAL> void Quantize(size_t entries, const void *X, unsigned lengthlog, const double *scales, unsigned levels, const MuonKernelStream *stream, uint64_t first, unsigned char *codes)
@@ -548,27 +381,9 @@ template <class REAL> void Quantize(size_t entries, const void *X, unsigned leng
 
   Each(
     "Quantize", entries, KOKKOS_LAMBDA(const int64_t e) {
-      const double  s = scale[(size_t)e >> lengthlog], factor = s > 0 ? (double)levels / s : 0;
-      const float   y = (float)((double)x[e] * factor), most = fabsf(y), size = most < top ? most : top;
-      const float   fraction = (float)(int32_t)(Word(words, first + (uint64_t)e) >> 8) * (1.0f / 16777216.0f);
-      const int32_t down = (int32_t)size, level = down + (fraction < size - (float)down), negative = y < 0;
+      const double s = scale[(size_t)e >> lengthlog], factor = s > 0 ? (double)levels / s : 0;
 
-      code[e] = (unsigned char)(2 * level + (negative & (level > 0)));
-    });
-}
-
-template <class REAL> void Dequantize(size_t entries, const unsigned char *codes, double step, void *X)
-{
-  const Staged<const unsigned char> sc(Reads, codes, entries);
-  const Staged<REAL>                sx(Writes, X, entries);
-  const unsigned char              *code = sc.get();
-  REAL                             *x = sx.get(), size = (REAL)step;
-
-  Each(
-    "Dequantize", entries, KOKKOS_LAMBDA(const int64_t k) {
-      const int32_t level = code[k] >> 1, sign = -(int32_t)(code[k] & 1u);
-
-      x[k] = (REAL)((level ^ sign) - sign) * size;
+      code[e] = QuantizedCode((float)((double)x[e] * factor), top, Word(words, first + (uint64_t)e));
     });
 }
 
@@ -599,32 +414,24 @@ template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, c
   return !(*sumabs <= DBL_MAX);
 }
 
-template <class REAL> void SignsAxpby(size_t m, size_t n, const unsigned char *bits, int add, double a, void *Y, size_t ldy)
+template <class REAL> void SignsAxpby(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double decay, const void *X, size_t ldx, double scale, void *Y, size_t ldy)
 {
-  const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8);
-  const unsigned char              *b     = sb.get();
-  const REAL                        minus = -(REAL)a;
+  const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8), st(Reads, ties, (m * n + 7) / 8);
+  const unsigned char              *b = sb.get(), *t = st.get();
+  const REAL                        minus = -(REAL)scale, a = (REAL)decay;
 
-  Pass<false, REAL, REAL>(
-    "SignsAxpby", m, n, {NULL, 0}, {NULL, 0}, Reads | Writes, Y, ldy, KOKKOS_LAMBDA(const REAL, const REAL, REAL &y, const size_t e)->bool {
-      y = add ? y + Signed(b, e, minus) : Signed(b, e, minus);
-      return false;
-    });
-}
+  Flatten(&m, &n, ldx, ldy, ldy);
+  const Lines<const REAL> sx("SignsAxpby", Reads, decay == 0 ? NULL : X, m, n, ldx);
+  const Lines<REAL>       sy("SignsAxpby", Writes, Y, m, n, ldy);
+  const REAL             *x = sx.get();
+  REAL                   *y = sy.get();
 
-template <class REAL> void SignsMove(size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double keep, const void *X, size_t ldx, double by, void *Y, size_t ldy)
-{
-  const Staged<const unsigned char> sb(Reads, bits, (m * n + 7) / 8), se(Reads, ties, (m * n + 7) / 8);
-  const unsigned char              *b = sb.get(), *t = se.get();
-  const REAL                        minus = -(REAL)by, a = (REAL)keep;
-  const bool                        whole = a == 1;
-
-  Pass<false, REAL, REAL>(
-    "SignsMove", m, n, {X, ldx}, {NULL, 0}, Writes, Y, ldy, KOKKOS_LAMBDA(const REAL x, const REAL, REAL &y, const size_t e)->bool {
+  Each(
+    "SignsAxpby", m * n, KOKKOS_LAMBDA(const size_t e) {
       const bool tied = t != NULL && (t[e / 8] >> (e % 8) & 1u) != 0;
+      const REAL s    = tied ? (REAL)0 : Signed(b, e, minus);
 
-      y = (whole ? x : a * x) + (tied ? (REAL)0 : Signed(b, e, minus));
-      return false;
+      y[At(m, ldy, e)] = x == NULL ? s : a * x[At(m, ldx, e)] + s;
     });
 }
 
@@ -635,7 +442,7 @@ template <class REAL> void Multiply(int transa, int transb, size_t m, size_t n, 
   const Lines<REAL>       sy("Multiply", Reads | Writes, Y, m, n, ldy);
 
   if (m == 0 || n == 0) return;
-  MuonVendorMultiply(PrecisionOf<REAL>(), transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
+  MuonVendorGet(PrecisionOf<REAL>())->multiply(transa, transb, m, n, k, a, sa.get(), lda, sb.get(), ldb, b, sy.get(), ldy);
 }
 
 template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *entries, void *work)
@@ -643,7 +450,7 @@ template <class REAL> int Orthonormalize(size_t m, size_t l, void *P, size_t *en
   const Lines<REAL>  sp("Orthonormalize", Reads | Writes, work == NULL ? NULL : P, m, l, m);
   const Staged<REAL> sw(Writes, work, work == NULL ? 0 : *entries);
 
-  return MuonVendorOrthonormalize(PrecisionOf<REAL>(), m, l, sp.get(), entries, sw.get());
+  return MuonVendorGet(PrecisionOf<REAL>())->orthonormalize(m, l, sp.get(), entries, sw.get());
 }
 
 template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
@@ -651,7 +458,7 @@ template <class REAL> int Rotation(size_t n, size_t l, void *V, void *WT, void *
   const Lines<REAL>  sv("Rotation", Reads | Writes, work == NULL ? NULL : V, n, l, n);
   const Staged<REAL> st(Writes, WT, l * l), ss(Writes, S, l), sw(Writes, work, work == NULL ? 0 : *entries);
 
-  return MuonVendorRotation(PrecisionOf<REAL>(), n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
+  return MuonVendorGet(PrecisionOf<REAL>())->rotation(n, l, sv.get(), st.get(), ss.get(), entries, sw.get());
 }
 
 MUON_KERNELS_MESSAGES(MUON_KERNEL_INSTANTIATE)

@@ -4,10 +4,11 @@
 */
 #pragma once
 
+#define MUON_KERNELS_DEVICE
+#include "muonkokkoscompat.hpp"
 #include <petscmuon/private/muonkernelsdevice.h>
 #include "../codec/muonkernels.h"
-#include "../array/muonstretch.h"
-#include "muonkokkoscompat.hpp"
+#include "../array/muonpass.h"
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -149,59 +150,20 @@ template <class F> bool Any(const char *kernel, size_t count, const F &f)
   return any > 0;
 }
 
-template <class F> void Run(std::false_type, const char *kernel, size_t count, const F &f, bool &)
-{
-  Each(kernel, count, f);
-}
-template <class F> void Run(std::true_type, const char *kernel, size_t count, const F &f, bool &any)
-{
-  any = Any(kernel, count, f);
-}
-
-/* An array that a pass reads, or none */
-struct In {
-  const void *data;
-  size_t      ld;
-};
-
-/*
-   f(x, z, y, e) for every entry y of an m x n array, x and z being those of two others, 0 where there is
-   none, and e its number in the order of memory. Says whether f is true of any where that is asked, which
-   makes the host wait
-*/
-template <bool ask, class REAL, class X, class F> bool Pass(const char *kernel, size_t m, size_t n, const In &X0, const In &Z0, int use, void *Y0, size_t ldy, const F &f)
-{
-  Flatten(&m, &n, X0.data != NULL ? X0.ld : ldy, Z0.data != NULL ? Z0.ld : ldy, ldy);
-  const Lines<const X>    sx(kernel, Reads, X0.data, m, n, X0.ld);
-  const Lines<const REAL> sz(kernel, Reads, Z0.data, m, n, Z0.ld);
-  const Lines<REAL>       sy(kernel, use, Y0, m, n, ldy);
-  const size_t            ldx = X0.ld, ldz = Z0.ld;
-  const X                *x   = sx.get();
-  const REAL             *z   = sz.get();
-  REAL                   *y   = sy.get();
-  bool                    any = false;
-
-  Run(
-    std::integral_constant<bool, ask>(), kernel, m * n, KOKKOS_LAMBDA(const size_t e)->bool { return f(x != NULL ? x[At(m, ldx, e)] : (X)0, z != NULL ? z[At(m, ldz, e)] : (REAL)0, y[At(m, ldy, e)], e); }, any);
-  return any;
-}
-
 /*
    Sums as the host forms them: entries of a line in blocks of 1024, each in eight partial sums which are then
    added up in pairs, and one block after the other. term(j, i) is that of entry i of line j
 */
-constexpr size_t Block = 1024, Lanes = 8;
-
 template <class F> struct LaneSum {
   F                           term;
   size_t                      m, blocks;
   double                     *lane;
   KOKKOS_INLINE_FUNCTION void operator()(const int64_t t) const
   {
-    const size_t b = (size_t)t / Lanes, j = b / blocks, first = (b - j * blocks) * Block, end = first + Block < m ? first + Block : m;
+    const size_t b = (size_t)t / LANES, j = b / blocks, first = (b - j * blocks) * BLOCK, end = first + BLOCK < m ? first + BLOCK : m;
     double       sum = 0;
 
-    for (size_t i = first + (size_t)t % Lanes; i < end; i += Lanes) sum += term(j, i);
+    for (size_t i = first + (size_t)t % LANES; i < end; i += LANES) sum += term(j, i);
     lane[t] = sum;
   }
 };
@@ -210,7 +172,7 @@ struct FoldLanes {
   double                     *sum;
   KOKKOS_INLINE_FUNCTION void operator()(const int64_t b) const
   {
-    const double *s = lane + (size_t)b * Lanes;
+    const double *s = lane + (size_t)b * LANES;
 
     sum[b] = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
   }
@@ -220,24 +182,47 @@ void FetchSums(size_t count, const void *lanes, double *total);
 
 template <class F> double Sum(const char *kernel, size_t m, size_t n, const F &term)
 {
-  const size_t blocks = (m + Block - 1) / Block, count = blocks * n;
+  const size_t blocks = (m + BLOCK - 1) / BLOCK, count = blocks * n;
   double       total = 0;
-  Scratch      lanes(count * Lanes * sizeof(double) + 1);
+  Scratch      lanes(count * LANES * sizeof(double) + 1);
 
   if (count == 0) return 0;
-  Each(kernel, count * Lanes, LaneSum<F>{term, m, blocks, (double *)Raw((char *)lanes.data())});
+  Each(kernel, count * LANES, LaneSum<F>{term, m, blocks, (double *)Raw((char *)lanes.data())});
   FetchSums(count, lanes.data(), &total);
   return total;
+}
+
+template <class B, class F> struct MostOf {
+  F                           term;
+  size_t                      m;
+  KOKKOS_INLINE_FUNCTION void operator()(const int64_t e, B &most) const
+  {
+    const size_t j    = (size_t)e / m;
+    const B      here = term(j, (size_t)e - j * m);
+
+    most = here > most ? here : most;
+  }
+};
+
+template <class B, class F> B Most(const char *kernel, size_t m, size_t n, const F &term)
+{
+  B most = 0;
+
+  Tell(kernel);
+  if (m * n > 0) Kokkos::parallel_reduce(kernel, Range(Instance(), 0, (int64_t)(m * n)), MostOf<B, F>{term, m}, Kokkos::Max<B>(most));
+  return most;
 }
 
 /* The bits of numbers, whose absolute values they order */
 template <class REAL> struct Bits;
 template <> struct Bits<float> {
   using type                    = uint32_t;
+  using other                   = double;
   static constexpr int exponent = 8;
 };
 template <> struct Bits<double> {
   using type                    = uint64_t;
+  using other                   = float;
   static constexpr int exponent = 11;
 };
 
@@ -266,47 +251,6 @@ template <class REAL> KOKKOS_INLINE_FUNCTION typename Bits<REAL>::type Magnitude
 template <class REAL> KOKKOS_INLINE_FUNCTION bool IsFinite(REAL x)
 {
   return Magnitude(x) < (typename Bits<REAL>::type)((((uint64_t)1 << Bits<REAL>::exponent) - 1) << (8 * sizeof(REAL) - 1 - Bits<REAL>::exponent));
-}
-
-/* 2^-exponent as the product of two factors: one alone may not be representable */
-inline void PowerOfTwo(int exponent, double factor[2])
-{
-  factor[0] = ldexp(1.0, -(exponent / 2));
-  factor[1] = ldexp(1.0, -(exponent - exponent / 2));
-}
-
-/* The sum of squares of x f0 f1 */
-template <class REAL> double ScaledSumSquares(const char *kernel, size_t m, size_t n, const REAL *x, size_t ldx, double f0, double f1)
-{
-  return Sum(
-    kernel, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) {
-      const double a = x[j * ldx + i] * f0 * f1;
-
-      return a * a;
-    });
-}
-
-template <class REAL, bool numbers> struct LargestOf {
-  const REAL                 *x;
-  size_t                      m, ldx;
-  KOKKOS_INLINE_FUNCTION void operator()(const int64_t e, uint64_t &most) const
-  {
-    const REAL     number = x[At(m, ldx, (size_t)e)];
-    const uint64_t key    = (uint64_t)Magnitude(number);
-
-    if (key > most && !(numbers && number != number)) most = key;
-  }
-};
-
-/* numbers: a NaN is none and counts for nothing; else it is the largest of all */
-template <class REAL, bool numbers> REAL Most(const char *kernel, size_t m, size_t n, const REAL *x, size_t ldx)
-{
-  uint64_t most = 0;
-
-  Flatten(&m, &n, ldx, ldx, ldx);
-  Tell(kernel);
-  if (m * n > 0) Kokkos::parallel_reduce(kernel, Range(Instance(), 0, (int64_t)(m * n)), LargestOf<REAL, numbers>{x, m, ldx}, Kokkos::Max<uint64_t>(most));
-  return Number<REAL>((typename Bits<REAL>::type)most);
 }
 
 /* Words of 64 bits, LSB first, of which some belong to a string */
@@ -351,6 +295,57 @@ MUON_KERNELS_MESSAGES(MUON_KERNEL_TEMPLATE)
 MUON_KERNELS_NORMS(MUON_KERNEL_TEMPLATE)
 #undef MUON_KERNEL_TEMPLATE
 } // namespace muon
+
+/*
+   What muonpass.h has for the host, for templates of REAL: arrays of the host are copied where that is allowed.
+   The name of a kernel is that of its function
+*/
+#define OTHER                typename Bits<REAL>::other
+#define BITS                 typename Bits<REAL>::type
+#define REAL_NAME(name)      name<REAL>
+#define KERNEL(type, name)   template <class REAL> type name
+#define LOCAL(type, name)    template <class REAL> static type name
+#define FUNCTION(type, name) template <class REAL> KOKKOS_INLINE_FUNCTION type name
+#define CALL(name)           name<REAL>
+#define IS_DEVICE            1
+
+#define READ(type, x, X) \
+  const Lines<const type> x##_(__func__, Reads, X, m, n, ld##x); \
+  const type             *x = x##_.get()
+#define WRITE(type, x, X) \
+  const Lines<type> x##_(__func__, Writes, X, m, n, ld##x); \
+  type             *x = x##_.get()
+#define LIST(type, x, X, length) \
+  const Staged<type> x##_(std::is_const<type>::value ? Reads : Writes, X, length); \
+  type              *x = x##_.get()
+
+#define AT(x) x[j * ld##x + i]
+
+#define EACH(k, count, ...) \
+  Each( \
+    __func__, count, KOKKOS_LAMBDA(const size_t k) { __VA_ARGS__; })
+#define EACH_ANY(any, type, k, count, ...) \
+  any = Any( \
+    __func__, count, KOKKOS_LAMBDA(const size_t k) { \
+      type reached = 0; \
+      __VA_ARGS__; \
+      return reached >> (8 * sizeof(type) - 1) != 0; \
+    })
+#define ENTRY_OF(e, ...) \
+  const size_t j = e < m ? 0 : e / m, i = e - j * m; \
+  __VA_ARGS__
+#define PASS_WITH(declarations, ...) PASS(declarations; __VA_ARGS__)
+#define PASS(...)                    EACH(e_, m *n, ENTRY_OF(e_, __VA_ARGS__))
+#define PASS_ANY(any, ...)           EACH_ANY(any, BITS, e_, m *n, ENTRY_OF(e_, __VA_ARGS__))
+#define RANGE(k, first, count, ...)  EACH(k, count, ENTRY_OF((first + k), __VA_ARGS__))
+#define PASS_SUM(total, ...) \
+  total = Sum( \
+    __func__, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) { return (double)(__VA_ARGS__); })
+#define PASS_CHAINS(total, ...)  PASS_SUM(total, __VA_ARGS__)
+#define PASS_ORDERED(total, ...) PASS_SUM(total, __VA_ARGS__)
+#define PASS_MAX(most, type, ...) \
+  most = Most<type>( \
+    __func__, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) { return __VA_ARGS__; })
 
 /* At the end of a file of kernels: makes them of the list that it has */
 #define MUON_KERNEL_INSTANTIATE(type, name, arguments) \

@@ -39,18 +39,20 @@ void MuonVendorProducts(MuonVendorArithmetic, int transa, int transb, size_t m, 
                         size_t count);
 
 /*
-   The kernels Multiply, Orthonormalize and Rotation; *entries is that of the caller's work, which a device
-   may leave alone
+   As the kernels and the operations of muonpolarreal.h of these names, on matrices without gaps but where a
+   leading dimension is named; *entries is that of the caller's work, which a device may leave alone
 */
-void MuonVendorMultiply(MuonPrecision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy);
-int  MuonVendorOrthonormalize(MuonPrecision, size_t m, size_t l, void *P, size_t *entries, void *work);
-int  MuonVendorRotation(MuonPrecision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work);
+typedef struct {
+  void (*multiply)(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy);
+  int (*orthonormalize)(size_t m, size_t l, void *P, size_t *entries, void *work);
+  int (*rotation)(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work);
+  int (*decompose)(size_t m, size_t n, void *A, void *S, void *U, void *V);
+  int (*cholesky)(size_t s, void *A);
+  int (*inverse)(size_t s, void *A);
+  void (*solve)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
+  void (*times)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
+} MuonVendorFactors;
 
-/* As the operations of these names in muonpolarreal.h, on matrices without gaps */
-int  MuonVendorDecompose(MuonPrecision, size_t m, size_t n, void *A, void *S, void *U, void *V);
-int  MuonVendorCholesky(MuonPrecision, size_t s, void *A);
-int  MuonVendorInvert(MuonPrecision, size_t s, void *L);
-void MuonVendorSolve(MuonPrecision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
-void MuonVendorTimes(MuonPrecision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy);
+const MuonVendorFactors *MuonVendorGet(MuonPrecision);
 
 MUON_C_END

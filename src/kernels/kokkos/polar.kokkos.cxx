@@ -9,7 +9,7 @@
 #include "muonkokkos.hpp"
 #include "muonvendor.h"
 #include "../dense/muonpolarreal.h"
-#include <utility>
+#include <algorithm>
 
 namespace muon {
 
@@ -138,7 +138,7 @@ template <class K> void Load(size_t m, size_t n, MuonPrecision precision, const 
 template <class S, class Q> void StoreTo(size_t m, size_t n, double scale, const S *y, size_t ldy, void *data, size_t ldq)
 {
   Flatten(&m, &n, ldy, ldq, ldq);
-  const Lines<Q> sq("Store", Writes, data, m, n, ldq);
+  const Lines<Q> sq(NULL, Writes, data, m, n, ldq); /* and go there */
   Q             *q = sq.get();
 
   Each(
@@ -153,7 +153,7 @@ template <class K> void Store(size_t m, size_t n, double scale, const void *Y, s
 }
 
 /* Several panels, or matrices, have no gaps */
-template <class K> void Grams(int left, size_t s, size_t l, size_t count, double a, const void *Y, size_t ldy, double b, void *A)
+template <class K> void Gram(int left, size_t s, size_t l, size_t count, double a, const void *Y, size_t ldy, double b, void *A)
 {
   size_t                     ld;
   const typename K::Operand *y = Operand<K>(left ? s : l, count * (left ? l : s), Y, ldy, &ld);
@@ -161,13 +161,8 @@ template <class K> void Grams(int left, size_t s, size_t l, size_t count, double
   if (s > 0) Lower<K>(Halvings, !left, left, 0, s, l, a, y, ld, y, ld, b, Of<typename K::Stored>(A), s, Many{count, s * l, s * l, s * s});
 }
 
-template <class K> void Gram(int left, size_t s, size_t l, double a, const void *Y, size_t ldy, double b, void *A)
-{
-  Grams<K>(left, s, l, 1, a, Y, ldy, b, A);
-}
-
 /* From the lower triangle */
-template <class K> const void *Holds(size_t s, size_t count, const void *B)
+template <class K> const void *Hold(size_t s, size_t count, const void *B)
 {
   using O                         = typename K::Operand;
   const typename K::Stored *b     = Of<const typename K::Stored>(B);
@@ -182,13 +177,9 @@ template <class K> const void *Holds(size_t s, size_t count, const void *B)
   return whole;
 }
 
-template <class K> const void *Hold(size_t s, const void *B)
+template <class K> void Multiply(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
-  return Holds<K>(s, 1, B);
-}
-
-template <class K> void Multiplies(int left, size_t s, size_t l, size_t count, double a, const void *whole, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
-{
+  const void                *whole = held != NULL ? held : Hold<K>(s, count, B);
   size_t                     ld;
   const typename K::Operand *y = Operand<K>(left ? s : l, count * (left ? l : s), Y, ldy, &ld);
 
@@ -197,12 +188,7 @@ template <class K> void Multiplies(int left, size_t s, size_t l, size_t count, d
   else Products<K>(0, 0, l, s, s, a, y, ld, whole, s, b, Raw((char *)Z), ldz, Many{count, s * l, s * s, s * l});
 }
 
-template <class K> void Multiply(int left, size_t s, size_t l, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
-{
-  Multiplies<K>(left, s, l, 1, a, held != NULL ? held : Hold<K>(s, B), Y, ldy, b, Z, ldz);
-}
-
-template <class K> void Mirrors(size_t s, size_t count, void *A)
+template <class K> void Mirror(size_t s, size_t count, void *A)
 {
   typename K::Stored *a = Of<typename K::Stored>(A);
 
@@ -214,23 +200,13 @@ template <class K> void Mirrors(size_t s, size_t count, void *A)
     });
 }
 
-template <class K> void Mirror(size_t s, void *A)
-{
-  Mirrors<K>(s, 1, A);
-}
-
-template <class K> void Commuting(size_t s, size_t count, double a, const void *A, const void *B, double b, void *C)
+template <class K> void Product(size_t s, size_t count, double a, const void *A, const void *B, double b, void *C)
 {
   using O = typename K::Operand;
   size_t   ld;
-  const O *x = Operand<K>(s, count * s, A, s, &ld), *y = A == B ? x : (const O *)Holds<K>(s, count, B);
+  const O *x = Operand<K>(s, count * s, A, s, &ld), *y = A == B ? x : (const O *)Hold<K>(s, count, B);
 
   if (s > 0) Lower<K>(Halvings, 0, 0, 0, s, s, a, x, s, y, s, b, Of<typename K::Stored>(C), s, Many{count, s * s, s * s, s * s});
-}
-
-template <class K> void Product(size_t s, double a, const void *A, const void *B, double b, void *C)
-{
-  Commuting<K>(s, 1, a, A, B, b, C);
 }
 
 template <class K> void RowSums(size_t s, const void *A, double *sums)
@@ -264,7 +240,7 @@ template <class K> void Scale(int left, size_t s, size_t l, const double *d, voi
     });
 }
 
-template <class K> void Shifts(size_t s, size_t count, double shift, void *A)
+template <class K> void Shift(size_t s, size_t count, double shift, void *A)
 {
   typename K::Stored      *a  = Of<typename K::Stored>(A);
   const typename K::Stored by = (typename K::Stored)shift;
@@ -273,90 +249,20 @@ template <class K> void Shifts(size_t s, size_t count, double shift, void *A)
     "Shift", count * s, KOKKOS_LAMBDA(const int64_t e) { a[(size_t)e / s * s * s + (size_t)e % s * (s + 1)] += by; });
 }
 
-template <class K> void Shift(size_t s, double shift, void *A)
+template <class K> void Combine(size_t s, double x, const void *A, double y, void *B, double z)
 {
-  Shifts<K>(s, 1, shift, A);
-}
+  using S    = typename K::Stored;
+  const S *a = Of<const S>(A);
+  S       *b = Of<S>(B);
 
-/*
-   The passes of MuonPolarPanelPolynomial() for matrices on one rank, whose Gram matrices are in A; returns Y
-   or Z, in which the result is
-*/
-template <class K> void *Polynomial(int left, size_t s, size_t l, size_t count, const double c[3], void *Y, void *Z, void *A, void *B)
-{
-  const size_t ld    = left ? s : l;
-  const bool   cubic = c[2] == 0.0;
-
-  if (!cubic) {
-    Mirrors<K>(s, count, A);
-    Copy(count * s * s * sizeof(typename K::Stored), A, B);
-    Grams<K>(1, s, s, count, c[2], A, s, c[1], B);
-  }
-  /* Rounded to 8 bits, the sum of c1 and a diagonal entry would keep few of the latter's */
-  if (cubic || sizeof(typename K::Operand) < sizeof(typename K::Stored)) {
-    Copy(count * s * l * sizeof(typename K::Stored), Y, Z);
-    Multiplies<K>(left, s, l, count, cubic ? c[1] : 1, Holds<K>(s, count, cubic ? A : B), Z, ld, c[0], Y, ld);
-    return Y;
-  }
-  Shifts<K>(s, count, c[0], B);
-  Multiplies<K>(left, s, l, count, 1, Holds<K>(s, count, B), Y, ld, 0, Z, ld);
-  return Z;
-}
-
-/*
-   Those of MUONPOLARGRAM, R, W and T being scratch: B becomes B W, which is W where it is fresh, and R
-   becomes W R W for another step of the segment. The matrices change names
-*/
-template <class K> void Segment(size_t s, size_t count, const double c[3], bool fresh, bool last, void **R, void **B, void **W, void **T)
-{
-  Mirrors<K>(s, count, *R);
-  Copy(count * s * s * sizeof(typename K::Stored), *R, *W);
-  Grams<K>(1, s, c[2] == 0.0 ? 0 : s, count, c[2], *R, s, c[1], *W);
-  Shifts<K>(s, count, c[0], *W);
-  Mirrors<K>(s, count, *W);
-  if (!fresh) {
-    Commuting<K>(s, count, 1, *B, *W, 0, *T);
-    Mirrors<K>(s, count, *T);
-    std::swap(*B, *T);
-  }
-  if (!last) {
-    Commuting<K>(s, count, 1, *R, *W, 0, *T);
-    Mirrors<K>(s, count, *T);
-    Commuting<K>(s, count, 1, *W, *T, 0, *R);
-  }
-  if (fresh) std::swap(*B, *W);
-}
-
-template <class K> void *Polynomials(int left, size_t s, size_t l, size_t count, int steps, const double c[], const unsigned char last[], void *Y, void *Z, void *squares)
-{
-  const size_t ld = left ? s : l;
-  void        *A[4];
-  bool         fresh = true;
-
-  for (size_t k = 0; k < 4; k++) A[k] = (typename K::Stored *)squares + k * count * s * s;
-  for (int k = 0; k < steps; k++, c += 3) {
-    void *const from = Y;
-    const bool  ends = last == NULL || last[k] != 0 || k == steps - 1;
-
-    if (fresh) Grams<K>(left, s, l, count, 1, Y, ld, 0, A[0]);
-    if (fresh && ends) Y = Polynomial<K>(left, s, l, count, c, Y, Z, A[0], A[1]);
-    else {
-      Segment<K>(s, count, c, fresh, ends, &A[0], &A[1], &A[2], &A[3]);
-      if (ends) {
-        Multiplies<K>(left, s, l, count, 1, Holds<K>(s, count, A[1]), Y, ld, 0, Z, ld);
-        Y = Z;
-      }
-    }
-    if (Y == Z) Z = from;
-    fresh = ends;
-  }
-  return Y;
+  Each(
+    "Combine", s * s, KOKKOS_LAMBDA(const int64_t e) { b[e] = (S)(x * a[e] + (y == 0 ? 0 : y * b[e]) + ((size_t)e % (s + 1) == 0 ? z : 0)); });
 }
 
 template <class K> void Identity(size_t s, double a, void *A)
 {
   MuonDeviceKokkos()->zero(s * s * sizeof(typename K::Stored), A);
-  Shifts<K>(s, 1, a, A);
+  Shift<K>(s, 1, a, A);
 }
 
 /* The vendor's factorizations */
@@ -365,7 +271,7 @@ template <class K> int Decompose(size_t m, size_t n, void *A, void *S, void *U, 
   using R = typename K::Stored;
 
   Tell("Decompose");
-  return MuonVendorDecompose(PrecisionOf<R>(), m, n, Of<R>(A), Of<R>(S), Of<R>(U), Of<R>(V));
+  return MuonVendorGet(PrecisionOf<R>())->decompose(m, n, Of<R>(A), Of<R>(S), Of<R>(U), Of<R>(V));
 }
 
 template <class K> int Cholesky(size_t s, void *A)
@@ -373,15 +279,15 @@ template <class K> int Cholesky(size_t s, void *A)
   using R = typename K::Stored;
 
   Tell("Cholesky");
-  return s > 0 ? MuonVendorCholesky(PrecisionOf<R>(), s, Of<R>(A)) : 0;
+  return s > 0 ? MuonVendorGet(PrecisionOf<R>())->cholesky(s, Of<R>(A)) : 0;
 }
 
-template <class K> int Invert(size_t s, void *L)
+template <class K> int Inverse(size_t s, void *A)
 {
   using R = typename K::Stored;
 
-  Tell("Invert");
-  return s > 0 ? MuonVendorInvert(PrecisionOf<R>(), s, Of<R>(L)) : 0;
+  Tell("Inverse");
+  return s > 0 ? MuonVendorGet(PrecisionOf<R>())->inverse(s, Of<R>(A)) : 0;
 }
 
 template <class K> void Solve(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
@@ -389,7 +295,7 @@ template <class K> void Solve(int left, int transposed, size_t s, size_t l, cons
   using R = typename K::Stored;
 
   Tell("Solve");
-  if (s > 0 && l > 0) MuonVendorSolve(PrecisionOf<R>(), left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
+  if (s > 0 && l > 0) MuonVendorGet(PrecisionOf<R>())->solve(left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
 }
 
 template <class K> void Times(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
@@ -397,7 +303,7 @@ template <class K> void Times(int left, int transposed, size_t s, size_t l, cons
   using R = typename K::Stored;
 
   Tell("Times");
-  if (s > 0 && l > 0) MuonVendorTimes(PrecisionOf<R>(), left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
+  if (s > 0 && l > 0) MuonVendorGet(PrecisionOf<R>())->times(left, transposed, s, l, Of<const R>(L), Of<R>(Y), ldy);
 }
 
 template <class K> double Distance(size_t s, const void *A, double scale)
@@ -420,12 +326,31 @@ template <class K> double Trace(size_t s, const void *A)
     "Trace", s, 1, KOKKOS_LAMBDA(const size_t, const size_t i) { return (double)a[i * (s + 1)]; });
 }
 
+template <class K> double Bound(size_t s, void *A, double *rows)
+{
+  double most = 0;
+
+  Mirror<K>(s, 1, A);
+  RowSums<K>(s, A, rows);
+  for (size_t i = 0; i < s; i++) most = rows[i] > most ? rows[i] : most;
+  return std::min(most, sqrt(MuonDeviceKokkos()->kernels[PrecisionOf<typename K::Stored>()].SumSquares(s, s, A, s)));
+}
+
+template <class K> void Normal(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u)
+{
+  using R = typename K::Stored;
+  R *w    = (R *)Kept(OPERAND, l * sizeof(R));
+
+  MuonVendorGet(PrecisionOf<R>())->multiply(left, 0, l, 1, s, 1.0, Of<const R>(Y), ldy, Of<const R>(v), s, 0.0, w, l);
+  MuonVendorGet(PrecisionOf<R>())->multiply(!left, 0, s, 1, l, x * x, Of<const R>(Y), ldy, w, l, 0.0, Of<R>(u), s);
+}
+
 #define DENSE_DEVICE(type, member, name, arguments) name<K>,
 #define DENSE_NONE(type, member, name, arguments)   NULL,
 template <class K> const MuonKernelReal *Table(const char *name, double unit)
 {
   using S                           = typename K::Stored;
-  static const MuonKernelReal table = {name, sizeof(S), unit, MUON_DEVICE, &MuonDeviceKokkos()->kernels[PrecisionOf<S>()], MUON_DENSE(DENSE_DEVICE) MUON_DENSE_HOST(DENSE_NONE) Polynomials<K>};
+  static const MuonKernelReal table = {name, sizeof(S), unit, MUON_DEVICE, &MuonDeviceKokkos()->kernels[PrecisionOf<S>()], MUON_DENSE(DENSE_DEVICE) MUON_DENSE_HOST(DENSE_NONE)};
 
   return Start() == NULL && MuonVendorHas(K::arithmetic) ? &table : NULL;
 }

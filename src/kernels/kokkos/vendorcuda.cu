@@ -146,23 +146,30 @@ template <class R> int SVD(size_t m, size_t n, R *A, size_t lda, R *S, R *U, R *
   return size;
 }
 
-template <class R> int Cholesky(size_t n, R *A, size_t lda)
+template <class R> int Decompose(size_t m, size_t n, void *A, void *S, void *U, void *V)
 {
+  return SVD(m, n, (R *)A, m, (R *)S, (R *)U, (R *)V);
+}
+
+template <class R> int Cholesky(size_t n, void *matrix)
+{
+  R  *A = (R *)matrix;
   int size;
 
   Start();
-  SOLVER(Calls<R>::PotrfSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, &size));
-  SOLVER(Calls<R>::Potrf(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, (R *)Scratch((size_t)size * sizeof(R)), size, info));
+  SOLVER(Calls<R>::PotrfSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)n, &size));
+  SOLVER(Calls<R>::Potrf(solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)n, (R *)Scratch((size_t)size * sizeof(R)), size, info));
   return Info();
 }
 
-template <class R> int Invert(size_t n, R *L, size_t ldl)
+template <class R> int Inverse(size_t n, void *matrix)
 {
-  int size;
+  R  *L    = (R *)matrix;
+  int size = Cholesky<R>(n, L);
 
-  Start();
-  SOLVER(Calls<R>::PotriSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, &size));
-  SOLVER(Calls<R>::Potri(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)ldl, (R *)Scratch((size_t)size * sizeof(R)), size, info));
+  if (size != 0) return size;
+  SOLVER(Calls<R>::PotriSize(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)n, &size));
+  SOLVER(Calls<R>::Potri(solver, CUBLAS_FILL_MODE_LOWER, (int)n, L, (int)n, (R *)Scratch((size_t)size * sizeof(R)), size, info));
   return Info();
 }
 
@@ -178,23 +185,23 @@ Triangle Place(int left, int transposed, size_t s, size_t l)
   return {left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT, Op(!transposed == !left), (int)(left ? s : l), (int)(left ? l : s)};
 }
 
-template <class R> void Solve(int left, int transposed, size_t s, size_t l, const R *L, R *Y, size_t ldy)
+template <class R> void Solve(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
   const Triangle t   = Place(left, transposed, s, l);
   const R        one = 1;
 
   Start();
-  BLAS(Calls<R>::Trsm(blas, t.side, CUBLAS_FILL_MODE_LOWER, t.op, CUBLAS_DIAG_NON_UNIT, t.rows, t.columns, &one, L, (int)s, Y, (int)ldy));
+  BLAS(Calls<R>::Trsm(blas, t.side, CUBLAS_FILL_MODE_LOWER, t.op, CUBLAS_DIAG_NON_UNIT, t.rows, t.columns, &one, (const R *)L, (int)s, (R *)Y, (int)ldy));
 }
 
 /* In place, which cuBLAS allows where both pointers and leading dimensions are the same */
-template <class R> void Times(int left, int transposed, size_t s, size_t l, const R *L, R *Y, size_t ldy)
+template <class R> void Times(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
 {
   const Triangle t   = Place(left, transposed, s, l);
   const R        one = 1;
 
   Start();
-  BLAS(Calls<R>::Trmm(blas, t.side, CUBLAS_FILL_MODE_LOWER, t.op, CUBLAS_DIAG_NON_UNIT, t.rows, t.columns, &one, L, (int)s, Y, (int)ldy, Y, (int)ldy));
+  BLAS(Calls<R>::Trmm(blas, t.side, CUBLAS_FILL_MODE_LOWER, t.op, CUBLAS_DIAG_NON_UNIT, t.rows, t.columns, &one, (const R *)L, (int)s, (R *)Y, (int)ldy, (R *)Y, (int)ldy));
 }
 
 /* W^T of V = Z S W^T: gesvdj gives W */
@@ -266,52 +273,36 @@ void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb,
                                   (int)ldc, (long long)stridec, (int)count, compute, CUBLAS_GEMM_DEFAULT));
 }
 
-void MuonVendorMultiply(MuonPrecision precision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
+namespace {
+
+template <class R> void Multiply(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
 {
-  MuonVendorProducts(precision == MUON_SINGLE ? MUON_VENDOR_SINGLE : MUON_VENDOR_DOUBLE, transa, transb, m, n, k, a, A, lda, 0, B, ldb, 0, b, Y, ldy, 0, 1);
+  MuonVendorProducts(sizeof(R) == sizeof(float) ? MUON_VENDOR_SINGLE : MUON_VENDOR_DOUBLE, transa, transb, m, n, k, a, A, lda, 0, B, ldb, 0, b, Y, ldy, 0, 1);
 }
 
-int MuonVendorOrthonormalize(MuonPrecision precision, size_t m, size_t l, void *P, size_t *entries, void *work)
+/* Work is its own */
+template <class R> int Orthonormalize(size_t m, size_t l, void *P, size_t *entries, void *work)
 {
-  if (work == NULL) {
-    *entries = 1;
-    return 0;
-  }
-  return precision == MUON_SINGLE ? Factor(m, l, (float *)P, m) : Factor(m, l, (double *)P, m);
+  *entries = work == NULL ? 1 : *entries;
+  return work == NULL ? 0 : Factor(m, l, (R *)P, m);
 }
 
-int MuonVendorRotation(MuonPrecision precision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
+template <class R> int Rotate(size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
 {
-  if (work == NULL) {
-    *entries = 1;
-    return 0;
-  }
-  return precision == MUON_SINGLE ? Rotation(n, l, (float *)V, (float *)WT, (float *)S) : Rotation(n, l, (double *)V, (double *)WT, (double *)S);
+  *entries = work == NULL ? 1 : *entries;
+  return work == NULL ? 0 : Rotation(n, l, (R *)V, (R *)WT, (R *)S);
 }
 
-int MuonVendorDecompose(MuonPrecision precision, size_t m, size_t n, void *A, void *S, void *U, void *V)
+template <class R> const MuonVendorFactors *Factors()
 {
-  return precision == MUON_SINGLE ? SVD(m, n, (float *)A, m, (float *)S, (float *)U, (float *)V) : SVD(m, n, (double *)A, m, (double *)S, (double *)U, (double *)V);
+  static const MuonVendorFactors factors = {Multiply<R>, Orthonormalize<R>, Rotate<R>, Decompose<R>, Cholesky<R>, Inverse<R>, Solve<R>, Times<R>};
+
+  return &factors;
 }
 
-int MuonVendorCholesky(MuonPrecision precision, size_t s, void *A)
-{
-  return precision == MUON_SINGLE ? Cholesky(s, (float *)A, s) : Cholesky(s, (double *)A, s);
-}
+} // namespace
 
-int MuonVendorInvert(MuonPrecision precision, size_t s, void *L)
+const MuonVendorFactors *MuonVendorGet(MuonPrecision precision)
 {
-  return precision == MUON_SINGLE ? Invert(s, (float *)L, s) : Invert(s, (double *)L, s);
-}
-
-void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
-{
-  if (precision == MUON_SINGLE) Solve(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
-  else Solve(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
-}
-
-void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
-{
-  if (precision == MUON_SINGLE) Times(left, transposed, s, l, (const float *)L, (float *)Y, ldy);
-  else Times(left, transposed, s, l, (const double *)L, (double *)Y, ldy);
+  return precision == MUON_SINGLE ? Factors<float>() : Factors<double>();
 }

@@ -6,9 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const MuonKernelReal *Dense(MuonPrecision precision)
+#define FACTORS(name) \
+  { \
+    MuonKernelMultiply##name, MuonKernelOrthonormalize##name, MuonKernelRotation##name, MuonDenseDecompose##name, MuonDenseCholesky##name, MuonDenseInverse##name, MuonDenseSolve##name, MuonDenseTimes##name \
+  }
+
+const MuonVendorFactors *MuonVendorGet(MuonPrecision precision)
 {
-  return precision == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+  static const MuonVendorFactors single = FACTORS(Single), wide = FACTORS(Double);
+
+  return precision == MUON_SINGLE ? &single : &wide;
 }
 
 /* To 11 bits, to nearest even: what a tensor core reads of a binary32 */
@@ -71,55 +78,15 @@ void MuonVendorProducts(MuonVendorArithmetic arithmetic, int transa, int transb,
   for (size_t c = 0; c < count; c++) {
     const char *from = (const char *)A + c * stridea * size, *with = (const char *)B + c * strideb * size;
 
-    if (arithmetic == MUON_VENDOR_DOUBLE) MuonVendorMultiply(MUON_DOUBLE, transa, transb, m, n, k, a, from, lda, with, ldb, b, (double *)C + c * stridec, ldc);
-    else if (arithmetic == MUON_VENDOR_SINGLE) MuonVendorMultiply(MUON_SINGLE, transa, transb, m, n, k, a, from, lda, with, ldb, b, (float *)C + c * stridec, ldc);
+    if (arithmetic == MUON_VENDOR_DOUBLE) MuonVendorGet(MUON_DOUBLE)->multiply(transa, transb, m, n, k, a, from, lda, with, ldb, b, (double *)C + c * stridec, ldc);
+    else if (arithmetic == MUON_VENDOR_SINGLE) MuonVendorGet(MUON_SINGLE)->multiply(transa, transb, m, n, k, a, from, lda, with, ldb, b, (float *)C + c * stridec, ldc);
     else {
       float *x = Rounded(arithmetic, rowsa, transa ? m : k, from, lda), *y = Rounded(arithmetic, rowsb, transb ? k : n, with, ldb);
 
       if (x == NULL || y == NULL) abort();
-      MuonVendorMultiply(MUON_SINGLE, transa, transb, m, n, k, a, x, rowsa > 0 ? rowsa : 1, y, rowsb > 0 ? rowsb : 1, b, (float *)C + c * stridec, ldc);
+      MuonVendorGet(MUON_SINGLE)->multiply(transa, transb, m, n, k, a, x, rowsa > 0 ? rowsa : 1, y, rowsb > 0 ? rowsb : 1, b, (float *)C + c * stridec, ldc);
       free(x);
       free(y);
     }
   }
-}
-
-void MuonVendorMultiply(MuonPrecision precision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
-{
-  Dense(precision)->arrays->Multiply(transa, transb, m, n, k, a, A, lda, B, ldb, b, Y, ldy);
-}
-
-int MuonVendorOrthonormalize(MuonPrecision precision, size_t m, size_t l, void *P, size_t *entries, void *work)
-{
-  return Dense(precision)->arrays->Orthonormalize(m, l, P, entries, work);
-}
-
-int MuonVendorRotation(MuonPrecision precision, size_t n, size_t l, void *V, void *WT, void *S, size_t *entries, void *work)
-{
-  return Dense(precision)->arrays->Rotation(n, l, V, WT, S, entries, work);
-}
-
-int MuonVendorDecompose(MuonPrecision precision, size_t m, size_t n, void *A, void *S, void *U, void *V)
-{
-  return Dense(precision)->decompose(m, n, A, S, U, V);
-}
-
-int MuonVendorCholesky(MuonPrecision precision, size_t s, void *A)
-{
-  return Dense(precision)->cholesky(s, A);
-}
-
-int MuonVendorInvert(MuonPrecision precision, size_t s, void *L)
-{
-  return Dense(precision)->invert(s, L);
-}
-
-void MuonVendorSolve(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
-{
-  Dense(precision)->solve(left, transposed, s, l, L, Y, ldy);
-}
-
-void MuonVendorTimes(MuonPrecision precision, int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
-{
-  Dense(precision)->times(left, transposed, s, l, L, Y, ldy);
 }

@@ -48,6 +48,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscTryTypeMethod(layer, destroy);
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
   layer->data           = NULL;
+  layer->flops          = 0;
   layer->frozen         = PETSC_FALSE;
   layer->workermomentum = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)layer, rule));
@@ -176,7 +177,7 @@ PetscErrorCode MuonLayerGetLMO(MuonLayer layer, MuonLMO *lmo)
     PetscCall(PetscObjectSetOptions((PetscObject)layer->lmo, ((PetscObject)layer)->options));
     PetscCall(MuonLMOSetOptionsPrefix(layer->lmo, ((PetscObject)layer)->prefix));
     PetscCall(MuonNameHash_Private(((PetscObject)layer)->name, &layer->lmo->layer));
-    if (layer->work != NULL) PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
+    PetscCall(MuonLMOSetWorkspace(layer->lmo, layer->work));
   }
   *lmo = layer->lmo;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -275,8 +276,7 @@ PetscErrorCode MuonLayerDestroy(MuonLayer *layer)
   PetscTryTypeMethod(*layer, destroy);
   PetscCall(MuonLMODestroy(&(*layer)->lmo));
   PetscCall(MuonBlocksDestroy_Private(&(*layer)->blocks));
-  PetscCall(MatDestroy(&(*layer)->W));
-  PetscCall(VecDestroy(&(*layer)->w));
+  PetscCall(PetscObjectDestroy(&(*layer)->weights));
   PetscCall(MuonWorkspaceDestroy(&(*layer)->work));
   PetscCall(PetscFree((*layer)->parameters.family));
   PetscCall(MuonParametersDestroy((PetscObject)*layer));

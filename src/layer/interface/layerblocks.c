@@ -3,14 +3,12 @@
 
 const char *const MuonTensorKinds[] = {"flatten", "batch", "MuonTensorKind", "MUON_TENSOR_", NULL};
 
-static PetscErrorCode MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, PetscInt oldcount, const PetscInt old[], PetscBool *same)
+static PetscBool MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[], PetscInt whole, PetscInt oldcount, const PetscInt old[])
 {
-  PetscFunctionBegin;
-  if (count != oldcount) *same = PETSC_FALSE;
-  for (PetscInt i = 0; i < count && *same; i++) {
-    if ((sizes != NULL ? sizes[i] : whole / count) != (old != NULL ? old[i] : whole / count)) *same = PETSC_FALSE;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscBool same = count == oldcount ? PETSC_TRUE : PETSC_FALSE;
+
+  for (PetscInt i = 0; i < count && same; i++) same = (sizes != NULL ? sizes[i] : whole / count) == (old != NULL ? old[i] : whole / count) ? PETSC_TRUE : PETSC_FALSE;
+  return same;
 }
 
 /*@
@@ -54,15 +52,14 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 {
   const char *side;
   char        reason[512];
-  PetscBool   samerows = PETSC_TRUE, samecolumns = PETSC_TRUE;
+  PetscBool   samerows;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCall(MuonBlocksCheck_Private(nrows, rows, layer->m, ncolumns, columns, layer->n, &side, sizeof(reason), reason));
   MuonLayerCheck(layer, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "blocks_%s: %s", side, reason);
-  PetscCall(MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows, &samerows));
-  PetscCall(MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns, &samecolumns));
-  if (samerows && samecolumns) PetscFunctionReturn(PETSC_SUCCESS);
+  samerows = MuonLayerSameSide_Private(nrows, rows, layer->m, layer->blocks.nrows, layer->blocks.rows);
+  if (samerows && MuonLayerSameSide_Private(ncolumns, columns, layer->n, layer->blocks.ncolumns, layer->blocks.columns)) PetscFunctionReturn(PETSC_SUCCESS);
   MuonLayerCheck(layer, MuonLayerIsEntries(layer) == PETSC_FALSE, PETSC_ERR_SUP, "blocks_%s: the layer is a range of a vector on %d ranks, which have entries of it and not rows; expected no blocks, or ranges that are a block each",
                  samerows ? "columns" : "rows", layer->ranks);
   MuonLayerCheck(layer, layer->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "blocks_%s: blocks were changed after MuonSetUp(), expected a call before it or after MuonReset()", samerows ? "columns" : "rows");
@@ -107,7 +104,6 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
   const MPI_Comm comm = PetscObjectComm((PetscObject)layer);
   PetscInt64     left;
   PetscInt       parts;
-  char           text[256] = "";
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
@@ -116,17 +112,13 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
   PetscAssertPointer(dims, 3);
   left = MuonLayerEntries(layer);
   for (PetscInt d = 0; d < ndim; d++) {
-    size_t used;
-
-    PetscCall(PetscStrlen(text, &used));
-    PetscCall(PetscSNPrintf(text + used, sizeof(text) - used, "%s%" PetscInt_FMT, d > 0 ? " x " : "", dims[d]));
     PetscCheck(dims[d] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": dimension %" PetscInt_FMT " of its tensor is %" PetscInt_FMT ", expected a positive number", ((PetscObject)layer)->name, d, dims[d]);
     left = left % dims[d] == 0 ? left / dims[d] : 0;
   }
-  PetscCheck(left == 1, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": a tensor of %s entries, expected %" PetscInt_FMT " x %" PetscInt_FMT " of them", ((PetscObject)layer)->name, text, layer->m, layer->n);
+  PetscCheck(left == 1, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": its tensor has another number of entries, expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, layer->m, layer->n);
   PetscCheck(length == dims[ndim - 1] || (kind == MUON_TENSOR_FLATTEN && lines == dims[0]), comm, PETSC_ERR_SUP,
-             "Layer \"%s\": the matrices of a tensor %s, %s, are no blocks of its %" PetscInt_FMT " x %" PetscInt_FMT " matrix, whose %s have %" PetscInt_FMT " entries; expected %" PetscInt_FMT "%s", ((PetscObject)layer)->name, text,
-             MuonTensorKinds[kind], layer->m, layer->n, layer->rowmajor ? "rows" : "columns", length, dims[ndim - 1], kind == MUON_TENSOR_FLATTEN ? ", or as many of them as the first dimension has places" : "");
+             "Layer \"%s\": the matrices of a tensor, %s, are no blocks of its %" PetscInt_FMT " x %" PetscInt_FMT " matrix, whose %s have %" PetscInt_FMT " entries; expected %" PetscInt_FMT "%s", ((PetscObject)layer)->name, MuonTensorKinds[kind],
+             layer->m, layer->n, layer->rowmajor ? "rows" : "columns", length, dims[ndim - 1], kind == MUON_TENSOR_FLATTEN ? ", or as many of them as the first dimension has places" : "");
   parts = kind == MUON_TENSOR_BATCH ? lines / dims[ndim - 2] : 1;
   PetscCall(MuonLayerSetBlocks(layer, layer->rowmajor ? parts : 1, NULL, layer->rowmajor ? 1 : parts, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,18 +25,15 @@ PetscErrorCode MuonLayerResetGradient_Private(MuonLayer layer)
   PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, layer->array.g, PETSC_FALSE));
   PetscCall(PetscObjectDestroy(&layer->shown));
   PetscCall(MuonArrayDestroy(&layer->gradient));
-  layer->seen     = 0;
-  layer->provided = PETSC_FALSE;
+  layer->state_used = 0;
+  layer->provided   = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Of all rows, or of those that are here */
-static PetscErrorCode MuonLayerGetGradientShape_Private(MuonLayer layer, MuonArray *shape)
+static MuonArray MuonLayerGetGradientShape_Private(MuonLayer layer)
 {
-  PetscFunctionBegin;
-  if (layer->wholegradient) PetscCall(MuonLayerGetWholeShape(layer, shape));
-  else PetscCall(MuonLayerGetShape(layer, shape));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return layer->wholegradient ? MuonLayerGetWholeShape(layer) : layer->shape;
 }
 
 /*
@@ -51,12 +48,12 @@ static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
   PetscFunctionBegin;
   if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->wholegradient) {
-    PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
+    PetscCall(MatDenseGetLocalMatrix((Mat)layer->weights, &here));
     PetscCall(MatCreate(PETSC_COMM_SELF, &G));
     PetscCall(MatSetSizes(G, layer->m, layer->n, layer->m, layer->n));
     PetscCall(MatSetType(G, ((PetscObject)here)->type_name));
     PetscCall(MatSetUp(G));
-  } else PetscCall(MatDuplicate(layer->W, MAT_DO_NOT_COPY_VALUES, &G));
+  } else PetscCall(MatDuplicate((Mat)layer->weights, MAT_DO_NOT_COPY_VALUES, &G));
   PetscCall(MuonMatGetMatrix(G, PETSC_TRUE, &matrix));
   PetscCall(MuonArrayZero(&matrix.here));
   PetscCall(MuonMatRestoreMatrix(G, PETSC_TRUE, &matrix));
@@ -64,23 +61,19 @@ static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the gradient of a step is a matrix and not our buffer */
-static Mat MuonLayerGradientMat_Private(MuonLayer layer)
+/* The matrix or vector that is the gradient of a step; NULL where that is an array or our buffer */
+static PetscObject MuonLayerGradientObject_Private(MuonLayer layer)
 {
-  return layer->W == NULL ? NULL : (Mat)(layer->given != NULL || layer->gradient.data != NULL ? layer->given : layer->shown);
+  return layer->given != NULL || layer->gradient.data != NULL || layer->storage != MUON_LAYER_MAT ? layer->given : layer->shown;
 }
 
 static PetscErrorCode MuonLayerMakeGradient_Private(MuonLayer layer)
 {
-  MuonArray shape;
+  const MuonArray shape = MuonLayerGetGradientShape_Private(layer);
 
   PetscFunctionBegin;
-  if (layer->W != NULL && layer->shape.memory == MUON_DEVICE) {
-    PetscCall(MuonLayerMakeDeviceGradient_Private(layer));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonLayerGetGradientShape_Private(layer, &shape));
-  if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&shape, shape.precision, &layer->gradient));
+  if (layer->storage == MUON_LAYER_MAT && shape.memory == MUON_DEVICE) PetscCall(MuonLayerMakeDeviceGradient_Private(layer));
+  else if (layer->gradient.data == NULL) PetscCall(MuonArrayCreate(&shape, shape.precision, &layer->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,10 +89,8 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
 */
 static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
 {
-  const char *const type = ((PetscObject)(layer->W != NULL ? (PetscObject)layer->W : (PetscObject)layer->w))->type_name;
-
   if (layer->ranks > 1 || layer->wholetype) return MuonLayerHasParallelGradient_Private(layer);
-  return strcmp(type, MATMPIDENSE) == 0 || strcmp(type, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  return strcmp(layer->weights->type_name, MATMPIDENSE) == 0 || strcmp(layer->weights->type_name, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The memory of our buffer is what the object shows; of a new object, or in place of other memory */
@@ -109,33 +100,34 @@ static PetscErrorCode MuonLayerPlaceGradient_Private(MuonLayer layer, PetscBool 
 
   PetscFunctionBegin;
   if (layer->shown == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (again && layer->W != NULL) PetscCall(MatDenseResetArray((Mat)layer->shown));
-  else if (again) PetscCall(VecResetArray((Vec)layer->shown));
-  if (layer->W != NULL) PetscCall(MatDensePlaceArray((Mat)layer->shown, data));
-  else PetscCall(VecPlaceArray((Vec)layer->shown, data));
+  if (layer->storage == MUON_LAYER_MAT) {
+    if (again) PetscCall(MatDenseResetArray((Mat)layer->shown));
+    PetscCall(MatDensePlaceArray((Mat)layer->shown, data));
+  } else {
+    if (again) PetscCall(VecResetArray((Vec)layer->shown));
+    PetscCall(VecPlaceArray((Vec)layer->shown, data));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
 {
   const PetscBool    parallel = MuonLayerHasParallelType_Private(layer);
+  const PetscInt     rows     = parallel ? layer->rows : layer->m;
   PetscScalar *const data     = (PetscScalar *)layer->gradient.data;
   PetscInt           columns  = layer->n;
-  Mat                G;
-  Vec                g;
 
   PetscFunctionBegin;
   if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->W != NULL && parallel) {
-    PetscCall(MatGetLocalSize(layer->W, NULL, &columns));
-    PetscCall(MatCreate(layer->comm, &G));
-    PetscCall(MatSetSizes(G, layer->rows, columns, layer->m, layer->n));
-    PetscCall(MatSetType(G, MATMPIDENSE));
-    PetscCall(MatMPIDenseSetPreallocation(G, data));
-  } else if (layer->W != NULL) PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, layer->m, columns, data, &G));
-  else if (parallel) PetscCall(VecCreateMPIWithArray(layer->comm, 1, layer->rows, layer->m, data, &g));
-  else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, layer->m, data, &g));
-  layer->shown = layer->W != NULL ? (PetscObject)G : (PetscObject)g;
+  if (layer->storage == MUON_LAYER_MAT) {
+    if (parallel) PetscCall(MatGetLocalSize((Mat)layer->weights, NULL, &columns));
+    PetscCall(MatCreate(parallel ? layer->comm : PETSC_COMM_SELF, (Mat *)&layer->shown));
+    PetscCall(MatSetSizes((Mat)layer->shown, rows, columns, layer->m, layer->n));
+    PetscCall(MatSetType((Mat)layer->shown, parallel ? MATMPIDENSE : MATSEQDENSE));
+    PetscCall(MatSeqDenseSetPreallocation((Mat)layer->shown, data));
+    PetscCall(MatMPIDenseSetPreallocation((Mat)layer->shown, data));
+  } else if (parallel) PetscCall(VecCreateMPIWithArray(layer->comm, 1, rows, layer->m, data, (Vec *)&layer->shown));
+  else PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, rows, data, (Vec *)&layer->shown));
   PetscCall(MuonLayerPlaceGradient_Private(layer, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -183,7 +175,6 @@ PetscErrorCode MuonLayerSetWholeGradient(MuonLayer layer, PetscBool whole)
 static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLayerStorage storage)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCall(MuonLayerCheckStorage_Private(layer, storage, "MuonLayerGetGradient"));
   if (layer->g != NULL && layer->given == NULL) PetscCall(MuonLayerGive_Private(layer, (PetscObject)layer->g, NULL, PETSC_FALSE));
   if (layer->given != NULL || layer->givenarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -304,36 +295,53 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
 /*
    A gradient of the caller's: its type is one of two, its shape that of the weights, its rows here theirs, or all
 */
-static PetscErrorCode MuonLayerCheckGradient_Private(MuonLayer layer, PetscObject G, PetscBool legal, const char expected[], PetscInt m, PetscInt n, PetscInt rows)
+static PetscErrorCode MuonLayerCheckGradient_Private(MuonLayer layer, PetscObject G)
 {
-  const MPI_Comm  comm     = PetscObjectComm((PetscObject)layer);
-  const PetscBool parallel = MuonLayerHasParallelGradient_Private(layer);
-  PetscInt        M = layer->m, N = layer->n, here = layer->rows;
-  PetscMPIInt     ranks;
-
-  PetscFunctionBegin;
-  PetscCheck(legal, PetscObjectComm(G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, G->type_name, expected);
-  if (layer->w != NULL) {
-    N = 1;
-    PetscCall(VecGetSize(layer->w, &M));
-    PetscCall(VecGetLocalSize(layer->w, &here));
-  }
-  if (parallel == PETSC_FALSE) here = M;
-  PetscCheck(m == M && n == N, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n, M, N);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(G), &ranks));
-  PetscCheck(ranks == (parallel ? layer->ranks : 1) && rows == here, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have",
-             ((PetscObject)layer)->name, rows, ranks, here, parallel ? layer->ranks : 1);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A gradient on one rank of weights on many is a whole one */
-static PetscErrorCode MuonLayerCheckWhole_Private(MuonLayer layer, PetscObject G)
-{
-  PetscMPIInt ranks;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)layer);
+  const char    *type = VECSEQ " or " VECMPI;
+  PetscInt       m, n = 1, rows, M, N = 1, here;
+  PetscMPIInt    ranks, expected;
+  PetscBool      legal;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(G), &ranks));
   if (ranks == 1 && layer->ranks > 1) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+  expected = MuonLayerHasParallelGradient_Private(layer) ? layer->ranks : 1;
+  if (layer->storage == MUON_LAYER_MAT) {
+    type = expected > 1 ? MATMPIDENSE : MATSEQDENSE;
+    PetscCall(PetscObjectBaseTypeCompareAny(G, &legal, type, layer->ranks == 1 ? MATMPIDENSE : "", ""));
+    PetscCall(MatGetSize((Mat)G, &m, &n));
+    PetscCall(MatGetLocalSize((Mat)G, &rows, NULL));
+    PetscCall(MatGetSize((Mat)layer->weights, &M, &N));
+    PetscCall(MatGetLocalSize((Mat)layer->weights, &here, NULL));
+  } else {
+    PetscCall(PetscObjectTypeCompareAny(G, &legal, VECSEQ, VECMPI, ""));
+    PetscCall(VecGetSize((Vec)G, &m));
+    PetscCall(VecGetLocalSize((Vec)G, &rows));
+    PetscCall(VecGetSize((Vec)layer->weights, &M));
+    PetscCall(VecGetLocalSize((Vec)layer->weights, &here));
+  }
+  if (expected == 1) here = M;
+  PetscCheck(legal, PetscObjectComm(G), PETSC_ERR_SUP, "Layer \"%s\": gradient of type %s, expected %s", ((PetscObject)layer)->name, G->type_name, type);
+  PetscCheck(m == M && n == N, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient of shape %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, m, n, M, N);
+  PetscCheck(ranks == expected && rows == here, comm, PETSC_ERR_ARG_SIZ, "Layer \"%s\": gradient with %" PetscInt_FMT " rows here on %d ranks, expected %" PetscInt_FMT " rows on %d ranks, as the weights have", ((PetscObject)layer)->name, rows, ranks,
+             here, expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a caller gives for this step: an object, an array, or nothing */
+static PetscErrorCode MuonLayerSetGradient_Private(MuonLayer layer, MuonLayerStorage storage, PetscObject G, const void *array)
+{
+  MuonArray view;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
+  if (G != NULL || array != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, storage, "MuonLayerSetGradient"));
+  if (G != NULL) PetscCall(MuonLayerCheckGradient_Private(layer, G));
+  PetscCall(MuonLayerOpen_Private(layer, G, array, PETSC_FALSE, &view));
+  PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", view.data));
+  PetscCall(MuonLayerClose_Private(layer, G, PETSC_FALSE, &view));
+  PetscCall(MuonLayerGive_Private(layer, G, array, G == NULL && array == NULL ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,27 +366,9 @@ static PetscErrorCode MuonLayerCheckWhole_Private(MuonLayer layer, PetscObject G
 @*/
 PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 {
-  PetscInt    m, n, rows;
-  PetscBool   dense;
-  MuonMatrix  matrix;
-  const char *type;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (G != NULL) {
-    PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
-    PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerSetGradient"));
-    PetscCall(MuonLayerCheckWhole_Private(layer, (PetscObject)G));
-    type = MuonLayerHasParallelGradient_Private(layer) ? MATMPIDENSE : MATSEQDENSE;
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)G, &dense, type, layer->ranks == 1 ? MATMPIDENSE : "", ""));
-    PetscCall(MatGetSize(G, &m, &n));
-    PetscCall(MatGetLocalSize(G, &rows, NULL));
-    PetscCall(MuonLayerCheckGradient_Private(layer, (PetscObject)G, dense, type, m, n, rows));
-    PetscCall(MuonMatGetMatrix(G, PETSC_FALSE, &matrix));
-    PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", matrix.here.data));
-    PetscCall(MuonMatRestoreMatrix(G, PETSC_FALSE, &matrix));
-  }
-  PetscCall(MuonLayerGive_Private(layer, (PetscObject)G, NULL, G == NULL ? PETSC_TRUE : PETSC_FALSE));
+  if (G != NULL) PetscValidHeaderSpecific(G, MAT_CLASSID, 2);
+  PetscCall(MuonLayerSetGradient_Private(layer, MUON_LAYER_MAT, (PetscObject)G, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -401,21 +391,9 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 @*/
 PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 {
-  PetscInt  m, rows;
-  PetscBool standard;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (g != NULL) {
-    PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
-    PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerSetGradient"));
-    PetscCall(MuonLayerCheckWhole_Private(layer, (PetscObject)g));
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)g, &standard, VECSEQ, VECMPI, ""));
-    PetscCall(VecGetSize(g, &m));
-    PetscCall(VecGetLocalSize(g, &rows));
-    PetscCall(MuonLayerCheckGradient_Private(layer, (PetscObject)g, standard, VECSEQ " or " VECMPI, m, 1, rows));
-  }
-  PetscCall(MuonLayerGive_Private(layer, (PetscObject)g, NULL, g == NULL ? PETSC_TRUE : PETSC_FALSE));
+  if (g != NULL) PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
+  PetscCall(MuonLayerSetGradient_Private(layer, MUON_LAYER_VEC, (PetscObject)g, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -440,10 +418,7 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
-  if (g != NULL) PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerSetGradient"));
-  PetscCall(MuonLayerCheckMemory_Private(((PetscObject)layer)->name, layer->shape.memory, "a gradient", g));
-  PetscCall(MuonLayerGive_Private(layer, NULL, g, g == NULL ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(MuonLayerSetGradient_Private(layer, MUON_LAYER_ARRAY, NULL, g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -483,24 +458,14 @@ PetscErrorCode MuonLayerGradientReady(MuonLayer layer)
 
 PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBool *ours)
 {
-  MuonMatrix         matrix;
-  const PetscScalar *read;
-
   PetscFunctionBegin;
   *ours = PETSC_FALSE;
-  PetscCall(MuonLayerGetGradientShape_Private(layer, G));
+  *G    = MuonLayerGetGradientShape_Private(layer);
   if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->given == NULL && layer->givenarray == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
-  if (MuonLayerGradientMat_Private(layer) != NULL) {
-    PetscCall(MuonMatGetMatrix(MuonLayerGradientMat_Private(layer), PETSC_FALSE, &matrix));
-    *G = matrix.here;
-  } else if (layer->given != NULL) {
-    PetscCall(VecGetArrayRead((Vec)layer->given, &read));
-    G->data = (void *)(read + layer->skip);
-  } else if (layer->givenarray != NULL) {
-    if (layer->wholegradient) G->data = (void *)layer->givenarray;
-    else *G = MuonLayerViewOf_Private(layer, layer->givenarray);
-  } else {
+  if (layer->givenarray != NULL && layer->wholegradient == PETSC_FALSE) G->ld = (size_t)layer->array.ld;
+  if (MuonLayerGradientObject_Private(layer) != NULL || layer->givenarray != NULL) PetscCall(MuonLayerOpen_Private(layer, MuonLayerGradientObject_Private(layer), layer->givenarray, PETSC_FALSE, G));
+  else {
     *G    = layer->gradient;
     *ours = PETSC_TRUE;
   }
@@ -509,16 +474,8 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
 
 PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer layer, MuonArray *G)
 {
-  MuonMatrix         matrix = MuonMatrixOfArray(G);
-  const PetscScalar *read;
-
   PetscFunctionBegin;
-  if (G->data != NULL && MuonLayerGradientMat_Private(layer) != NULL) PetscCall(MuonMatRestoreMatrix(MuonLayerGradientMat_Private(layer), PETSC_FALSE, &matrix));
-  else if (G->data != NULL && layer->given != NULL) {
-    read = (const PetscScalar *)G->data - layer->skip;
-    PetscCall(VecRestoreArrayRead((Vec)layer->given, &read));
-  }
-  G->data = NULL;
+  if (G->data != NULL) PetscCall(MuonLayerClose_Private(layer, MuonLayerGradientObject_Private(layer), PETSC_FALSE, G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -535,19 +492,11 @@ PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer layer, MuonArray *M)
 
 PetscErrorCode MuonLayerInvalidateGradient(MuonLayer layer)
 {
-  const PetscBool own = layer->gradient.data == NULL && layer->W != NULL && layer->shown != NULL ? PETSC_TRUE : PETSC_FALSE;
-  MuonMatrix      matrix;
-
   PetscFunctionBegin;
   if (PetscDefined(USE_DEBUG) && layer->gradient.data != NULL) MuonArrayAxpby((double)NAN, &layer->gradient, 0, &layer->gradient);
-  if (PetscDefined(USE_DEBUG) && own) {
-    PetscCall(MuonMatGetMatrix((Mat)layer->shown, PETSC_TRUE, &matrix));
-    MuonArrayAxpby((double)NAN, &matrix.here, 0, &matrix.here);
-    PetscCall(MuonMatRestoreMatrix((Mat)layer->shown, PETSC_TRUE, &matrix));
-  }
   if (layer->shown != NULL) {
     PetscCall(PetscObjectStateIncrease(layer->shown));
-    PetscCall(PetscObjectStateGet(layer->shown, &layer->seen));
+    PetscCall(PetscObjectStateGet(layer->shown, &layer->state_used));
   }
   layer->provided = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -555,10 +504,10 @@ PetscErrorCode MuonLayerInvalidateGradient(MuonLayer layer)
 
 PetscErrorCode MuonLayerIsGradientProvided(MuonLayer layer, PetscBool *provided)
 {
-  PetscObjectState state = layer->seen;
+  PetscObjectState state = layer->state_used;
 
   PetscFunctionBegin;
   if (layer->shown != NULL) PetscCall(PetscObjectStateGet(layer->shown, &state));
-  *provided = layer->provided || layer->nogradient || layer->given != NULL || layer->givenarray != NULL || state != layer->seen ? PETSC_TRUE : PETSC_FALSE;
+  *provided = layer->provided || layer->nogradient || layer->given != NULL || layer->givenarray != NULL || state != layer->state_used ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,7 +37,7 @@ static PetscErrorCode MuonLayerRegisterAll_Private(void)
   PetscFunctionBegin;
   PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
-  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_NAdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
   PetscCall(MuonLayerRuleRegister(MUONLAYERSGD, MuonLayerRuleCreate_SGD, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERFROZEN, MuonLayerRuleCreate_Frozen, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,7 +84,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.rows           = MuonLayerParameters_Private;
   what.at             = offsetof(struct _p_MuonLayer, parameters);
   what.data           = offsetof(struct _p_MuonLayer, data);
-  what.setfromoptions = MuonLayerSetFromOptions_Object;
+  what.setfromoptions = MuonLayerSetFromOptions;
   what.changing       = MuonLayerChanging_Private;
   what.children       = MuonLayerChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));

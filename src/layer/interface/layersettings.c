@@ -172,32 +172,25 @@ PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
   *factor = layer->ops->applylmo != NULL ? 0 : 1;
   if (layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt b = 0; b < count; b++) {
-    MuonBlock block;
     PetscReal one;
 
-    PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-    PetscCall(MuonLayerGetBlockFactor_Private(layer, &block, &one));
+    PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &one));
     *factor = PetscMax(*factor, one);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, const MuonBlock *block, PetscReal *factor)
+PetscErrorCode MuonLayerGetBlockFactor_Private(MuonLayer layer, PetscInt b, PetscReal *factor)
 {
   MuonLMO   lmo;
+  MuonBlock block;
   PetscReal shape;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOGetShapeFactor(lmo, layer->shape_factor, block->m, block->n, &shape));
+  PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+  PetscCall(MuonLMOGetShapeFactor(lmo, layer->shape_factor, block.m, block.n, &shape));
   *factor = layer->scale * shape;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSetOptionsPrefix(MuonLayer layer, const char prefix[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,37 +203,11 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerReadKeys_Private(MuonLayer layer, const char own[])
-{
-  char      rule[256];
-  PetscBool flg;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &flg));
-  if (flg) PetscCall(MuonLayerSetRule(layer, rule));
-  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
-  PetscObjectOptionsBegin((PetscObject)layer);
-  PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));
-  PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
-  PetscOptionsEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char prefix[], PetscBool type)
 {
-  MuonLMO lmo = (MuonLMO)object;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetOptionsPrefix(lmo, prefix));
-  if (type) PetscCall(MuonLMOTypeSetFromOptions_Private(lmo));
-  else PetscCall(MuonLMOSetFromOptions(lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerSetFromOptions_Object(PetscObject object)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerSetFromOptions((MuonLayer)object));
+  PetscCall(MuonLMOSetOptionsPrefix((MuonLMO)object, prefix));
+  PetscCall(MuonLMOSetFromOptions_Private((MuonLMO)object, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,17 +215,25 @@ PetscErrorCode MuonLayerSetFromOptions_Object(PetscObject object)
    Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
    -muon_layer_NAME_lmo_type
 */
-PetscErrorCode MuonLayerSetFromOptions(MuonLayer layer)
+PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
 {
-  MuonLMO   lmo;
-  PetscBool has;
-  char      own[PETSC_MAX_OPTION_NAME];
+  const MuonLayer layer = (MuonLayer)object;
+  MuonLMO         lmo;
+  PetscBool       has;
+  char            own[PETSC_MAX_OPTION_NAME], rule[256];
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
   PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
-  if (has) PetscCall(MuonLayerReadKeys_Private(layer, own));
+  if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &has));
+  if (has) PetscCall(MuonLayerSetRule(layer, rule));
+  PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
+  PetscObjectOptionsBegin((PetscObject)layer);
+  PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));
+  PetscTryTypeMethod(layer, setfromoptions, PetscOptionsObject);
+  PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,30 +1,6 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 
-/*
-   What the driver asks of a rule: a step, a step as a message, its state.
-*/
-PetscErrorCode MuonLayerMark_Private(MuonLayer layer, MuonMark *mark)
-{
-  MuonWorkspace work;
-
-  PetscFunctionBegin;
-  if (layer->work == NULL) {
-    PetscCall(MuonWorkspaceCreate(&work));
-    PetscCall(MuonLayerSetWorkspace_Private(layer, work));
-    PetscCall(MuonWorkspaceDestroy(&work));
-  }
-  PetscCall(MuonWorkspaceMark(layer->work, mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerGetScratch(MuonLayer layer, const MuonArray *like, MuonArray *scratch)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceGetArray(layer->work, like, like->precision, scratch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One pass, which is that of the momentum: it tells what is finite */
 MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *info, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
 {
@@ -38,19 +14,6 @@ MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *info, const MuonArray *X, do
     finite = kernels->Cautious(Xnew->len, Xnew->count, keep, X->data, X->ld, by, same ? D->data : Xnew->data, same ? D->ld : Xnew->ld, Xnew->data, Xnew->ld);
   } else finite = (same ? kernels->Momentum : kernels->MomentumOther)(Xnew->len, Xnew->count, keep, X->data, X->ld, by, D->data, D->ld, Xnew->data, Xnew->ld);
   return finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
-}
-
-PetscErrorCode MuonLayerSetUp(MuonLayer layer)
-{
-  MuonLMO     lmo;
-  MuonLMOType norm;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetLMO(layer, &lmo));
-  PetscCall(MuonLMOGetType(lmo, &norm));
-  if (norm == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
-  PetscTryTypeMethod(layer, setup);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
@@ -67,7 +30,7 @@ PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
 PetscErrorCode MuonLayerGetFlops(MuonLayer layer, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
-  *flops = 0;
+  *flops = layer->flops * (PetscLogDouble)MuonLayerEntries(layer);
   PetscTryTypeMethod(layer, getflops, flops);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,87 +46,40 @@ PetscErrorCode MuonLayerStep(MuonLayer layer, MuonLayerStepInfo *info, const Muo
 
 PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[])
 {
-  MuonLayerTask **alike;
-  PetscBool      *done;
+  MuonLayerTask **many;
+  PetscInt        count = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(n, &alike, n, &done));
-  for (PetscInt k = 0; k < n; k++) done[k] = PETSC_FALSE;
+  PetscCall(PetscMalloc1(n, &many));
   for (PetscInt k = 0; k < n; k++) {
-    const struct _MuonLayerOps *ops   = task[k].layer->ops;
-    PetscInt                    count = 0;
+    MuonLayerTask *one = &task[k];
 
-    if (done[k]) continue;
-    if (ops->stepmany == NULL || task[k].X.memory == MUON_HOST) {
-      PetscCall(MuonLayerStep(task[k].layer, &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status));
-      continue;
+    if (one->layer->ops->stepmany == NULL || one->X.memory == MUON_HOST || one->G.precision != one->X.precision) PetscCall(MuonLayerStep(one->layer, &one->info, &one->G, &one->X, &one->Xnew, &one->status));
+    else {
+      one->info.dual = one->info.squares = 0;
+      one->status                        = MUON_STATUS_OK;
+      many[count++]                      = one;
     }
-    for (PetscInt i = k; i < n; i++) {
-      if (task[i].layer->ops->stepmany != ops->stepmany || task[i].X.memory == MUON_HOST) continue;
-      task[i].info.dual = task[i].info.squares = 0;
-      task[i].status                           = MUON_STATUS_OK;
-      alike[count++]                           = &task[i];
-      done[i]                                  = PETSC_TRUE;
-    }
-    PetscCall((*ops->stepmany)(count, alike));
   }
-  PetscCall(PetscFree2(alike, done));
+  if (count > 0) PetscCall((*many[0]->layer->ops->stepmany)(count, many));
+  PetscCall(PetscFree(many));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char reason[])
 {
-  MuonLMO     lmo;
-  MuonLMOType norm;
-  PetscBool   can;
+  MuonLMO   lmo;
+  PetscBool can;
 
   PetscFunctionBegin;
   reason[0] = '\0';
-  if (layer->ops->encode == NULL) {
+  if (layer->ops->applylmo == NULL) {
     PetscCall(PetscSNPrintf(reason, length, "its rule is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOGetType(lmo, &norm));
-  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", norm, MUON_LMO_ENCODABLE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerGetMaxStepBytes(MuonLayer layer, size_t *bytes)
-{
-  PetscFunctionBegin;
-  PetscUseTypeMethod(layer, maxstepbytes, bytes);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerEncodeStep(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, size_t most, unsigned char message[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  info->dual = 0;
-  *status    = MUON_STATUS_OK;
-  PetscUseTypeMethod(layer, encode, info, G, most, message, bytes, entropy, cost, status);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerValidateStep(MuonLayer layer, size_t bytes, const unsigned char message[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid)
-{
-  PetscFunctionBegin;
-  PetscUseTypeMethod(layer, validate, bytes, message, entropy, cost, valid);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerDecodeStep(MuonLayer layer, const MuonLayerStepInfo *info, size_t bytes, const unsigned char message[], const MuonArray *X)
-{
-  PetscFunctionBegin;
-  PetscUseTypeMethod(layer, decode, info, bytes, message, X);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerCommit(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscTryTypeMethod(layer, commit);
+  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", ((PetscObject)lmo)->type_name, MUON_LMO_ENCODABLE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,9 +7,6 @@
 */
 const char *const MuonLayerStorages[] = {"mat", "vec", "array", "MuonLayerStorage", "MUON_LAYER_", NULL};
 
-/* Longer names would not fit into option keys behind a prefix */
-#define MUON_LAYER_NAME_MAX 128
-
 /* Names become parts of option keys, where PETSc reads _digits_ as a prefix's number and drops it */
 static PetscErrorCode MuonLayerCheckName_Private(const char name[])
 {
@@ -65,6 +62,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(PetscSNPrintf(family, sizeof(family), "muon_layer_%s_", name));
   PetscCall(PetscStrallocpy(family, (char **)&layer->parameters.family));
   layer->parameters.layer = ((PetscObject)layer)->name;
+  PetscCall(MuonWorkspaceCreate(&layer->work));
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
   *newlayer = layer;
@@ -119,18 +117,7 @@ PetscErrorCode MuonLayerCreate(const char name[], Mat W, MuonLayer *layer)
   PetscCall(MuonMatRestoreMatrix(W, PETSC_FALSE, &matrix));
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_MAT, PetscObjectComm((PetscObject)W), m, first, &shape, layer));
   PetscCall(PetscObjectReference((PetscObject)W));
-  (*layer)->W = W;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerCheckVec_Private(const char name[], const char what[], Vec w)
-{
-  PetscBool standard;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
-  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": %s of type %s, expected a vector in the memory of the host, %s or %s", name, what, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
-             VECMPI);
+  (*layer)->weights = (PetscObject)W;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,11 +125,14 @@ PetscErrorCode MuonLayerCreateFromVec(const char name[], Vec w, Vec g, PetscInt 
 {
   PetscInt    size, low, high, first, entries;
   PetscMPIInt ranks;
+  PetscBool   standard;
   MuonArray   shape; /* of many ranks the entries are a column */
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(w, VEC_CLASSID, 2);
-  PetscCall(MuonLayerCheckVec_Private(name, "weights", w));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)w, &standard, VECSEQ, VECMPI, ""));
+  PetscCheck(standard, PetscObjectComm((PetscObject)w), PETSC_ERR_SUP, "Layer \"%s\": weights of type %s, expected a vector in the memory of the host, %s or %s", name, ((PetscObject)w)->type_name ? ((PetscObject)w)->type_name : "not set", VECSEQ,
+             VECMPI);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)w), &ranks));
   PetscCall(VecGetSize(w, &size));
   if (m == PETSC_DECIDE) m = size;
@@ -169,8 +159,8 @@ PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer layer, Vec w, Vec g)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)w));
-  PetscCall(VecDestroy(&layer->w));
-  layer->w = w;
+  PetscCall(PetscObjectDestroy(&layer->weights));
+  layer->weights = (PetscObject)w;
   if (g == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerSetGradientVec(layer, g));
   PetscCall(PetscObjectReference((PetscObject)g));
@@ -268,6 +258,7 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
   const char *const what[] = {"a matrix", "a vector", "an array that is not PETSc's"}, *const suffix[] = {"", "Vec", "Array"};
 
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCheck(layer->storage == storage, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,10 +284,9 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
 PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(W, 2);
   PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_MAT, "MuonLayerGetWeights"));
-  *W = layer->W;
+  *W = (Mat)layer->weights;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -319,10 +309,9 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(w, 2);
   PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerGetWeights"));
-  *w = layer->w;
+  *w = (Vec)layer->weights;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,7 +333,6 @@ PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(array, 2);
   PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_ARRAY, "MuonLayerGetWeights"));
   *array = layer->array;
@@ -373,27 +361,19 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 PetscErrorCode MuonLayerGetVecRange(MuonLayer layer, PetscInt *start, PetscBool *rowmajor)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCall(MuonLayerCheckStorage_Private(layer, MUON_LAYER_VEC, "MuonLayerGetWeights"));
   if (start != NULL) *start = layer->start;
   if (rowmajor != NULL) *rowmajor = layer->rowmajor ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerGetShape(MuonLayer layer, MuonArray *shape)
+MuonArray MuonLayerGetWholeShape(MuonLayer layer)
 {
-  PetscFunctionBegin;
-  *shape = layer->shape;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  MuonArray shape = layer->shape;
 
-PetscErrorCode MuonLayerGetWholeShape(MuonLayer layer, MuonArray *shape)
-{
-  PetscFunctionBegin;
-  *shape = layer->shape;
-  if (shape->rowmajor) shape->count = (size_t)layer->M;
-  else shape->len = shape->ld = (size_t)layer->M;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (shape.rowmajor) shape.count = (size_t)layer->M;
+  else shape.len = shape.ld = (size_t)layer->M;
+  return shape;
 }
 
 MuonArray MuonLayerMatrixOf(MuonLayer layer, const MuonArray *whole)
@@ -419,44 +399,53 @@ PetscErrorCode MuonLayerSetUpRows_Private(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-MuonArray MuonLayerViewOf_Private(MuonLayer layer, const void *data)
+PetscErrorCode MuonLayerOpen_Private(MuonLayer layer, PetscObject object, const void *data, PetscBool write, MuonArray *A)
 {
-  MuonArray view = layer->shape;
+  MuonMatrix         matrix;
+  PetscScalar       *entries;
+  const PetscScalar *read;
 
-  view.data = (char *)data + (size_t)layer->skip * MuonArrayEntryBytes(&view);
-  if (layer->storage == MUON_LAYER_ARRAY) view.ld = (size_t)layer->array.ld;
-  return view;
+  PetscFunctionBegin;
+  if (object != NULL && layer->storage == MUON_LAYER_MAT) {
+    PetscCall(MuonMatGetMatrix((Mat)object, write, &matrix));
+    *A = matrix.here;
+  } else if (object != NULL && write) {
+    PetscCall(VecGetArray((Vec)object, &entries));
+    A->data = entries + layer->skip;
+  } else if (object != NULL) {
+    PetscCall(VecGetArrayRead((Vec)object, &read));
+    A->data = (void *)(read + layer->skip);
+  } else A->data = (void *)data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerClose_Private(MuonLayer layer, PetscObject object, PetscBool write, MuonArray *A)
+{
+  MuonMatrix         matrix = MuonMatrixOfArray(A);
+  PetscScalar       *data   = object != NULL && A->data != NULL ? (PetscScalar *)A->data - layer->skip : NULL;
+  const PetscScalar *read   = data;
+
+  PetscFunctionBegin;
+  if (object != NULL && layer->storage == MUON_LAYER_MAT) PetscCall(MuonMatRestoreMatrix((Mat)object, write, &matrix));
+  else if (object != NULL && write) PetscCall(VecRestoreArray((Vec)object, &data));
+  else if (object != NULL) PetscCall(VecRestoreArrayRead((Vec)object, &read));
+  A->data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer layer, PetscBool write, MuonArray *W)
 {
-  MuonMatrix         matrix;
-  PetscScalar       *data = (PetscScalar *)layer->array.w;
-  const PetscScalar *read = data;
-
   PetscFunctionBegin;
-  if (layer->W != NULL) {
-    PetscCall(MuonMatGetMatrix(layer->W, write, &matrix));
-    *W = matrix.here;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (layer->w != NULL && write) PetscCall(VecGetArray(layer->w, &data));
-  else if (layer->w != NULL) PetscCall(VecGetArrayRead(layer->w, &read));
-  *W = MuonLayerViewOf_Private(layer, write ? data : read);
+  *W = layer->shape;
+  if (layer->storage == MUON_LAYER_ARRAY) W->ld = (size_t)layer->array.ld;
+  PetscCall(MuonLayerOpen_Private(layer, layer->weights, layer->array.w, write, W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, MuonArray *W)
 {
-  MuonMatrix         matrix = MuonMatrixOfArray(W);
-  PetscScalar       *data   = (PetscScalar *)W->data - layer->skip;
-  const PetscScalar *read   = data;
-
   PetscFunctionBegin;
-  if (layer->W != NULL) PetscCall(MuonMatRestoreMatrix(layer->W, write, &matrix));
-  else if (layer->w != NULL && write) PetscCall(VecRestoreArray(layer->w, &data));
-  else if (layer->w != NULL) PetscCall(VecRestoreArrayRead(layer->w, &read));
-  W->data = NULL;
+  PetscCall(MuonLayerClose_Private(layer, layer->weights, write, W));
   if (write && layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -502,11 +491,11 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   if (layer->ranks == 1) PetscCall(MuonMatCopyArray(&rows, W));
   else {
     if (layer->ranges == NULL) PetscCall(MuonLayerSetUpRows_Private(layer));
-    PetscCall(MuonLayerGetWholeShape(layer, &shape));
+    shape        = MuonLayerGetWholeShape(layer);
     shape.memory = MUON_HOST;
     other        = shape.rowmajor || shape.precision != MUON_PETSCSCALAR || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(MuonLayerMark_Private(layer, &mark));
-    PetscCall(MuonLayerGetScratch(layer, &shape, &packed));
+    PetscCall(MuonWorkspaceMark(layer->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(layer->work, &shape, shape.precision, &packed));
     PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
     whole = matrix.here;
     if (other) PetscCall(MuonArrayCreate(&shape, shape.precision, &whole));

@@ -49,10 +49,9 @@ static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectSta
 
   PetscFunctionBegin;
   *writes = 0;
-  if (layer->W != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->W, writes));
-  if (layer->w != NULL) PetscCall(PetscObjectStateGet((PetscObject)layer->w, writes));
-  if (layer->W != NULL && layer->ranks > 1) {
-    PetscCall(MatDenseGetLocalMatrix(layer->W, &here));
+  if (layer->weights != NULL) PetscCall(PetscObjectStateGet(layer->weights, writes));
+  if (layer->storage == MUON_LAYER_MAT && layer->ranks > 1) {
+    PetscCall(MatDenseGetLocalMatrix((Mat)layer->weights, &here));
     PetscCall(PetscObjectStateGet((PetscObject)here, &local));
   }
   *writes += local;

@@ -133,18 +133,6 @@ PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems PetscOptionsObject)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
-  PetscTryTypeMethod(lmo, setfromoptions);
-  if (lmo->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
-    PetscCall(MuonSVDSetFromOptions(lmo->svd));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MuonLMOSetFromOptions - Sets the norm and its parameters from the options database
 
@@ -169,27 +157,30 @@ static PetscErrorCode MuonLMOReadType_Private(MuonLMO lmo, MuonOptionItems Petsc
 @*/
 PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
 {
-  const char *old = ((PetscObject)lmo)->type_name;
-  char        type[256];
-  PetscBool   set;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscObjectOptionsBegin((PetscObject)lmo);
-  PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
-  if (set) PetscCall(MuonLMOSetType(lmo, type));
-  else if (old == NULL) PetscCall(MuonLMOSetType(lmo, MUONLMOSPECTRAL));
-  PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
-  PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
-  PetscOptionsEnd();
+  PetscCall(MuonLMOSetFromOptions_Private(lmo, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOTypeSetFromOptions_Private(MuonLMO lmo)
+PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
 {
+  const char *old = ((PetscObject)lmo)->type_name;
+  char        type[256];
+  PetscBool   set = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscObjectOptionsBegin((PetscObject)lmo);
-  PetscCall(MuonLMOReadType_Private(lmo, PetscOptionsObject));
+  if (!typeonly) PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
+  if (set) PetscCall(MuonLMOSetType(lmo, type));
+  PetscCall(MuonLMOStart_Private(lmo));
+  PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
+  PetscTryTypeMethod(lmo, setfromoptions);
+  if (lmo->svd != NULL) {
+    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
+    PetscCall(MuonSVDSetFromOptions(lmo->svd));
+  }
+  if (!typeonly) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

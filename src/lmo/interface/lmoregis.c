@@ -7,13 +7,6 @@ PetscLogEvent     MUON_LMO;
 
 static PetscBool MuonLMOPackageInitialized = PETSC_FALSE;
 
-static PetscErrorCode MuonLMOReadOptions_Private(PetscObject lmo)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetFromOptions((MuonLMO)lmo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The polar factor, where the norm uses one */
 static PetscErrorCode MuonLMOChildren_Private(PetscObject object, MuonParameterObjectFn *call, void *ctx)
 {
@@ -81,7 +74,7 @@ PetscErrorCode MuonLMOInitializePackage(void)
   parameters.svd            = offsetof(struct _p_MuonLMO, svd);
   parameters.at             = offsetof(struct _p_MuonLMO, parameters);
   parameters.data           = offsetof(struct _p_MuonLMO, data);
-  parameters.setfromoptions = MuonLMOReadOptions_Private;
+  parameters.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonLMOSetFromOptions;
   parameters.children       = MuonLMOChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLMO_CLASSID, &parameters));
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));

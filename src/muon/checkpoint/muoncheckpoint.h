@@ -42,15 +42,12 @@ PETSC_INTERN PetscErrorCode MuonCheckpointSave_Private(Muon, const char folder[]
 PETSC_INTERN PetscErrorCode MuonViewWeights_Private(Muon, PetscViewer);
 /* A copy of a name, NULL for none */
 PETSC_INTERN PetscErrorCode MuonCopyName_Private(const char name[], char **to);
-/* The weights to a file that takes the place of the one before; a trial sees only that it can be made */
-PETSC_INTERN PetscErrorCode MuonSaveWeights_Private(Muon, const char file[], PetscBool trial);
 
-#define MUON_CHECKPOINT_WEIGHTS     "weights"
-#define MUON_CHECKPOINT_WEIGHT      "worker.weight"
-#define MUON_CHECKPOINT_NUMBERS     "numbers"
-#define MUON_CHECKPOINT_DESCRIPTION "choices"
-#define MUON_CHECKPOINT_OPTIONS     "settings"
-#define MUON_CHECKPOINT_PROGRAM     "program." /* and the name that the program gave */
+#define MUON_CHECKPOINT_WEIGHTS "weights"
+#define MUON_CHECKPOINT_WEIGHT  "worker.weight"
+#define MUON_CHECKPOINT_NUMBERS "numbers"
+#define MUON_CHECKPOINT_OPTIONS "settings"
+#define MUON_CHECKPOINT_PROGRAM "program." /* and the name that the program gave */
 
 /* Of the optimizer itself. Those behind the fourth are this rank's own */
 enum {
@@ -86,17 +83,11 @@ PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace 
    them
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
-PETSC_INTERN PetscErrorCode MuonCheckpointDescribe_Private(Muon, char **);
 
-/*
-   Makes and locks the folder; after a step that was counted, where one is due or asked for; at the end, where
-   the last step wrote none
-*/
+/* Makes and locks the folder */
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
-PETSC_INTERN PetscErrorCode MuonCheckpointSetUp_Private(Muon); /* when the ranks have compared their options */
-PETSC_INTERN PetscErrorCode MuonCheckpointBeforeStep_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonCheckpointAfterStep_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonCheckpointAtEnd_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckpointPrograms_Private(Muon, PetscInt failed, const char does[]);
+PETSC_INTERN PetscErrorCode MuonCheckpointStep_Private(Muon, PetscBool last);
 /* Whether this rank asks for a checkpoint, in the agreement of a step */
 PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */

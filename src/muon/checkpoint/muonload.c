@@ -148,7 +148,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
 
     if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != worker) continue;
     if (!entrywise && record->layer_rows != (uint64_t)shard->rows) continue;
-    PetscCall(MuonShardGetStateShape(load->muon, shard, &shape));
+    shape = MuonShardStateShape(shard);
     if (!entrywise) {
       shape.rowmajor = record->rowmajor;
       shape.len      = (size_t)(record->rowmajor ? record->columns : record->rows);
@@ -216,54 +216,6 @@ static PetscErrorCode MuonCheckpointWorkers_Private(MuonCheckpointLoad *load)
     }
     for (uint32_t w = 0; w < ranks; w++) weights[w] = sum > 0 ? weights[w] / sum : 0;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The first line of a text, to be shown: what is in a file may be no text */
-static const char *MuonCheckpointLine_Private(char text[])
-{
-  for (char *c = text; *c != '\0'; c++) {
-    if (*c == '\n') *c = '\0';
-    else if (*c < ' ' || *c > '~') *c = '?';
-    if (*c == '\0') break;
-  }
-  return text[0] != '\0' ? text : "no more layers";
-}
-
-/* A text of the manifest, which the caller frees; NULL where it has none of this name */
-static PetscErrorCode MuonCheckpointReadText_Private(MuonCheckpointLoad *load, const char name[], char **text)
-{
-  PetscFunctionBegin;
-  *text = NULL;
-  for (size_t k = 0; k < load->reader->records && load->result == MUON_FILE_OK && *text == NULL; k++) {
-    const MuonFileRecord *record = &load->reader->record[k];
-
-    if (record->file != MUON_FILE_MANIFEST || strcmp(record->state, name) != 0 || record->entrywise || record->precision != MUON_FILE_BYTES || record->columns != 1) continue;
-    PetscCall(PetscCalloc1((size_t)record->rows + 1, text));
-    load->result = MuonFileReaderRead(load->reader, record, 0, 0, record->rows, 1, *text, 1, 1);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the checkpoint is of such an optimizer; if not the first difference is named */
-static PetscErrorCode MuonCheckpointFits_Private(MuonCheckpointLoad *load)
-{
-  char  *here, *there;
-  size_t at = 0, line = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCheckpointDescribe_Private(load->muon, &here));
-  PetscCall(MuonCheckpointReadText_Private(load, MUON_CHECKPOINT_DESCRIPTION, &there));
-  if (load->result == MUON_FILE_OK && there == NULL) PetscCall(PetscCalloc1(1, &there));
-  for (; load->result == MUON_FILE_OK && here[at] == there[at] && here[at] != '\0'; at++) {
-    if (here[at] == '\n') line = at + 1;
-  }
-  if (load->result == MUON_FILE_OK && here[at] != there[at]) {
-    load->result = MUON_FILE_OTHER;
-    PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT, "it is of another optimizer, with %s, expected %s", MuonCheckpointLine_Private(there + line), MuonCheckpointLine_Private(here + line)));
-  }
-  PetscCall(PetscFree(here));
-  PetscCall(PetscFree(there));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,80 +334,68 @@ static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The value behind a key of some length in a text of lines; NULL where there is none */
-static const char *MuonCheckpointFindOption_Private(const char text[], const char key[], size_t length)
-{
-  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
-    if (*line == '\n') line++;
-    if (strncmp(line, key, length) == 0) return line + length;
-  }
-  return NULL;
-}
-
 /*
-   Rank 0 has the options that the run was saved with, and says which are others now but for those of
-   checkpoints themselves. What a file has may be no text
+   Rank 0 says which options are others than those that the run was saved with, but for those of checkpoints
+   themselves. What a layer takes over from the optimizer is said once. What a file has may be no text
 */
-static PetscErrorCode MuonCheckpointCompareOptions_Private(Muon muon, uint32_t ranks, char there[])
+static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *load)
 {
-  char    *here   = NULL;
-  PetscInt others = 0;
+  const MuonFileRecord *record = load->reader->record;
+  const size_t          prefix = strlen(MuonPrefix(load->muon)) + 1;
+  char                 *here, *there, **now, **was, said[MUON_OPTIONS_SHOWN][MUON_FILE_TEXT];
+  int                   nnow, nwas, others = 0;
 
   PetscFunctionBegin;
-  if (muon->rank > 0 || there == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ranks != (uint32_t)muon->size) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)ranks, muon->size));
+  while (record < load->reader->record + load->reader->records && (record->file != MUON_FILE_MANIFEST || strcmp(record->state, MUON_CHECKPOINT_OPTIONS) != 0)) record++;
+  if (load->muon->rank > 0 || record == load->reader->record + load->reader->records) PetscFunctionReturn(PETSC_SUCCESS);
+  if (load->reader->id.ranks != (uint32_t)load->muon->size) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)load->reader->id.ranks, load->muon->size));
+  PetscCall(PetscCalloc1((size_t)record->bytes + 1, &there));
+  (void)MuonFileReaderRead(load->reader, record, record->row, record->column, record->rows, record->columns, there, 1, record->rows);
   for (char *c = there; *c != '\0'; c++) *c = (char)(*c == '\n' || (*c >= ' ' && *c <= '~') ? *c : '?');
-  PetscCall(MuonParametersWrite((PetscObject)muon, &here));
-  for (const char *line = here; *line != '\0'; line = strchr(line, '\n') + 1) {
-    const char  *layer = strncmp(line, "layer ", 6) == 0 ? strstr(line, ": -") + 2 : line, *family = layer + 1 + strlen(MuonPrefix(muon));
-    const size_t key = (size_t)(layer - line) + strcspn(layer, " ") + 1, length = strcspn(line + key, "\n");
-    const char  *was = MuonCheckpointFindOption_Private(there, line, key);
+  PetscCall(MuonParametersWrite((PetscObject)load->muon, &here));
+  PetscCall(PetscStrToArray(here, '\n', &nnow, &now));
+  PetscCall(PetscStrToArray(there, '\n', &nwas, &was));
+  for (int k = 0; k < nnow; k++) {
+    const char  *layer = strncmp(now[k], "layer ", 6) == 0 ? strstr(now[k], ": -") + 2 : now[k], *family = layer + prefix;
+    const size_t length = (size_t)(layer - now[k]) + strcspn(layer, " ") + 1;
+    int          j = 0, same = 0;
+    char         inherited[MUON_FILE_TEXT];
 
-    if (was == NULL || (strcspn(was, "\n") == length && strncmp(was, line + key, length) == 0)) continue;
-    if (strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
-    if (strncmp(family, "muon_layer_", 11) == 0) {
-      /* What a layer takes over from the optimizer is said once */
-      const char *own = family + 11 + (layer - line - 8) + 1, *now, *then;
-      size_t      size;
-      char        inherited[PETSC_MAX_OPTION_NAME];
-
-      PetscCall(PetscSNPrintf(inherited, sizeof(inherited), "-%smuon_%.*s ", MuonPrefix(muon), (int)strcspn(own, " \n"), own));
-      PetscCall(PetscStrlen(inherited, &size));
-      now  = MuonCheckpointFindOption_Private(here, inherited, size);
-      then = MuonCheckpointFindOption_Private(there, inherited, size);
-      if (now != NULL && then != NULL && strncmp(now, line + key, length + 1) == 0 && strncmp(then, was, strcspn(was, "\n") + 1) == 0) continue;
-    }
+    while (j < nwas && strncmp(was[j], now[k], length) != 0) j++;
+    if (j == nwas || strcmp(was[j], now[k]) == 0 || strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
     if (++others > MUON_OPTIONS_SHOWN) continue;
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %.*s was %.*s, ", (int)key - 1, line, *was == '\n' ? 6 : (int)strcspn(was, "\n"), *was == '\n' ? "(none)" : was));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "now %.*s\n", length == 0 ? 6 : (int)length, length == 0 ? "(none)" : line + key));
+    PetscCall(PetscSNPrintf(said[others - 1], MUON_FILE_TEXT, "%.*s was %s, now %s", (int)length - 1, now[k], was[j][length] != '\0' ? was[j] + length : "(none)", now[k][length] != '\0' ? now[k] + length : "(none)"));
+    if (strncmp(family, "muon_layer_", 11) == 0) {
+      PetscCall(PetscSNPrintf(inherited, sizeof(inherited), "-%smuon_%s", MuonPrefix(load->muon), said[others - 1] + (family - now[k]) + 11 + (layer - now[k] - 8) + 1));
+      while (same < others - 1 && strcmp(said[same], inherited) != 0) same++;
+      if (same < others - 1) others--;
+      if (same < others) continue;
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %s\n", said[others - 1]));
   }
-  if (others > MUON_OPTIONS_SHOWN) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %" PetscInt_FMT " more options are others now\n", others - MUON_OPTIONS_SHOWN));
+  if (others > MUON_OPTIONS_SHOWN) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %d more options are others now\n", others - MUON_OPTIONS_SHOWN));
+  PetscCall(PetscStrToArrayDestroy(nnow, now));
+  PetscCall(PetscStrToArrayDestroy(nwas, was));
   PetscCall(PetscFree(here));
+  PetscCall(PetscFree(there));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Hands the program's bytes to its routines, and frees them */
-static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *load, PetscBool give)
+static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *load, uint32_t ranks, PetscBool give)
 {
-  Muon           muon   = load->muon;
-  const uint32_t ranks  = load->reader->id.ranks;
-  MuonFileResult result = MUON_FILE_OK;
-  char           text[MUON_FILE_TEXT];
+  PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
-    const MuonProgram *program = &muon->programs->program[k];
+  for (PetscInt k = 0; k < MuonPrograms(load->muon); k++) {
+    const MuonProgram *program = &load->muon->programs->program[k];
+    const size_t       at      = (size_t)k * ranks;
 
-    if (give && result == MUON_FILE_OK && (*program->load)(muon, (PetscMPIInt)ranks, load->bytes + (size_t)k * ranks, (const void *const *)load->data + (size_t)k * ranks, program->ctx) != PETSC_SUCCESS) {
-      result = MUON_FILE_USAGE;
-      PetscCall(PetscSNPrintf(text, sizeof(text), "the routine that takes the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
-    }
-    for (uint32_t r = 0; r < ranks; r++) PetscCall(PetscFree(load->data[(size_t)k * ranks + r]));
+    if (give && failed > k && (*program->load)(load->muon, (PetscMPIInt)ranks, load->bytes + at, (const void *const *)load->data + at, program->ctx) != PETSC_SUCCESS) failed = k;
+    for (uint32_t r = 0; r < ranks; r++) PetscCall(PetscFree(load->data[at + r]));
   }
   PetscCall(PetscFree2(load->bytes, load->data));
-  if (!give) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointAgree_Private(muon, &result, text));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", text);
+  if (give) PetscCall(MuonCheckpointPrograms_Private(load->muon, failed, "takes"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -478,19 +418,17 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
 {
   const PetscBool    all    = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
   const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)MuonPrograms(muon) * reader->id.ranks;
+  const uint32_t     ranks = reader->id.ranks;
   MuonCheckpointLoad load;
-  char              *options = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&load, sizeof(load)));
   load.muon   = muon;
   load.reader = reader;
-  PetscCall(PetscCalloc4(layers, &load.workers, layers, &load.mean, layers * reader->id.ranks, &load.weights, reader->records, &load.taken));
+  PetscCall(PetscCalloc4(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken));
   PetscCall(PetscCalloc2(bytes, &load.bytes, bytes, &load.data));
   for (size_t k = 0; k < bytes; k++) load.bytes[k] = -1;
-  if (all) PetscCall(MuonCheckpointFits_Private(&load));
-  if (all && muon->rank == 0) PetscCall(MuonCheckpointReadText_Private(&load, MUON_CHECKPOINT_OPTIONS, &options));
-  if (load.result == MUON_FILE_OK) PetscCall(MuonCheckpointWorkers_Private(&load));
+  PetscCall(MuonCheckpointWorkers_Private(&load));
   PetscCall(MuonCheckpointAgreeLoad_Private(&load));
   if (load.result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointGo_Private(&load, LOAD_MAKE));
@@ -502,11 +440,10 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   PetscCall(PetscFree(load.made));
   if (load.result == MUON_FILE_OK && all) {
     PetscCall(MuonCheckpointTakeNumbers_Private(muon, load.numbers));
-    PetscCall(MuonCheckpointCompareOptions_Private(muon, reader->id.ranks, options));
+    PetscCall(MuonCheckpointCompareOptions_Private(&load));
   }
-  PetscCall(PetscFree(options));
   MuonFileReaderClose(reader);
-  PetscCall(MuonCheckpointGivePrograms_Private(&load, load.result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(MuonCheckpointGivePrograms_Private(&load, ranks, load.result == MUON_FILE_OK && all ? PETSC_TRUE : PETSC_FALSE));
   PetscCheck(load.result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_UNEXPECTED, "Checkpoint in %s: %s", reader->folder->path, reader->folder->text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

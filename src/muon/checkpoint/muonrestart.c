@@ -77,7 +77,6 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(PetscFree(muon->programs->program[k].name));
   if (muon->programs != NULL) PetscCall(PetscFree(muon->programs->program));
   PetscCall(PetscFree(muon->programs));
-  PetscCall(PetscFree(muon->checkpoint_agreed));
   PetscCall(PetscFree(muon->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,82 +113,31 @@ PetscErrorCode MuonCopyName_Private(const char name[], char **to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckpointSetUp_Private(Muon muon)
-{
-  char      viewer[16] = "";
-  PetscBool flg, binary;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCopyName_Private(muon->checkpoint, &muon->checkpoint_agreed));
-  /* What cannot be written is an error before the run, not behind it */
-  PetscCall(PetscOptionsGetString(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_view", viewer, sizeof(viewer), &flg));
-  PetscCall(PetscStrncmp(viewer, PETSCVIEWERBINARY, sizeof(PETSCVIEWERBINARY) - 1, &binary));
-  PetscCheck(!binary, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_view %s: state goes to a folder, by -%smuon_checkpoint FOLDER", MuonPrefix(muon), PETSCVIEWERBINARY, MuonPrefix(muon));
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether steps write anything */
-static PetscBool MuonCheckpointWrites_Private(Muon muon)
-{
-  return muon->checkpoint != NULL || muon->checkpoint_weights != NULL ? PETSC_TRUE : PETSC_FALSE;
-}
-
 PetscErrorCode MuonCheckpointAsked_Private(Muon muon, double *asked)
 {
   PetscLogDouble now;
 
   PetscFunctionBegin;
-  *asked = (double)muon->requested;
-  if (muon->checkpoint_seconds == 0 || MuonCheckpointWrites_Private(muon) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscTime(&now));
-  if (now - muon->checkpointed >= (PetscLogDouble)muon->checkpoint_seconds) *asked = 1;
+  *asked = muon->requested || (muon->checkpoint_seconds > 0 && now - muon->checkpointed >= (PetscLogDouble)muon->checkpoint_seconds) ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCheckpointNow_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  muon->requested = 0; /* one that comes while this is written means what is written */
-  if (muon->checkpoint != NULL) PetscCall(MuonCheckpointSave_Private(muon, muon->checkpoint, muon->checkpoint_keep));
-  if (muon->checkpoint_weights != NULL) PetscCall(MuonSaveWeights_Private(muon, muon->checkpoint_weights, PETSC_FALSE));
-  PetscCall(PetscTime(&muon->checkpointed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the step that was taken writes one by itself */
-static PetscBool MuonCheckpointDue_Private(Muon muon)
-{
-  return muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
-   A folder that cannot be written to is an error before the run, not behind it; one that was set since the
-   ranks compared their description has to wait until they have done so again
+   After a step, which writes one where it is due or was asked for, and after the last, which writes one where
+   it did not. A folder that cannot be written to is an error behind the first step
 */
-PetscErrorCode MuonCheckpointBeforeStep_Private(Muon muon)
+PetscErrorCode MuonCheckpointStep_Private(Muon muon, PetscBool last)
 {
-  PetscBool agreed;
+  const PetscBool due = muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(muon->checkpoint, muon->checkpoint_agreed, &agreed));
-  if (muon->checkpoint != NULL && agreed) PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckpointAfterStep_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCopyName_Private(muon->checkpoint, &muon->checkpoint_agreed));
-  PetscCall(MuonCheckpointBeforeStep_Private(muon));
-  if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon)) PetscCall(MuonCheckpointNow_Private(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCheckpointAtEnd_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  if (MuonCheckpointWrites_Private(muon) && muon->reason >= 0 && MuonCheckpointDue_Private(muon) == PETSC_FALSE) PetscCall(MuonCheckpointNow_Private(muon));
+  if (muon->checkpoint == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  if (muon->reason < 0 || due == last) PetscFunctionReturn(PETSC_SUCCESS);
+  muon->requested = 0; /* one that comes while this is written means what is written */
+  PetscCall(MuonCheckpointSave_Private(muon, muon->checkpoint, muon->checkpoint_keep));
+  PetscCall(PetscTime(&muon->checkpointed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

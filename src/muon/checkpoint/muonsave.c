@@ -1,11 +1,9 @@
-#define PETSC_DESIRE_FEATURE_TEST_MACROS /* fsync() */
 #include "muoncheckpoint.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
    Writes checkpoints: a file of each rank, then the manifest, which is the commit; and weights as matrices.
@@ -65,26 +63,30 @@ static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bytes of the program, from its routines; an error on every rank where one of them failed on some */
+/* Whatever routine of the program failed on some rank, it is an error on every rank */
+PetscErrorCode MuonCheckpointPrograms_Private(Muon muon, PetscInt failed, const char does[])
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(failed >= MuonPrograms(muon), PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->programs->program[failed].name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bytes of the program, from its routines */
 static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
 {
-  MuonFileResult result               = MUON_FILE_OK;
-  char           text[MUON_FILE_TEXT] = "";
+  PetscInt failed = PETSC_MAX_INT;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon) && result == MUON_FILE_OK; k++) {
+  for (PetscInt k = 0; k < MuonPrograms(muon) && failed > k; k++) {
     MuonProgram *program = &muon->programs->program[k];
 
     program->bytes = 0;
     program->data  = NULL;
     /* What it returns is told to all ranks, so that none waits for it */
-    if ((*program->save)(muon, &program->bytes, &program->data, program->ctx) != PETSC_SUCCESS || program->bytes < 0) {
-      result = MUON_FILE_USAGE;
-      PetscCall(PetscSNPrintf(text, sizeof(text), "the routine that gives the bytes of the program \"%s\" failed on rank %d", program->name, muon->rank));
-    }
+    if ((*program->save)(muon, &program->bytes, &program->data, program->ctx) != PETSC_SUCCESS || program->bytes < 0) failed = k;
   }
-  PetscCall(MuonCheckpointAgree_Private(muon, &result, text));
-  PetscCheck(result == MUON_FILE_OK, PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: %s", text);
+  PetscCall(MuonCheckpointPrograms_Private(muon, failed, "gives"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,32 +141,19 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCheckpointWriteText_Private(MuonFileWriter *writer, const char name[], const char text[])
-{
-  MuonFileRecord record;
-  size_t         length;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrlen(text, &length));
-  record = MuonCheckpointOwnRecord_Private(name, MUON_FILE_BYTES, length);
-  (void)MuonFileWriterAdd(writer, &record, text, length);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The commit, of rank 0 */
 static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileResult *result)
 {
   MuonFileWriter writer;
-  char          *description, *options = NULL;
+  MuonFileRecord record;
+  char          *options;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckpointDescribe_Private(muon, &description));
   PetscCall(MuonParametersWrite((PetscObject)muon, &options));
+  record = MuonCheckpointOwnRecord_Private(MUON_CHECKPOINT_OPTIONS, MUON_FILE_BYTES, strlen(options));
   (void)MuonFileManifestOpen(folder, id, seals, &writer);
-  PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_DESCRIPTION, description));
-  PetscCall(MuonCheckpointWriteText_Private(&writer, MUON_CHECKPOINT_OPTIONS, options));
+  (void)MuonFileWriterAdd(&writer, &record, options, record.rows);
   *result = MuonFileWriterClose(&writer, NULL);
-  PetscCall(PetscFree(description));
   PetscCall(PetscFree(options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -269,38 +258,10 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
 }
 
 /*
-   The weights of all layers as dense matrices, which rank 0 writes to a viewer of its own, NULL elsewhere. What
-   goes wrong there is kept and told to the other ranks at the end, so that none waits for another. Of a layer
-   whose rows are spread the ranks of rank 0's worker take part
+   The weights of all layers as dense matrices, which rank 0 writes. What goes wrong there is told to the other
+   ranks at the end, so that none waits for another. Of a layer whose rows are spread the ranks of rank 0's
+   worker take part
 */
-static PetscErrorCode MuonWeightsPut_Private(Muon muon, PetscViewer viewer, int *error)
-{
-  PetscFunctionBegin;
-  if (viewer != NULL) PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_NATIVE));
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
-    Mat                  full;
-
-    if (grid->worker != grid->worker_of[0]) continue;
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, muon->layer[l]->m, muon->layer[l]->n, NULL, &full));
-    PetscCall(MuonLayerGetFullWeights(muon->layer[l], full));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    if (viewer != NULL && *error == 0 && MatView(full, viewer) != PETSC_SUCCESS) *error = errno != 0 ? errno : EIO;
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(MatDestroy(&full));
-  }
-  if (viewer != NULL) PetscCall(PetscViewerPopFormat(viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonWeightsAgree_Private(Muon muon, const char name[], int error)
-{
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Bcast(&error, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(error == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "%s: cannot write to it: %s", name, strerror(error));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
 {
   MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
@@ -314,41 +275,26 @@ PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
   PetscCheck(binary, comm, PETSC_ERR_SUP, "A viewer of type %s, expected one of type %s", ((PetscObject)viewer)->type_name, PETSCVIEWERBINARY);
   PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
-  PetscCheck(!mpiio, comm, PETSC_ERR_SUP, "A binary viewer with MPI-IO: leave out -viewer_binary_mpiio");
   PetscCall(PetscViewerFileGetMode(viewer, &mode));
-  PetscCheck(mode != FILE_MODE_READ, comm, PETSC_ERR_FILE_UNEXPECTED, "A viewer that was opened to read, expected one that was opened to write");
+  PetscCheck(!mpiio && mode != FILE_MODE_READ, comm, PETSC_ERR_SUP, "A viewer that was opened to read, or with MPI-IO, expected one that was opened to write");
   PetscCall(PetscViewerFileGetName(viewer, &name));
   PetscCall(PetscViewerGetSubViewer(viewer, PETSC_COMM_SELF, &own));
-  PetscCall(MuonWeightsPut_Private(muon, muon->rank == 0 ? own : NULL, &error));
-  PetscCall(PetscViewerRestoreSubViewer(viewer, PETSC_COMM_SELF, &own));
-  PetscCall(MuonWeightsAgree_Private(muon, name, error));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  if (muon->rank == 0) PetscCall(PetscViewerPushFormat(own, PETSC_VIEWER_NATIVE));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    const MuonWorkerGrid grid = muon->grid[muon->grid_of[l]];
+    Mat                  full;
 
-PetscErrorCode MuonSaveWeights_Private(Muon muon, const char name[], PetscBool trial)
-{
-  PetscViewer viewer = NULL;
-  char        part[PETSC_MAX_PATH_LEN];
-  int         error = 0, file;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(part, sizeof(part), "%s.part", name));
-  if (muon->rank == 0) {
-    (void)remove(part); /* what a crash left */
+    if (grid->worker != grid->worker_of[0]) continue;
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, muon->layer[l]->m, muon->layer[l]->n, NULL, &full));
+    PetscCall(MuonLayerGetFullWeights(muon->layer[l], full));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    if (PetscViewerBinaryOpen(PETSC_COMM_SELF, part, FILE_MODE_WRITE, &viewer) != PETSC_SUCCESS) error = errno != 0 ? errno : EIO;
+    if (muon->rank == 0 && error == 0 && MatView(full, own) != PETSC_SUCCESS) error = errno != 0 ? errno : EIO;
     PetscCall(PetscPopErrorHandler());
-    if (error == 0) PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+    PetscCall(MatDestroy(&full));
   }
-  if (!trial) PetscCall(MuonWeightsPut_Private(muon, viewer, &error));
-  if (muon->rank == 0) {
-    if (!trial && error == 0) PetscCall(PetscViewerBinaryGetDescriptor(viewer, &file));
-    if (!trial && error == 0 && fsync(file) < 0) error = errno;
-    PetscCall(PetscViewerDestroy(&viewer));
-    if (!trial && error == 0 && rename(part, name) < 0) error = errno;
-    if (trial || error != 0) (void)remove(part);
-  }
-  PetscCall(PetscSNPrintf(part, sizeof(part), "-%smuon_checkpoint_weights: %s", MuonPrefix(muon), name));
-  PetscCall(MuonWeightsAgree_Private(muon, part, error));
+  if (muon->rank == 0) PetscCall(PetscViewerPopFormat(own));
+  PetscCall(PetscViewerRestoreSubViewer(viewer, PETSC_COMM_SELF, &own));
+  PetscCallMPI(MPI_Bcast(&error, 1, MPI_INT, 0, comm));
+  PetscCheck(error == 0, comm, PETSC_ERR_FILE_WRITE, "%s: cannot write to it: %s", name, strerror(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,4 @@
-#define PETSC_DESIRE_FEATURE_TEST_MACROS /* open_memstream() */
-#include "muoncheckpoint.h"              /*I "petscmuon.h" I*/
-#include <stdio.h>
-#include <stdlib.h>
+#include "muoncheckpoint.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
 static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
@@ -361,34 +358,5 @@ PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, 
     PetscCall(MuonArrayOffHost(&W, write, &host));
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], write, &W));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What decides which state there is, a line each: a checkpoint fits where these are the same */
-PetscErrorCode MuonCheckpointDescribe_Private(Muon muon, char **description)
-{
-  char  *text   = NULL;
-  size_t length = 0;
-  FILE  *to     = open_memstream(&text, &length);
-
-  PetscFunctionBegin;
-  PetscCheck(to != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for a description");
-  (void)fprintf(to, "type %s, momentum at the %s\n", ((PetscObject)muon)->type_name, MuonMomentumAts[muon->momentum_at]);
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer     layer = muon->layer[l];
-    MuonShard    *shard = NULL;
-    MuonLayerRule rule;
-
-    for (PetscInt p = 0; p < muon->nshards && shard == NULL; p++) shard = muon->shard[p].layer == layer ? &muon->shard[p] : NULL;
-    PetscCall(MuonLayerGetRule(layer, &rule));
-    (void)fprintf(to, "layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s", ((PetscObject)layer)->name, layer->m, layer->n, rule);
-    if (shard != NULL && !layer->keepsmomentum) (void)fprintf(to, ", no momentum");
-    if (shard != NULL) (void)fprintf(to, ", up %s, down %s", shard->up_type, shard->downlink == MUON_DOWNLINK_STEP ? MuonDownlinks[MUON_DOWNLINK_STEP] : shard->down_type);
-    (void)fprintf(to, "\n");
-  }
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) (void)fprintf(to, "bytes of the program \"%s\"\n", muon->programs->program[k].name);
-  (void)fclose(to);
-  PetscCall(PetscStrallocpy(text, description));
-  free(text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

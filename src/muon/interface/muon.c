@@ -78,8 +78,9 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 @*/
 PetscErrorCode MuonSetType(Muon muon, MuonType type)
 {
-  PetscBool same;
-  char      names[512] = "";
+  PetscBool   same;
+  const char *of;
+  char        names[512] = "";
   PetscErrorCode (*create)(Muon);
 
   PetscFunctionBegin;
@@ -89,7 +90,11 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonList, type, &create));
   if (create == NULL) PetscCall(MuonListNames_Private(MuonList, sizeof(names), names));
-  PetscCall(MuonPresetCheckType_Private(muon, type));
+  if (muon->preset != NULL) {
+    PetscCall(MuonPresetGetType_Private(muon, muon->preset, &of));
+    PetscCall(PetscStrcmp(of, type, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), muon->preset, of);
+  }
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_UNKNOWN_TYPE, "-%smuon_type %s: unknown type, expected one of %s", MuonPrefix(muon), type, names);
   PetscCall(MuonResetShards_Private(muon));
   if (muon->data != NULL) PetscCall(MuonParametersDestroyType((PetscObject)muon));
@@ -134,7 +139,7 @@ PetscErrorCode MuonGetType(Muon muon, MuonType *type)
 static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetOptionsPrefix(muon->layer[l], ((PetscObject)muon)->prefix));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(PetscObjectSetOptionsPrefix((PetscObject)muon->layer[l], ((PetscObject)muon)->prefix));
   if (muon->exchange != NULL) PetscCall(MuonExchangeSetOptionsPrefix(muon->exchange, ((PetscObject)muon)->prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,7 +267,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
   PetscTryTypeMethod(muon, setobjectsfromoptions);
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions(muon->layer[l]));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions((PetscObject)muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -346,7 +351,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_checkpoint_interval n      - every n-th step, and the last of `MuonSolve()`
 . -muon_checkpoint_keep n          - how many remain
 . -muon_checkpoint_seconds s       - and at the first step after so many seconds
-. -muon_checkpoint_weights file    - file that gets the weights alone at these steps
 . -muon_restart folder             - where the checkpoint is that a run begins with
 . -muon_restart_if_present         - it begins anew where there is none
 . -muon_restart_state state        - what is loaded (all|weights)

@@ -154,7 +154,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     unsigned int *own   = mine + WHATS * l;
     MuonArray     shape;
 
-    PetscCall(MuonLayerGetShape(layer, &shape));
+    shape  = layer->shape;
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
     own[2] = 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;

@@ -18,8 +18,7 @@
 + -muon_checkpoint folder            - the folder
 . -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
 . -muon_checkpoint_keep keep         - how many checkpoints remain in the folder, at least 1; by default 2, so that there is one before a damaged one
-. -muon_checkpoint_seconds seconds   - at the end of the first step behind which so much time has gone, too; 0, the default, is never
-- -muon_checkpoint_weights file      - file that gets the weights alone at these steps, with a folder or without, as `MuonViewWeights()` writes them
+- -muon_checkpoint_seconds seconds   - at the end of the first step behind which so much time has gone, too; 0, the default, is never
 
   Level: intermediate
 
@@ -30,9 +29,6 @@
   step was taken.
 
   Clocks of ranks differ\: they agree at the end of a step, and write where the time is up on any of them.
-
-  The file of weights takes the place of the one before when it is complete and durable, so that whoever reads
-  it has one or the other. Rank 0 writes it. One that cannot be made is an error of `MuonSetUp()`.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonCheckpointRequest()`, `MuonSetRestart()`, `MuonViewWeights()`
 @*/
@@ -152,9 +148,9 @@ static PetscErrorCode MuonLoaded_Private(Muon muon)
   All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
   is taken and a line says so; a checkpoint of a later version of the format is an error.
 
-  Names and shapes of the layers, the algorithm, rules, compressors and the precision of the state must be
-  those of the checkpoint; the first difference is an error that names it, and nothing has changed. What may
-  be set at any time, such as the learning rate and the schedule, is what it is now.
+  What the optimizer keeps must be what is in the files, in the same precision\: layers of the same names and
+  shapes, the same algorithm, momentum at the same place. The first difference is an error that names it, and
+  nothing has changed. Options, such as the learning rate and the schedule, are what they are now.
 
   On the same ranks every array of weights and state is bit for bit what it was, whoever owns which layer.
   Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
@@ -199,8 +195,7 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   They are dense matrices of `PetscScalar` one behind the other, in the order in which the layers were added,
   also of layers that are vectors or arrays, and that are frozen. `MatLoad()` reads each of them, on any
   number of ranks, and so does the PetscBinaryIO of PETSc in Python. They are the weights at the workers,
-  those that gradients are taken at. The option `-muon_checkpoint_weights` writes such a file whenever a
-  checkpoint is due.
+  those that gradients are taken at.
 
 .seealso: `Muon`, `MuonSetCheckpoint()`, `MuonView()`, `MuonLayerGetWeights()`
 @*/

@@ -30,12 +30,12 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   muon->layer[muon->nlayers++] = layer;
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
-  PetscCall(MuonLayerSetOptionsPrefix(layer, ((PetscObject)muon)->prefix));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));
   PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work));
   if (muon->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
   PetscCall(MuonMatchRule_Private(muon, layer));
   if (muon->setfromoptionscalled) {
-    PetscCall(MuonLayerSetFromOptions(layer));
+    PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
     PetscCall(MuonHelpLayer_Private(muon, layer));
   }
   if (newlayer != NULL) *newlayer = layer;
@@ -156,8 +156,9 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 @*/
 PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
 {
-  PetscInt   size, left;
-  MuonLayer *layer;
+  PetscInt  size, left;
+  MuonLayer layer;
+  PetscBool same;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -170,10 +171,8 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   for (PetscInt l = 0; l < n; l++) {
     PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
     for (PetscInt j = 0; j < l; j++) {
-      PetscBool same;
-
       PetscCall(PetscStrcasecmp(names[j], names[l], &same));
-      PetscCheck(same == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[l], names[j]);
+      PetscCheck(!same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[l], names[j]);
     }
     PetscCheck(m[l] >= 0 && k[l] >= 0 && (PetscInt64)m[l] * (PetscInt64)k[l] <= (PetscInt64)left, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ,
                "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT " entries, of which the %" PetscInt_FMT " of the vector have %" PetscInt_FMT " left; expected layers that are all of the vector", names[l], m[l], k[l], size, left);
@@ -181,14 +180,11 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   }
   PetscCheck(left == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " layers that end with \"%s\" have %" PetscInt_FMT " of the %" PetscInt_FMT " entries of the vector, expected all of them", n, n > 0 ? names[n - 1] : "",
              size - left, size);
-  /* All are made before one is added: an error leaves the optimizer as it was */
-  PetscCall(PetscMalloc1(n, &layer));
   for (PetscInt l = 0, start = 0; l < n; l++) {
-    PetscCall(MuonLayerCreateFromVec(names[l], x, g, start, m[l], k[l], rowmajor != NULL ? rowmajor[l] : PETSC_FALSE, &layer[l]));
+    PetscCall(MuonLayerCreateFromVec(names[l], x, g, start, m[l], k[l], rowmajor != NULL ? rowmajor[l] : PETSC_FALSE, &layer));
+    PetscCall(MuonAdd_Private(muon, layer, NULL));
     start += m[l] * k[l];
   }
-  for (PetscInt l = 0; l < n; l++) PetscCall(MuonAdd_Private(muon, layer[l], NULL));
-  PetscCall(PetscFree(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,13 +200,13 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 
     PetscCheck(layer->g != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no range of a vector", ((PetscObject)layer)->name);
     PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)x), layer->comm, &result));
-    PetscCall(VecGetLocalSize(layer->w, &was));
+    PetscCall(VecGetLocalSize((Vec)layer->weights, &was));
     PetscCall(VecGetLocalSize(x, &is));
-    PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)layer->w)->type_name, &same));
+    PetscCall(PetscObjectTypeCompare((PetscObject)x, layer->weights->type_name, &same));
     mine = (result == MPI_IDENT || result == MPI_CONGRUENT) && was == is && same ? 1 : 0;
     PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
     PetscCheck(all == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
-               ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, ((PetscObject)layer->w)->type_name, was);
+               ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, layer->weights->type_name, was);
     PetscCall(MuonLayerReplaceVec_Private(layer, x, g));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

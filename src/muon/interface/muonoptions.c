@@ -176,26 +176,28 @@ static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[])
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
-  char             **names = NULL, **values = NULL, *svd;
-  const char        *prefix = MuonPrefix(muon);
-  const char *const *families;
-  PetscInt           n, nfamilies;
+  char      **names = NULL, **values = NULL, *svd;
+  const char *prefix = MuonPrefix(muon);
+  PetscInt    n;
 
   PetscFunctionBegin;
   if (muon->optionschecked) PetscFunctionReturn(PETSC_SUCCESS);
   muon->optionschecked = PETSC_TRUE;
   if (!muon->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonGetKeyFamilies_Private(&nfamilies, &families));
   PetscCall(PetscOptionsLeftGet(((PetscObject)muon)->options, &n, &names, &values));
   for (PetscInt i = 0; i < n; i++) {
-    const char *const key    = names[i] + strlen(prefix);
-    PetscBool         family = PETSC_FALSE;
+    const char *const key = names[i] + strlen(prefix);
+    PetscBool         ours;
+    char              word[64];
+    PetscErrorCode (*create)(Muon);
 
     /* SLEPc's own keys are read at the first decomposition, and only by the ranks that make one */
     PetscCall(PetscStrstr(names[i], "_svd_", &svd));
     if (svd != NULL || strncmp(names[i], prefix, strlen(prefix)) != 0) continue;
-    for (PetscInt f = 0; f < nfamilies && !family; f++) PetscCall(PetscStrbeginswith(key, families[f], &family));
-    if (family) PetscCall(MuonWarnUnread_Private(muon, key));
+    PetscCall(PetscSNPrintf(word, sizeof(word), "%.*s", (int)strcspn(key, "_"), key));
+    PetscCall(PetscStrInList(word, "muon lmo compressor", ' ', &ours));
+    PetscCall(PetscFunctionListFind(MuonList, word, &create));
+    if (ours || create != NULL) PetscCall(MuonWarnUnread_Private(muon, key));
   }
   PetscCall(PetscOptionsLeftRestore(((PetscObject)muon)->options, &n, &names, &values));
   PetscFunctionReturn(PETSC_SUCCESS);

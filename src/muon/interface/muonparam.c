@@ -65,7 +65,6 @@ const MuonParameter MuonParameters_Private[] = {
   INT(checkpoint_interval, 100, 1, 0, "Of how many steps one writes a checkpoint"),
   INT(checkpoint_keep, 2, 1, 0, "How many checkpoints remain"),
   REAL(checkpoint_seconds, 0, 0, MUON_UNBOUNDED, 0, "After how many seconds steps write a checkpoint, 0: never"),
-  TEXT(checkpoint_weights, 0, "File that gets the weights whenever a checkpoint is due"),
   TEXT(restart, 0, "Folder of the checkpoint that a run begins with"),
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
@@ -371,8 +370,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
   Note:
   The rate is 1e-3 whatever that of `MuonSetLearningRate()` is\: every entry changes by about the rate in a
   step, where the rate of Muon is the length of all singular values. The schedule multiplies it;
-  `MuonLayerSetLearningRate()` goes before. `MuonSetUp()` warns where the learning rate was set and no layer
-  has it.
+  `MuonLayerSetLearningRate()` goes before.
 
 .seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetRuleMatch()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/

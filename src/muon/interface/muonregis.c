@@ -50,10 +50,6 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
-  PetscCall(MuonRegisterKeyFamily("ef21_"));
-  PetscCall(MuonRegisterKeyFamily("sign_"));
-  PetscCall(MuonRegisterKeyFamily("ef21_compressor"));
-  PetscCall(MuonRegisterKeyFamily("ef21_server_compressor"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

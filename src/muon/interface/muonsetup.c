@@ -7,11 +7,9 @@ static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
-    MuonArray  state;
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    shard->layer->state = state.precision; /* of the messages of its steps */
-    PetscCall(MuonLayerSetUp(shard->layer));
+    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
+    PetscTryTypeMethod(shard->layer, setup);
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
     PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));
@@ -91,10 +89,8 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscTryTypeMethod(muon, configure);
   PetscCall(MuonSetUpObjects_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
-  PetscCall(MuonCheckpointSetUp_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));
-  PetscCall(MuonCheckRateIsRead_Private(muon));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));

@@ -178,7 +178,6 @@ PetscErrorCode MuonStep(Muon muon)
   step = muon->step; /* which may be that of a checkpoint now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
-  PetscCall(MuonCheckpointBeforeStep_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
@@ -210,7 +209,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonValidate_Private(muon, step));
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
-  PetscCall(MuonCheckpointAfterStep_Private(muon));
+  PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
@@ -253,7 +252,7 @@ PetscErrorCode MuonSolve(Muon muon)
   first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
-  if (muon->step > first) PetscCall(MuonCheckpointAtEnd_Private(muon));
+  if (muon->step > first) PetscCall(MuonCheckpointStep_Private(muon, PETSC_TRUE));
   PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
   if (muon->reason < 0 && said == PETSC_FALSE) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
@@ -444,10 +443,10 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
   Servers that keep weights of their own take over the new ones, which must be the same on every rank;
   momentum and estimates stay.
 
-  Most changes are noticed without it, see `MuonSetCheckWeights()`. This routine compares all weights between
+  Most changes are noticed without it, see `MuonGetDriftedLayer()`. This routine compares all weights between
   the ranks, and it holds for what is not noticed too.
 
-.seealso: `Muon`, `MuonStep()`, `MuonSetCheckWeights()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+.seealso: `Muon`, `MuonStep()`, `MuonGetDriftedLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
 @*/
 PetscErrorCode MuonWeightsChanged(Muon muon)
 {

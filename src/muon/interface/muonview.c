@@ -1,5 +1,4 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
-#include <stdio.h>
 #include <string.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and who has the whole of it for its oracle */
@@ -23,33 +22,25 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 }
 
 /*
-   Ranks that have rows of a matrix compress them each by itself: factors on the side of the columns go as
-   often as there are such ranks
+   How a layer's messages are made, where it is known. Ranks that have rows of a matrix compress them each by
+   itself: factors on the side of the columns go as often as there are such ranks
 */
-static const char *MuonDescribeFactors(const MuonShard *shard, MuonCompressor c, size_t length, char text[])
-{
-  text[0] = '\0';
-  if (shard->ranges != NULL && c->factors) (void)snprintf(text, length, " (V %d times)", shard->group->grid->size);
-  return text;
-}
-
-/* How a layer's messages are made, where it is known */
 static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  char up[100], down[100], factors[2][32];
-
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *shard = &muon->shard[p];
+    const MuonShard *const shard   = &muon->shard[p];
+    const MuonCompressor   both[2] = {shard->up, shard->downlink == MUON_DOWNLINK_WEIGHTS ? shard->down : NULL};
+    char                   one[2][140];
 
     if (shard->layer != layer) continue;
+    for (int k = 0; k < 2; k++) {
+      PetscCall(PetscStrncpy(one[k], MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(one[k])));
+      if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
+      if (both[k] != NULL && both[k]->factors && shard->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
+    }
     if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
-    if (shard->group->ops->votes) continue;
-    PetscCall(MuonCompressorDescribe_Private(shard->up, sizeof(up), up));
-    PetscCall(PetscStrncpy(down, MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(down)));
-    if (shard->downlink == MUON_DOWNLINK_WEIGHTS) PetscCall(MuonCompressorDescribe_Private(shard->down, sizeof(down), down));
-    PetscCall(PetscSNPrintf(text, length, "up %s%s, down %s%s", up, MuonDescribeFactors(shard, shard->up, sizeof(factors[0]), factors[0]), down,
-                            shard->downlink == MUON_DOWNLINK_WEIGHTS ? MuonDescribeFactors(shard, shard->down, sizeof(factors[1]), factors[1]) : ""));
+    else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

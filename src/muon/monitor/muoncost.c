@@ -87,20 +87,15 @@ static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double ent
 /* Most bytes of a shard's messages, up and down; sums move the entries alone */
 static PetscErrorCode MuonCostOfShard_Private(Muon muon, MuonShard *shard, PetscBool sums, double bytes[2], PetscBool *legal)
 {
-  MuonArray state, whole, weights;
-  PetscBool summable;
-  size_t    up, down;
+  const MuonArray state = MuonShardStateShape(shard);
+  PetscBool       summable;
+  size_t          most[2];
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
-  weights = MuonShardPart(shard, &whole);
   PetscCall(MuonCompressorIsAssignment(shard->up, &summable));
-  PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &up));
-  if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &down));
-  else PetscCall(MuonCompressorGetMaxBytesOf(shard->down, &weights, &down));
-  bytes[0] = (double)(sums ? MuonArrayBytes(&state) : up);
-  bytes[1] = (double)down;
+  PetscCall(MuonShardGetMaxBytes_Private(shard, most));
+  bytes[0] = (double)(sums ? MuonArrayBytes(&state) : most[0]);
+  bytes[1] = (double)most[1];
   if (sums && summable == PETSC_FALSE) *legal = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -118,7 +118,7 @@ static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, MuonTestEnt
   PetscCall(MuonTestSlope_Private(muon, l, entries, &d[0]));
   PetscCall(MuonTestDifference_Private(muon, muon->layer[l], entries, loss, &d[1], &d[3]));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, d, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
-  PetscCall(MuonLayerGetShape(muon->layer[l], &shape));
+  shape               = muon->layer[l]->shape;
   entries->slope      = d[0] / muon->size;
   entries->difference = d[1] / muon->size;
   entries->limit      = (4 * fabs(d[1] - d[2]) + d[3]) / muon->size + sqrt(MuonTestEpsilon_Private(&shape)) * PetscMax(fabs(entries->slope), fabs(entries->difference));

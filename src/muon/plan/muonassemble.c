@@ -10,7 +10,7 @@
 static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
 
 /*
-   Who does the oracle of a block of so many flops and entries: one owner, while the others do other blocks
+   Who does the LMO of a block of so many flops and entries: one owner, while the others do other blocks
    and rows go there and back, or everybody, when rows go one way to all
 */
 static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
@@ -24,17 +24,16 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonShard *shard, Pe
 {
   const MuonGroup group = shard->group;
   const char     *name  = ((PetscObject)shard->layer)->name;
-  PetscInt        own;
+  const PetscInt  own   = MuonLayerIsSet(shard->layer, "assembly") ? shard->layer->assembly : muon->assembly_kind;
   PetscBool       gathers;
   MuonLMO         lmo;
 
   PetscFunctionBegin;
-  PetscCall(MuonGetLayerAssemblyKind(muon, shard->layer, &own));
   *kind = own == PETSC_DETERMINE ? MuonCheapestAssembly_Private(group->grid->size, flops, bytes) : (MuonAssemblyKind)own;
   if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLMOGathers(lmo, &gathers));
-  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its oracle gathers the matrix on one rank; expected another oracle, allgather or owner", MuonPrefix(muon), name);
+  PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its LMO gathers the matrix on one rank; expected another LMO, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonLayerIsEntries(shard->layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_assembly gram of layer \"%s\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner", MuonPrefix(muon), name);
@@ -50,13 +49,12 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
 {
   MuonLMO   lmo;
   MuonBlock block;
-  MuonArray state;
+  MuonArray state = MuonShardStateShape(shard);
 
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
   if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
   PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
@@ -75,10 +73,9 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
   const PetscMPIInt size   = shard->group->grid->size;
   const PetscBool   whole  = shard->layer->ops->applylmo != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt    blocks = whole ? MuonBlocksCount_Private(&shard->layer->blocks) : 1;
-  MuonArray         state;
+  const MuonArray   state  = MuonShardStateShape(shard);
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   for (PetscInt b = 0; b < blocks; b++, ++*n) {
     MuonItem         *one  = &item[*n];
     MuonAssemblyItem *with = &assembled[*n];
@@ -121,7 +118,7 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   if (group->grid->size == 1 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < group->nshards; k++) {
     most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
-    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that serve it */
+    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that own it */
   }
   PetscCall(PetscMalloc1(most, &group->item));
   PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->grid->size + 1), &ranges));
@@ -134,31 +131,5 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   muon->assembly.prefix = ((PetscObject)muon)->prefix;
   PetscCall(MuonAssemblyCreate(group->grid->inside, &muon->assembly, muon->work, group->nitems, assembled, &group->assembly));
   PetscCall(PetscFree2(assembled, ranges));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetLayerAssemblyKind - Gets who has the whole of one layer's matrix for its oracle
-
-  Not Collective
-
-  Input Parameters:
-+ muon  - the optimizer
-- layer - one of its layers
-
-  Output Parameter:
-. kind - that of the layer, or of the optimizer where it has none of its own
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonAssemblyKind`
-@*/
-PetscErrorCode MuonGetLayerAssemblyKind(Muon muon, MuonLayer layer, PetscInt *kind)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 2);
-  PetscAssertPointer(kind, 3);
-  *kind = MuonLayerIsSet(layer, "assembly") ? layer->assembly : muon->assembly_kind;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

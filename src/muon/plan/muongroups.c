@@ -21,7 +21,7 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscCall(MuonExchangeSetVotes(*exchange, votes));
   if (alone) PetscCall(MuonExchangeSetType(*exchange, MUONEXCHANGEREPLICATED));
   else if (all->typeset && (votes || all->ownership != MUON_EXCHANGE_OWNERSHIP_RANGES)) PetscCall(MuonExchangeSetType(*exchange, ((PetscObject)all)->type_name));
-  if (all->modeset && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
+  if (MuonParametersIsSet((PetscObject)all, "mode") && alone == PETSC_FALSE) PetscCall(MuonExchangeSetMode(*exchange, all->mode));
   PetscCall(MuonParametersAssign((PetscObject)*exchange, "assignment", (double)all->assignment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,16 +134,13 @@ static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(group->nshards, &up, group->nshards, &down));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
-    MuonArray  state, whole, weights;
+    MuonShard      *shard = &group->shard[k];
+    const MuonArray state = MuonShardStateShape(shard);
+    size_t          bytes[2];
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &whole));
-    weights = MuonShardPart(shard, &whole);
-    PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &up[k]));
-    up[k] = PetscMax(up[k], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
-    if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &down[k]));
-    else PetscCall(MuonCompressorGetMaxBytesOf(shard->down, &weights, &down[k]));
+    PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
+    up[k]   = PetscMax(bytes[0], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
+    down[k] = bytes[1];
   }
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
   PetscCall(PetscFree2(up, down));
@@ -169,7 +166,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     MuonShard        *shard = &group->shard[k];
     MuonExchangeItem *item  = &items[k];
 
-    PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+    shape = MuonShardStateShape(shard);
     /* Of the layer, not of the shard: all positions of a worker find the same owners */
     item->name    = ((PetscObject)shard->layer)->name;
     item->rows    = shard->layer->m;

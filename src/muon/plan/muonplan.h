@@ -17,6 +17,8 @@ PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 /* One shard of a layer; all of them; an error where two have the same name in messages */
 PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, PetscInt id, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);
+/* Of messages up and down with the compressors as they are */
+PETSC_INTERN PetscErrorCode MuonShardGetMaxBytes_Private(MuonShard *, size_t bytes[2]);
 PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 
 /* Workers, shards and groups, these with the operations of the type or else of a mean */

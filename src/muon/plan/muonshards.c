@@ -5,14 +5,14 @@
    owned as one.
 */
 
-PetscErrorCode MuonShardGetStateShape(Muon muon, const MuonShard *shard, MuonArray *shape)
+PetscErrorCode MuonShardGetMaxBytes_Private(MuonShard *shard, size_t bytes[2])
 {
-  MuonArray whole;
+  const MuonArray state = MuonShardStateShape(shard), weights = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
-  *shape = MuonShardPart(shard, &whole);
-  *shape = MuonArrayLike(shape, muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : whole.precision, NULL);
+  PetscCall(MuonCompressorGetMaxBytesOf(shard->up, &state, &bytes[0]));
+  if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &bytes[1]));
+  else PetscCall(MuonCompressorGetMaxBytesOf(shard->down, &weights, &bytes[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,63 +96,57 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Messages know shards and blocks by the hashes of their names, which are sorted here: behind a hash stands
-   its number in the order of the shards, each before its blocks, in as many bits as the largest needs
-*/
+/* A shard, or a block of one, as messages know it: by the hash of its name */
+typedef struct {
+  unsigned int     hash;
+  const MuonShard *shard;
+  PetscInt         block; /* -1 for the shard */
+} MuonHashed;
+
+static PetscErrorCode MuonHashedName_Private(const MuonHashed *one, size_t length, char name[])
+{
+  PetscFunctionBegin;
+  if (one->block < 0) PetscCall(PetscStrncpy(name, one->shard->name, length));
+  else PetscCall(MuonBlockName_Private(one->shard->name, one->block, length, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int MuonHashedCompare_Private(const void *a, const void *b, void *ctx)
+{
+  const unsigned int i = ((const MuonHashed *)a)->hash, j = ((const MuonHashed *)b)->hash;
+
+  return i < j ? -1 : i > j;
+}
+
 PetscErrorCode MuonCheckHashes_Private(Muon muon)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)muon);
-  PetscInt64 *hash;
-  PetscInt    count = 0, all = 0, bits = 0;
+  MuonHashed *all;
+  PetscInt    n = 0, count = 0;
   PetscMPIInt finder       = muon->size;
   char        same[2][512] = {"", ""};
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const PetscInt blocks = MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
-
-    all += 1 + (blocks > 1 ? blocks : 0);
-  }
-  while (all >> bits > 0) bits++;
-  PetscCheck(bits <= 31, comm, PETSC_ERR_SUP, "%" PetscInt_FMT " layers and blocks, expected less than 2^31", all);
-  PetscCall(PetscMalloc1(all, &hash));
+  for (PetscInt p = 0; p < muon->nshards; p++) n += 1 + MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
+  PetscCall(PetscMalloc1(n, &all));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const PetscInt blocks = MuonBlocksCount_Private(&muon->shard[p].layer->blocks);
 
     for (PetscInt b = -1; b < (blocks > 1 ? blocks : 0); b++) {
-      char         name[512];
-      unsigned int one;
-
-      if (b < 0) PetscCall(PetscStrncpy(name, muon->shard[p].name, sizeof(name)));
-      else PetscCall(MuonBlockName_Private(muon->shard[p].name, b, sizeof(name), name));
-      PetscCall(MuonNameHash_Private(name, &one));
-      hash[count] = (PetscInt64)one << bits | count;
-      count++;
+      all[count].shard = &muon->shard[p];
+      all[count].block = b;
+      PetscCall(MuonHashedName_Private(&all[count], sizeof(same[0]), same[0]));
+      PetscCall(MuonNameHash_Private(same[0], &all[count++].hash));
     }
   }
-  PetscCall(PetscSortInt64(all, hash));
-  for (PetscInt k = 1; k < all && finder == muon->size; k++) {
-    PetscInt first = 0;
-
-    if (hash[k - 1] >> bits != hash[k] >> bits) continue;
+  if (count > 1) PetscCall(PetscTimSort(count, all, sizeof(*all), MuonHashedCompare_Private, NULL));
+  for (PetscInt k = 1; k < count && finder == muon->size; k++) {
+    if (all[k - 1].hash != all[k].hash) continue;
     finder = muon->rank;
-    for (PetscInt p = 0; p < muon->nshards; p++) {
-      const PetscInt blocks = MuonBlocksCount_Private(&muon->shard[p].layer->blocks), behind = first + 1 + (blocks > 1 ? blocks : 0);
-
-      for (PetscInt j = 0; j < 2; j++) {
-        const PetscInt number = (PetscInt)(hash[k - 1 + j] & (((PetscInt64)1 << bits) - 1));
-
-        if (number == first) PetscCall(PetscStrncpy(same[j], muon->shard[p].name, sizeof(same[j])));
-        else if (number > first && number < behind) PetscCall(MuonBlockName_Private(muon->shard[p].name, number - first - 1, sizeof(same[j]), same[j]));
-      }
-      first = behind;
-    }
+    for (int j = 0; j < 2; j++) PetscCall(MuonHashedName_Private(&all[k - 1 + j], sizeof(same[j]), same[j]));
   }
-  PetscCall(PetscFree(hash));
-  /*
-     Shards have other names at other positions in their workers: the first rank that found a pair tells all
-  */
+  PetscCall(PetscFree(all));
+  /* Shards have other names at other positions in their workers: the first rank that found a pair tells all */
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finder, 1, MPI_INT, MPI_MIN, comm));
   if (finder == muon->size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Bcast(same, (PetscMPIInt)sizeof(same), MPI_CHAR, finder, comm));

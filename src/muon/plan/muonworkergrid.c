@@ -22,26 +22,26 @@ enum {
   WORKER_COUNT
 };
 
-static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt record[], PetscMPIInt members[])
+/* Without a layer: of all that are whole on every rank, which is a worker, or one of the ranks of the only worker, each with rows of the state */
+static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscBool rows, PetscMPIInt record[])
 {
+  const PetscMPIInt ranks = layer != NULL ? layer->ranks : rows ? muon->size : 1, size = PetscMin(ranks, muon->size);
   MPI_Group         all, own;
-  PetscMPIInt      *ranks;
-  const PetscMPIInt size = PetscMin(layer->ranks, muon->size);
+  PetscMPIInt      *number, *members;
 
   PetscFunctionBegin;
-  members[0] = muon->rank; /* a matrix that is all here, whatever its communicator is */
-  if (layer->ranks > 1) {
-    PetscCall(PetscMalloc1(size, &ranks));
-    for (PetscMPIInt r = 0; r < size; r++) ranks[r] = r;
+  PetscCall(PetscMalloc2(size, &number, size, &members));
+  for (PetscMPIInt r = 0; r < size; r++) number[r] = members[r] = r;
+  if (layer != NULL && ranks > 1) {
     PetscCallMPI(MPI_Comm_group(PetscObjectComm((PetscObject)muon), &all));
     PetscCallMPI(MPI_Comm_group(layer->comm, &own));
-    PetscCallMPI(MPI_Group_translate_ranks(own, size, ranks, all, members));
+    PetscCallMPI(MPI_Group_translate_ranks(own, size, number, all, members));
     PetscCallMPI(MPI_Group_free(&own));
     PetscCallMPI(MPI_Group_free(&all));
-    PetscCall(PetscFree(ranks));
   }
-  record[WORKER_NAME]     = (PetscMPIInt)(layer->hash >> 1) ^ (PetscMPIInt)layer->storage; /* fits an int */
-  record[WORKER_RANKS]    = layer->ranks;
+  if (ranks == 1) members[0] = muon->rank;                                                                     /* a matrix that is all here, whatever its communicator is */
+  record[WORKER_NAME]     = layer != NULL ? (PetscMPIInt)(layer->hash >> 1) ^ (PetscMPIInt)layer->storage : 0; /* fits an int */
+  record[WORKER_RANKS]    = ranks;
   record[WORKER_HASH]     = (PetscMPIInt)(MuonWireCRC32C(0, (const unsigned char *)members, (size_t)size * sizeof(*members)) >> 1);
   record[WORKER_FIRST]    = muon->size;
   record[WORKER_POSITION] = 0;
@@ -49,29 +49,30 @@ static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, Pet
     if (members[r] == muon->rank) record[WORKER_POSITION] = r;
     if (members[r] != MPI_UNDEFINED && members[r] < record[WORKER_FIRST]) record[WORKER_FIRST] = members[r];
   }
+  PetscCall(PetscFree2(number, members));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    Whether this rank and the others of its worker say the same of a layer, and all workers are of the same
-   size
+   size. all: the record of rank r is at all + r of_rank
 */
-static PetscBool MuonIsWorker_Private(Muon muon, PetscInt l, const PetscMPIInt all[], const PetscMPIInt members[])
+static PetscBool MuonIsWorker_Private(Muon muon, size_t of_rank, const PetscMPIInt all[])
 {
-  const size_t       of_rank = WORKER_COUNT * (size_t)muon->nlayers;
-  const PetscMPIInt *mine    = all + of_rank * (size_t)muon->rank + WORKER_COUNT * l;
+  const PetscMPIInt *mine  = all + of_rank * (size_t)muon->rank;
+  PetscMPIInt        count = 0;
 
-  if (mine[WORKER_RANKS] > muon->size) return PETSC_FALSE;
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    if (all[of_rank * (size_t)r + (size_t)(WORKER_COUNT * l + WORKER_RANKS)] != mine[WORKER_RANKS]) return PETSC_FALSE;
+    const PetscMPIInt *one = all + of_rank * (size_t)r;
+
+    if (one[WORKER_RANKS] != mine[WORKER_RANKS]) return PETSC_FALSE;
+    if (one[WORKER_FIRST] != mine[WORKER_FIRST]) continue;
+    if (one[WORKER_HASH] != mine[WORKER_HASH]) return PETSC_FALSE;
+    count++;
   }
-  for (PetscMPIInt r = 0; r < mine[WORKER_RANKS]; r++) {
-    if (members[r] == MPI_UNDEFINED || all[of_rank * (size_t)members[r] + (size_t)(WORKER_COUNT * l + WORKER_HASH)] != mine[WORKER_HASH]) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
+  return count == mine[WORKER_RANKS] ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* all: the record of rank r is at all + r of_rank */
 static PetscErrorCode MuonWorkerGridCreate_Private(Muon muon, size_t of_rank, const PetscMPIInt all[], MuonWorkerGrid *grid)
 {
   MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
@@ -129,13 +130,11 @@ PetscErrorCode MuonResetWorkerGrids_Private(Muon muon)
 }
 
 /* Whether two layers have the same workers */
-static PetscBool MuonSameWorkers_Private(Muon muon, PetscInt l, PetscInt k, const PetscMPIInt all[])
+static PetscBool MuonSameWorkers_Private(Muon muon, size_t of_rank, const PetscMPIInt one[], const PetscMPIInt other[])
 {
   for (PetscMPIInt r = 0; r < muon->size; r++) {
-    const PetscMPIInt *record = all + (size_t)WORKER_COUNT * (size_t)muon->nlayers * (size_t)r;
-
-    for (PetscInt i = WORKER_RANKS; i < WORKER_COUNT; i++) {
-      if (record[WORKER_COUNT * l + i] != record[WORKER_COUNT * k + i]) return PETSC_FALSE;
+    for (size_t i = WORKER_RANKS; i < WORKER_COUNT; i++) {
+      if (one[of_rank * (size_t)r + i] != other[of_rank * (size_t)r + i]) return PETSC_FALSE;
     }
   }
   return PETSC_TRUE;
@@ -163,60 +162,38 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
 }
 
 /*
-   Of layers of which some are on many ranks. What every rank found is agreed on before anybody makes a
-   communicator, or uses one of a layer
+   Of n layers, some of which are on many ranks, or of all others with n = 1. What every rank found is agreed on
+   before anybody makes a communicator, or uses one of a layer
 */
-static PetscErrorCode MuonFindWorkers_Private(Muon muon)
+static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscBool rows)
 {
-  MPI_Comm     comm = PetscObjectComm((PetscObject)muon);
-  const size_t n    = WORKER_COUNT * (size_t)muon->nlayers;
-  PetscMPIInt *record, *all, *members, count;
-  PetscInt     bad[2] = {muon->nlayers, muon->nlayers}, first[2]; /* a layer of another name, of ranks that are no worker */
+  MPI_Comm     comm    = PetscObjectComm((PetscObject)muon);
+  const size_t of_rank = WORKER_COUNT * (size_t)n;
+  PetscMPIInt *record, *all, count;
+  PetscInt     bad[2] = {n, n}, first[2]; /* a layer of another name, of ranks that are no worker */
 
   PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast((PetscInt)n, &count));
-  PetscCall(PetscMalloc3(n, &record, n * (size_t)muon->size, &all, muon->size, &members));
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonDescribeWorker_Private(muon, muon->layer[l], record + WORKER_COUNT * l, members));
+  PetscCall(PetscMPIIntCast((PetscInt)of_rank, &count));
+  PetscCall(PetscMalloc2(of_rank, &record, of_rank * (size_t)muon->size, &all));
+  for (PetscInt l = 0; l < n; l++) PetscCall(MuonDescribeWorker_Private(muon, spread ? muon->layer[l] : NULL, rows, record + WORKER_COUNT * l));
   PetscCallMPI(MPI_Allgather(record, count, MPI_INT, all, count, MPI_INT, comm));
-  for (PetscInt l = muon->nlayers - 1; l >= 0; l--) {
-    PetscCall(MuonDescribeWorker_Private(muon, muon->layer[l], record + WORKER_COUNT * l, members));
+  for (PetscInt l = n - 1; l >= 0; l--) {
     if (record[WORKER_COUNT * l + WORKER_NAME] != all[WORKER_COUNT * l + WORKER_NAME]) bad[0] = l;
-    if (MuonIsWorker_Private(muon, l, all, members) == PETSC_FALSE) bad[1] = l;
+    if (MuonIsWorker_Private(muon, of_rank, all + WORKER_COUNT * l) == PETSC_FALSE) bad[1] = l;
   }
   PetscCallMPI(MPI_Allreduce(bad, first, 2, MPIU_INT, MPI_MIN, comm));
-  if (first[0] < muon->nlayers || first[1] < muon->nlayers) PetscCall(PetscFree3(record, all, members));
-  PetscCheck(first[0] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its name, or what holds its weights, differs between the ranks, expected the same on each", ((PetscObject)muon->layer[first[0]])->name);
-  PetscCheck(first[1] == muon->nlayers, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the communicators of its matrices (here of %d ranks) do not cut the optimizer's %d ranks into workers of the same size that do not overlap",
+  if (first[0] < n || first[1] < n) PetscCall(PetscFree2(record, all));
+  PetscCheck(first[0] == n, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its name, or what holds its weights, differs between the ranks, expected the same on each", ((PetscObject)muon->layer[first[0]])->name);
+  PetscCheck(first[1] == n, comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": the communicators of its matrices (here of %d ranks) do not cut the optimizer's %d ranks into workers of the same size that do not overlap",
              ((PetscObject)muon->layer[first[1]])->name, muon->layer[first[1]]->ranks, muon->size);
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
+  for (PetscInt l = 0; l < n; l++) {
     PetscInt k = 0;
 
-    while (k < l && MuonSameWorkers_Private(muon, l, k, all) == PETSC_FALSE) k++;
-    muon->grid_of[l] = k < l ? muon->grid_of[k] : muon->ngrids;
-    if (k == l) PetscCall(MuonWorkerGridCreate_Private(muon, n, all + WORKER_COUNT * l, &muon->grid[muon->ngrids++]));
+    while (k < l && MuonSameWorkers_Private(muon, of_rank, all + WORKER_COUNT * l, all + WORKER_COUNT * k) == PETSC_FALSE) k++;
+    if (spread) muon->grid_of[l] = k < l ? muon->grid_of[k] : muon->ngrids;
+    if (k == l) PetscCall(MuonWorkerGridCreate_Private(muon, of_rank, all + WORKER_COUNT * l, &muon->grid[muon->ngrids++]));
   }
-  PetscCall(PetscFree3(record, all, members));
-  PetscCall(MuonCheckRows_Private(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Of layers that are whole on every rank, which is a worker, or keeps rows of the state of the one worker
-   that all ranks are: nothing has to be exchanged
-*/
-static PetscErrorCode MuonMakeWorkerGrid_Private(Muon muon, PetscBool rows)
-{
-  PetscMPIInt *all;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(WORKER_COUNT * (size_t)muon->size, &all));
-  for (PetscMPIInt r = 0; r < muon->size; r++) {
-    all[WORKER_COUNT * r + WORKER_RANKS]    = rows ? muon->size : 1;
-    all[WORKER_COUNT * r + WORKER_FIRST]    = rows ? 0 : r;
-    all[WORKER_COUNT * r + WORKER_POSITION] = rows ? r : 0;
-  }
-  PetscCall(MuonWorkerGridCreate_Private(muon, WORKER_COUNT, all, &muon->grid[muon->ngrids++]));
-  PetscCall(PetscFree(all));
+  PetscCall(PetscFree2(record, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,7 +212,7 @@ PetscErrorCode MuonFindWorkerGrids_Private(Muon muon, PetscBool rows)
              MuonPrefix(muon), most[0]);
   PetscCall(PetscCalloc1(muon->nlayers, &muon->grid_of));
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->grid));
-  if (most[0] > 1) PetscCall(MuonFindWorkers_Private(muon));
-  else PetscCall(MuonMakeWorkerGrid_Private(muon, rows));
+  PetscCall(MuonFindWorkers_Private(muon, most[0] > 1 ? muon->nlayers : 1, most[0] > 1 ? PETSC_TRUE : PETSC_FALSE, rows));
+  if (most[0] > 1) PetscCall(MuonCheckRows_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

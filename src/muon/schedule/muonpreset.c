@@ -66,19 +66,6 @@ static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPresetCheckType_Private(Muon muon, MuonType type)
-{
-  const MuonPreset *preset;
-  PetscBool         same;
-
-  PetscFunctionBegin;
-  if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
-  PetscCall(PetscStrcmp(preset->type, type, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "-%smuon_type %s contradicts -%smuon_preset %s, which is of type %s", MuonPrefix(muon), type, MuonPrefix(muon), preset->name, preset->type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonPresetGetType_Private(Muon muon, const char name[], const char *type[])
 {
   const MuonPreset *preset;

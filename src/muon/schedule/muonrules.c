@@ -95,24 +95,6 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckRateIsRead_Private(Muon muon)
-{
-  PetscBool reads                       = MuonParametersIsSet((PetscObject)muon, "learning_rate") && muon->nactive > 0 ? PETSC_FALSE : PETSC_TRUE, adamw, given;
-  char      what[PETSC_MAX_OPTION_NAME] = "MuonSetLearningRate()";
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nactive && reads == PETSC_FALSE; l++) {
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)muon->active[l], &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, ""));
-    if (adamw == PETSC_FALSE || muon->adamw_learning_rate == PETSC_DETERMINE) reads = PETSC_TRUE;
-  }
-  if (reads) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_learning_rate", &given));
-  if (given) PetscCall(PetscSNPrintf(what, sizeof(what), "-%smuon_learning_rate", MuonPrefix(muon)));
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: learning rate %g of %s is that of no layer: AdamW moves all of them, by -%smuon_adamw_learning_rate %g\n", (double)muon->learning_rate, what, MuonPrefix(muon),
-                        (double)muon->adamw_learning_rate));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonGetShownRate_Private(Muon muon, PetscReal *rate)
 {
   PetscReal factor, decay;

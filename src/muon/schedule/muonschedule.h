@@ -35,17 +35,14 @@ PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
-/* Warns where somebody set the learning rate and no layer has it */
-PETSC_INTERN PetscErrorCode MuonCheckRateIsRead_Private(Muon);
 /*
    The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the
    first layer
 */
 PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
-/* The type that a preset is of; an error where a type contradicts that of the optimizer */
+/* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
-PETSC_INTERN PetscErrorCode MuonPresetCheckType_Private(Muon, MuonType);
 /* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
 PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);

@@ -99,10 +99,8 @@ PetscErrorCode MuonServeAssembled_Private(Muon muon, MuonGroup group, MuonRecord
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   for (PetscInt k = 0; k < group->nshards; k++) {
     const MuonShard *shard = &group->shard[k];
-    MuonArray        shape, W;
+    const MuonArray  W     = MuonShardWeightsShape(shard);
 
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W = MuonShardPart(shard, &shape);
     if (shard->owns && !shard->Xnew.data) most[W.memory] = PetscMax(most[W.memory], MuonArrayBytes(&W));
   }
   for (int memory = 0; memory < 2; memory++) {

@@ -70,7 +70,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
         PetscCall(MuonWorkspaceMark(muon->work, &mark));
         PetscCall(MuonWorkspaceGetArray(muon->work, &G, G.precision, &mended));
         MuonArrayAxpby(1, &G, 0, &mended);
-        (void)MuonArrayKernels(&mended)->MomentumMend(mended.len, mended.count, 0, NULL, 1, mended.data, mended.ld);
+        (void)MuonArrayKernels(&mended)->MomentumReplace(mended.len, mended.count, 0, NULL, 1, mended.data, mended.ld);
         one = MuonClipNorm_Private(&mended);
         PetscCall(MuonWorkspaceRelease(muon->work, &mark));
       }
@@ -95,13 +95,11 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
   for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].summed = PETSC_FALSE;
   if (muon->clip == 0 || muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard  *shard = &muon->shard[p];
-    MuonArray   state;
-    PetscMPIInt nworkers;
+    MuonShard        *shard    = &muon->shard[p];
+    const MuonArray   state    = MuonShardStateShape(shard);
+    const PetscMPIInt nworkers = shard->group->exchange->nworkers;
 
     if (shard->owns == PETSC_FALSE || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    nworkers = shard->group->exchange->nworkers;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
     if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonServerSumMessages_Private(shard, &shard->sum, status));
     else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));

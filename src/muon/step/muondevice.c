@@ -55,7 +55,7 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     MuonLMO              lmo;
     MuonPolar            polar;
     MuonLayerRule        rule;
-    PetscBool            oracle;
+    PetscBool            is;
     const char *const    name = ((PetscObject)shard->layer)->name;
     const MPI_Comm       comm = PetscObjectComm((PetscObject)muon);
 
@@ -63,12 +63,12 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     if (first == NULL) first = name;
     for (int way = 0; way < 2; way++) PetscCheck(c[way]->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which compressor %s has no kernels", name, ((PetscObject)c[way])->type_name);
     PetscCall(MuonLayerGetRule(shard->layer, &rule));
-    PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &oracle));
-    if (oracle == PETSC_FALSE) continue;
+    PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &is));
+    if (is == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
     PetscCheck(lmo->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_type %s has no kernels", name, ((PetscObject)lmo)->type_name);
-    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &oracle));
-    if (oracle == PETSC_FALSE) continue;
+    PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &is));
+    if (is == PETSC_FALSE) continue;
     if (shard->rowwise) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
     PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,

@@ -60,10 +60,10 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights of a shard that a server does something with */
+/* The weights of a shard here, and of the layer */
 typedef struct {
   MuonArray whole, W;
-} MuonServed;
+} MuonShardWeights;
 
 static PetscBool MuonShardSendsStep_Private(const MuonShard *shard)
 {
@@ -75,53 +75,53 @@ static PetscBool MuonShardSendsStep_Private(const MuonShard *shard)
 */
 static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonRecord *record, MuonStatus *status)
 {
-  MuonLayerTask *task;
-  MuonServed    *served;
-  MuonMark       mark;
+  MuonLayerTask    *task;
+  MuonShardWeights *weights;
+  MuonMark          mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(PetscCalloc2(n, &task, n, &served));
+  PetscCall(PetscCalloc2(n, &task, n, &weights));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
     MuonNoteStatus(muon, shard[k]->layer, *status);
   }
   if (*status == MUON_STATUS_OK) {
     for (PetscInt k = 0; k < n; k++) {
-      PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
-      served[k].W = MuonShardPart(shard[k], &served[k].whole);
-      task[k].X   = MuonShardServerWeights(shard[k], &served[k].W);
+      PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
+      weights[k].W = MuonShardPart(shard[k], &weights[k].whole);
+      task[k].X    = MuonShardServerWeights(shard[k], &weights[k].W);
     }
-    if (MuonShardSendsStep_Private(shard[0])) { /* and is served alone */
-      PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &served[0].W, record, status));
+    if (MuonShardSendsStep_Private(shard[0])) { /* and is alone */
+      PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &weights[0].W, record, status));
       MuonNoteStatus(muon, shard[0]->layer, *status);
     } else {
       for (PetscInt k = 0; k < n; k++) {
         task[k].Xnew = shard[k]->Xnew;
-        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &served[k].W, served[k].W.precision, &task[k].Xnew));
+        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
       }
       PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
       for (PetscInt k = 0; k < n; k++) {
         MuonStatusMerge(task[k].status, status);
-        if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &served[k].W, status));
+        if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &weights[k].W, status));
         MuonNoteStatus(muon, shard[k]->layer, *status);
       }
     }
-    for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &served[k].whole));
+    for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
   }
-  PetscCall(PetscFree2(task, served));
+  PetscCall(PetscFree2(task, weights));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* On the host nothing is gained by several, and a step as a message is made of one */
-static PetscBool MuonShardIsServedAlone_Private(const MuonShard *shard)
+static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
 {
   return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep_Private(shard) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
-   Shards in the memory of a device, where small products of several layers are made at once, are served in
+   Shards in the memory of a device, where small products of several layers are made at once, go in
    runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are
    scratch: the sums of a run are waited for before any of its steps is taken
 */
@@ -135,15 +135,14 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   PetscCall(PetscMalloc1(group->nshards, &run));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[group->exchange->order[k]];
-    MuonArray  state, shape, W;
+    MuonArray  state, W;
     size_t     more;
 
     if (shard->owns == PETSC_FALSE) continue;
-    PetscCall(MuonShardGetStateShape(muon, shard, &state));
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W    = MuonShardPart(shard, &shape);
-    more = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (MuonShardIsServedAlone_Private(shard) || MuonShardIsServedAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
+    state = MuonShardStateShape(shard);
+    W     = MuonShardWeightsShape(shard);
+    more  = MuonArrayBytes(&state) + MuonArrayBytes(&W);
+    if (n > 0 && (MuonShardIsAlone_Private(shard) || MuonShardIsAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
       PetscCall(MuonServe_Private(muon, n, run, record, status));
       n     = 0;
       bytes = 0;
@@ -164,13 +163,11 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   MuonCompressorCost   cost;
   MuonStatus           received;
   PetscBool            valid;
-  MuonArray            shape, W;
+  const MuonArray      W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-    PetscCall(MuonLayerGetShape(shard->layer, &shape));
-    W = MuonShardPart(shard, &shape);
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, shard->group, 1, shard->owns, &cost);

@@ -50,11 +50,11 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
      for all shards      MuonBeginSums        gradients of the ranks of a worker -> G
      for all groups      MuonWorkers
        for its shards      MuonWorkerMomentum   T = beta M + gradient_weight G, with weights of [momentum]
-       {workers}           MuonWorkerEncode     R = C(T - estimate), as [worker] says -> MuonExchangeUp(); or sums of T begin
+       {workers}           MuonWorkerEncode     R = C(T - estimate), as [worker] says -> MuonExchangeMove(); or sums of T begin
      for all groups      {servers}
        for owned shards    MuonServerAggregate  sum of R -> [aggregate] -> momentum -> input of the LMO
                            MuonServerApply      Xnew by [apply], else MuonLayerStepMany(): the layer's optimizer and LMO
-                           MuonServerEncode     S = C(Xnew - W) -> MuonExchangeDown()
+                           MuonServerEncode     S = C(Xnew - W) -> MuonExchangeMove()
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
      for all shards      MuonCommit           [commit], M = T, {commit}: W += S
 
@@ -123,7 +123,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscCall((*shard->group->ops->commit)(muon, shard));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));
-  PetscCall(MuonLayerCommit(shard->layer));
+  PetscTryTypeMethod(shard->layer, commit);
   PetscCall(MuonMeasureUpdate_Private(muon, shard));
   if (shard->X.data != NULL) MuonArraySwap(&shard->X, &shard->Xnew);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -63,11 +63,11 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
 /* *input may be scratch, of which the caller has the mark */
 PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
 {
-  const PetscInt nworkers = shard->group->exchange->nworkers;
-  MuonArray      sum      = shard->sum, state, whole, W;
+  const PetscInt  nworkers = shard->group->exchange->nworkers;
+  const MuonArray state    = MuonShardStateShape(shard);
+  MuonArray       sum      = shard->sum, whole, W;
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
   if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));

@@ -49,7 +49,7 @@ static PetscErrorCode MuonShardBeginSum_Private(MuonShard *shard)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (shard->full.packed.data == NULL) {
-    PetscCall(MuonLayerGetWholeShape(shard->layer, &whole));
+    whole        = MuonLayerGetWholeShape(shard->layer);
     whole.memory = MUON_HOST;
     PetscCall(MuonArrayCreate(&whole, whole.precision, &shard->full.packed));
   }
@@ -97,7 +97,7 @@ static PetscErrorCode MuonShardAverage_Private(MuonShard *shard)
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   if (shard->full.request == MPI_REQUEST_NULL) {
-    PetscCall(MuonLayerGetWholeShape(shard->layer, &shape));
+    shape        = MuonLayerGetWholeShape(shard->layer);
     shape.memory = MUON_HOST;
     PetscCall(MuonWorkspaceGetArray(muon->work, &shape, shape.precision, &packed));
     PetscCall(MuonShardSum_Private(shard, &packed));

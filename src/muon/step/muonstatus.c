@@ -6,7 +6,7 @@
 */
 static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record, MuonStatus worst)
 {
-  const char *const whats[] = {"", "the step of", "a message of", "the oracle of"};
+  const char *const whats[] = {"", "the step of", "a message of", "the LMO of"};
   enum {
     NOWHERE,
     LOSS,

@@ -1,19 +1,15 @@
 #include "muonstep.h"
 
-/* What the next step replaces is kept until then; what it only passes on lives in shared scratch */
+/* What the next step replaces is kept until then; what it only passes on is in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
   const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
-  MuonArray       state, whole, W;
+  const MuonArray state     = MuonShardStateShape(shard);
+  MuonArray       whole, W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
-  if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) {
-    PetscCall(MuonLayerGetShape(layer, &whole));
-    W = MuonShardPart(shard, &whole);
-    PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
-  }
+  if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
   /*
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
@@ -44,7 +40,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 }
 
 /*
-   State was allocated for the types that compressors had at set-up; an oracle may have been given another
+   State was allocated for the types that compressors had at set-up; an LMO may have been given another
    norm
 */
 PetscErrorCode MuonCheckShards_Private(Muon muon)

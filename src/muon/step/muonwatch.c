@@ -9,73 +9,8 @@
    Servers that keep none step from W anyway.
 
    Before a step each rank has a checksum of a slice of its weights, another one in each step, which the
-   agreement compares.
+   status reduction compares.
 */
-
-/*@
-  MuonSetCheckWeights - Sets whether an optimizer looks for weights that were changed without its knowledge,
-  and for weights that differ between ranks
-
-  Logically Collective
-
-  Input Parameters:
-+ muon - the optimizer
-- flg  - whether it does, which is the default
-
-  Options Database Key:
-. -muon_check_weights (true|false) - whether it does
-
-  Level: intermediate
-
-  Notes:
-  In every step a checksum of a 64th of the weights of each layer, another one each time, is compared between
-  the ranks that hold the same rows. Where it differs the step ends with `MUON_DIVERGED_WEIGHTS` on every
-  rank, nothing is applied, and `MuonGetDriftedLayer()` tells the first layer. After 64 steps all entries were
-  looked at. A layer whose rows are spread over all ranks has no other copy to compare with; `MuonView()` says
-  so. Frozen layers are not looked at.
-
-  Weights that the caller changed between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, are
-  taken over by the servers of all compressors alike. Where servers keep weights of their own, as those of
-  `MUONEF21` do behind a server compressor that leaves something out, they notice it by the state of the
-  matrix or vector and a checksum of all of it\: what they had still to send is dropped then, as by
-  `MuonWeightsChanged()`.
-
-  What is not noticed\: a change behind the back of PETSc, as in memory of `MuonAddLayerArray()` or of a
-  matrix made around an array, where only a 64th of the entries is looked at, another one each time. Who
-  changes a few entries there calls `MuonWeightsChanged()`.
-
-.seealso: `Muon`, `MuonGetCheckWeights()`, `MuonWeightsChanged()`, `MuonGetDriftedLayer()`, `MuonConvergedReason`
-@*/
-PetscErrorCode MuonSetCheckWeights(Muon muon, PetscBool flg)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->check_weights = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonGetCheckWeights - Gets whether an optimizer looks for weights that were changed without its knowledge,
-  and for weights that differ between ranks
-
-  Not Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Output Parameter:
-. flg - whether it does
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonSetCheckWeights()`
-@*/
-PetscErrorCode MuonGetCheckWeights(Muon muon, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, flg, muon->check_weights);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*@
   MuonGetDriftedLayer - Gets the layer whose weights differ between ranks that should hold the same
@@ -88,9 +23,28 @@ PetscErrorCode MuonGetCheckWeights(Muon muon, PetscBool *flg)
   Output Parameter:
 . layer - the first such layer, borrowed, after a step that ended with `MUON_DIVERGED_WEIGHTS`; else `NULL`. The same on every rank
 
+  Options Database Key:
+. -muon_check_weights (true|false) - whether an optimizer looks for weights that were changed without its knowledge, and for weights that differ between ranks, which it does by default
+
   Level: intermediate
 
-.seealso: `Muon`, `MuonSetCheckWeights()`, `MuonGetConvergedReason()`
+  Notes:
+  In every step a checksum of a 64th of the weights of each layer, another one each time, is compared between
+  the ranks that hold the same rows. Where it differs the step ends with `MUON_DIVERGED_WEIGHTS` on every
+  rank and nothing is applied. After 64 steps all entries were looked at. A layer whose rows are spread over all
+  ranks has no other copy to compare with; `MuonView()` says so. Frozen layers are not looked at.
+
+  Weights that the caller changed between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, are
+  taken over by the servers of all compressors alike. Where servers keep weights of their own, as those of
+  `MUONEF21` do behind a server compressor that leaves something out, they notice it by the state of the
+  matrix or vector and a checksum of all of it\: what they had still to send is dropped then, as by
+  `MuonWeightsChanged()`.
+
+  What is not noticed\: a change behind the back of PETSc, as in memory of `MuonAddLayerArray()` or of a
+  matrix made around an array, where only a 64th of the entries is looked at, another one each time. Who
+  changes a few entries there calls `MuonWeightsChanged()`.
+
+.seealso: `Muon`, `MuonWeightsChanged()`, `MuonGetConvergedReason()`
 @*/
 PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
 {

@@ -39,7 +39,8 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
 {
   const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
-  MuonArray       state, G, M, whole, W;
+  const MuonArray state     = MuonShardStateShape(shard);
+  MuonArray       G, M, whole, W;
   PetscBool       ours, usable;
   double          beta, weight, decay;
   int             finite;
@@ -50,7 +51,6 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscTryTypeMethod(muon, momentum, shard);
   shard->sent = shard->up;
   if (shard->begun) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   if (shard->full.mean.data != NULL) {
     ours = PETSC_FALSE;
     G    = shard->full.mean;
@@ -74,7 +74,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &shard->T, &finite));
   if (finite == 0) {
     PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", shard->name, muon->rank, muon->step));
-    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->T)->MomentumMend(shard->T.len, shard->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->T.data, shard->T.ld);
+    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->T)->MomentumReplace(shard->T.len, shard->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->T.data, shard->T.ld);
     else MuonStatusMerge(MUON_STATUS_NANORINF, status);
   }
   if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,13 +132,13 @@ PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T
 
 PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
 {
-  MuonArray state, G, M;
-  PetscBool ours;
-  int       finite; /* who sums looks at the sum */
+  const MuonArray state = MuonShardStateShape(shard);
+  MuonArray       G, M;
+  PetscBool       ours;
+  int             finite; /* who sums looks at the sum */
 
   PetscFunctionBegin;
   if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* a gradient is mended before it is sent */
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
   M        = MuonArrayLike(&state, state.precision, NULL);
   shard->T = G;

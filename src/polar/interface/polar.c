@@ -1,5 +1,4 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../../kernels/dense/muonpolarbf16.h"
 
 const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "tf32", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
@@ -284,7 +283,6 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s\n", MuonPolarPrecisions[precision]));
     if (polar->work != NULL) PetscCall(MuonWorkspaceGetBytes(polar->work, &bytes));
     PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
-    if (precision == MUON_POLAR_PRECISION_BF16) PetscCall(PetscViewerASCIIPrintf(viewer, "rounded operands, of all objects: %.0f bytes\n", (double)MuonKernelBF16Bytes()));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   } else if (string) {
     PetscCall(PetscViewerStringSPrintf(viewer, " %s %s", ((PetscObject)polar)->type_name, MuonPolarPrecisions[precision]));

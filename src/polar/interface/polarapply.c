@@ -44,36 +44,29 @@ static PetscErrorCode MuonPolarTask_Private(const MuonMatrix *G, const MuonMatri
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each task, and those of one type and the same parameters together where the type takes several */
+/* Matrices on a device whose objects have the same parameters go together */
 static PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
 {
-  MuonPolarTask **batch;
-  MuonMark        mark;
+  MuonPolarTask **same;
   unsigned int   *hash;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(n, &batch, n, &hash));
+  PetscCall(PetscMalloc2(n, &same, n, &hash));
   for (PetscInt k = 0; k < n; k++) {
     hash[k] = 0;
-    if (polar[k]->ops->applymany != NULL && task[k].G.size == 1 && task[k].G.here.memory == MUON_DEVICE) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
+    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && task[k].G.here.memory == MUON_DEVICE) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
   }
   for (PetscInt k = 0; k < n; k++) {
     PetscInt count = 0;
 
-    if (task[k].norm == 0.0) continue;
-    if (hash[k] == 0) {
-      PetscCall(MuonWorkspaceMark(polar[k]->work, &mark));
-      PetscUseTypeMethod(polar[k], apply, &task[k]);
-      PetscCall(MuonWorkspaceRelease(polar[k]->work, &mark));
-      continue;
-    }
     for (PetscInt i = k; i < n; i++) {
-      if (task[i].norm != 0.0 && hash[i] == hash[k]) batch[count++] = &task[i];
+      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k]))) continue;
+      if (task[k].norm != 0.0) same[count++] = &task[i];
     }
-    PetscUseTypeMethod(polar[k], applymany, count, batch);
-    for (PetscInt i = 0; i < count; i++) batch[i]->norm = 0.0;
+    PetscCall(MuonPolarApplyBatches_Private(polar[k], count, same));
+    for (PetscInt i = 0; i < count; i++) same[i]->norm = 0.0;
   }
-  PetscCall(PetscFree2(batch, hash));
+  PetscCall(PetscFree2(same, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
-#include "../../kernels/dense/muonpolarbf16.h"
+#include "../../kernels/dense/muonpolarreal.h"
 
 PetscClassId      MUONPOLAR_CLASSID;
 PetscFunctionList MuonPolarList = NULL;

@@ -42,7 +42,7 @@ static void *Column(const Columns *X, size_t k)
 /* The Euclidean norms of the first count columns, on the host */
 static void Norms(const Columns *X, size_t count, double norms[])
 {
-  X->kernels->SliceSums(X->rows, count, X->data, X->rows, 0, 2, norms);
+  X->kernels->VectorSums(X->rows, count, X->data, X->rows, 0, 2, norms);
   for (size_t k = 0; k < count; k++) norms[k] = sqrt(norms[k]);
 }
 
@@ -245,7 +245,7 @@ static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least
   for (size_t k = 0; k < l; k++) {
     if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, V));
   }
-  V->kernels->SliceArgMax(V->rows, l, V->data, V->rows, 0, norms, place);
+  V->kernels->VectorArgMax(V->rows, l, V->data, V->rows, 0, norms, place);
   for (size_t k = 0; k < l; k++) {
     int scale;
 
@@ -253,7 +253,7 @@ static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least
     norms[k] = ldexp(1.0, -scale);
     ones[k]  = 1.0;
   }
-  V->kernels->SliceScale(V->rows, l, V->data, V->rows, 0, norms, ones, V->data, V->rows);
+  V->kernels->VectorScale(V->rows, l, V->data, V->rows, 0, norms, ones, V->data, V->rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -80,11 +80,11 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
     }
     PetscCall(MuonWorkspaceMark(c->work, &mark));
     PetscCall(MuonWorkspaceGetIn(c->work, memory, full * sizeof(*place), &place));
-    kernels->SliceArgMax(length, full, x, length, 0, norms, place);
+    kernels->VectorArgMax(length, full, x, length, 0, norms, place);
     done = full;
     if (!max) {
       PetscCall(MuonWorkspaceGetPinned(c->work, memory, full * sizeof(*sums), &sums));
-      kernels->SliceSums(length, full, x, length, 0, 2, sums);
+      kernels->VectorSums(length, full, x, length, 0, 2, sums);
       for (size_t k = 0; k < full; k++) {
         /* Squares that neither overflow nor vanish */
         if (sums[k] > 1e-250 && sums[k] < 1e250) norms[k] = sqrt(sums[k]);
@@ -97,7 +97,7 @@ static PetscErrorCode MuonCompressorNorms_QSGD(MuonCompressor c, const MuonKerne
     const size_t some  = PetscMin(length, entries - first);
     const void  *block = x + first * kernels->size;
 
-    norms[done] = max ? kernels->Largest(some, block) : kernels->Euclidean(some, block);
+    norms[done] = max ? kernels->MaxAbs(some, 1, block, some) : kernels->Euclidean(some, block);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -164,7 +164,7 @@ static PetscErrorCode MuonCompressorDequantize_QSGD(MuonCompressor c, const Muon
     if (Y->precision == MUON_SINGLE) steps[k] = (double)(float)steps[k];
   }
   kernels->Dequantize(full * length, codes, 1.0, x);
-  kernels->SliceScale(length, full, x, length, 0, steps, ones, x, length);
+  kernels->VectorScale(length, full, x, length, 0, steps, ones, x, length);
   if (rest > 0) kernels->Dequantize(rest, codes + full * length, steps[full], x + full * length * kernels->size);
   PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -56,7 +56,7 @@ static void ReadVectors(const Vectors *vectors, size_t first, size_t count, cons
   const void  *r   = R != NULL ? R->data : NULL;
   const size_t ldr = R != NULL ? R->ld : 0;
 
-  if (vectors->strided) MuonArrayKernels(T)->ResidualAcross(T->count, T->data, T->ld, r, ldr, first, count, x);
+  if (vectors->strided) MuonArrayKernels(T)->ResidualStrided(T->count, T->data, T->ld, r, ldr, first, count, x);
   else MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, r, ldr, first * T->len, count * T->len, x);
 }
 
@@ -75,7 +75,7 @@ static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Vect
   PetscFunctionBegin;
   ReadVectors(vectors, first, count, T, R, buffer);
   for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k++) {
-    if (kernels->LineLength(vectors->length, buffer + k * vectors->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
+    if (kernels->VectorLength(vectors->length, buffer + k * vectors->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,7 +98,7 @@ static PetscErrorCode MuonCompressorAllLengths_Private(MuonCompressor c, const V
       PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
       MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
     }
-    if (p == 1.0 || p == 2.0) MuonArrayKernels(T)->SliceSums(X.len, X.count, X.data, X.ld, vectors->strided ? 1 : 0, (int)p, sums);
+    if (p == 1.0 || p == 2.0) MuonArrayKernels(T)->VectorSums(X.len, X.count, X.data, X.ld, vectors->strided ? 1 : 0, (int)p, sums);
   }
   for (size_t k = 0, some; k < vectors->count && c->status == MUON_STATUS_OK; k += some) {
     some = sums != NULL ? 1 : PetscMin(vectors->together, vectors->count - k);
@@ -130,7 +130,7 @@ static PetscErrorCode MuonCompressorEncode_RowColumn(MuonCompressor c, const Muo
   PetscCall(MuonCompressorAllLengths_Private(c, &vectors, T, R, x, lengths));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)MuonArrayEntries(T)));
-  MuonKernelSelectLines(vectors.count, lengths, kept, bitmap, (size_t *)work);
+  MuonKernelSelectVectors(vectors.count, lengths, (size_t)kept, bitmap, (const MuonKernelLength **)work);
   MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, vectors.count, kept, bitmap, payload);
   if (codec == MUON_WIRE_VALUES_NATURAL) {
     PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));

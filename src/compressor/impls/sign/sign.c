@@ -73,7 +73,7 @@ static PetscErrorCode MuonCompressorDecode_Sign(MuonCompressor c, const MuonComp
     PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (count + 7) / 8, &bits));
     PetscCall(PetscMemcpy(bits, payload, (count + 7) / 8));
   }
-  kernels->SignsAxpby(Y->len, Y->count, bits, add ? 1 : 0, add ? scale * magnitude : magnitude, Y->data, Y->ld);
+  kernels->SignsAxpby(Y->len, Y->count, bits, NULL, add ? 1 : 0, Y->data, Y->ld, add ? scale * magnitude : magnitude, Y->data, Y->ld);
   if (add) PetscCall(PetscLogFlops((PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -46,7 +46,7 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
   PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
   codes = (uint16_t *)(singles + kept);
-  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, 0, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
   else MuonWireValuesEncode(codec, (uint64_t)kept, codes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,7 +175,7 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
     if (T->memory != MUON_HOST) {
       PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &pinned));
       if (codec != MUON_WIRE_VALUES_DOUBLE) {
-        (void)MuonArrayKernels(T)->ToSingle((size_t)kept, values, (float *)pinned);
+        (void)MuonArrayKernels(T)->ToSingle((size_t)kept, values, 0, (float *)pinned);
         precision = MUON_SINGLE;
       } else MuonDeviceGet()->copy((size_t)kept * MuonArrayEntryBytes(T), values, pinned);
       values = pinned;

@@ -9,7 +9,7 @@
   Notes:
   This is ZeRO-1, as Moonlight and Motif publish their Muons. All ranks together are one worker: its gradients
   are summed so that each rank gets its rows of the mean (`MPI_Ireduce_scatter()`), and momentum, aggregate,
-  moments and server's weights are kept in rows. What an oracle needs of a matrix is assembled inside the
+  moments and server's weights are kept in rows. What an LMO needs of a matrix is assembled inside the
   worker, see `MuonAssemblyKind`; new rows are gathered to whole weights (`MPI_Allgatherv()`).
 
   As there is one worker, nothing is exchanged between workers: a lossy compressor saves nothing here.

@@ -1,11 +1,14 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+#include <string.h>
 
 typedef struct {
   PetscReal  beta1, beta2, epsilon;
-  PetscBool  nesterov;
-  PetscInt64 steps;                            /* committed steps of this layer: the powers of the betas */
-  MuonArray  mean, square, newmean, newsquare; /* moments, in the gradient's precision, and what they become when the step is committed */
+  int        nesterov;
+  PetscInt64 steps;     /* committed steps of this layer: the powers of the betas */
+  MuonArray  moment[4]; /* in the gradient's precision: two, and what they become when the step is committed */
 } MuonLayer_AdamW;
+
+static const char *const Moments[] = {"adamw.mean", "adamw.square", "adamw.newmean", "adamw.newsquare"};
 
 #define ROW(field, value, most, flag, help) \
   { \
@@ -32,8 +35,8 @@ static double Correction(double beta, PetscInt64 steps)
 /* New moments, and weights from X; 1 where all are finite */
 static int MuonLayerAdamWRun_Private(MuonLayer_AdamW *adamw, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew)
 {
-  return MuonArrayKernels(G)->AdamW(G->len, G->count, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov ? 1 : 0, c1, c2, rate, keep, adamw->mean.data, adamw->square.data, X->data, X->ld, adamw->newmean.data,
-                                    adamw->newsquare.data, Xnew->data, Xnew->ld);
+  return MuonArrayKernels(G)->AdamW(G->len, G->count, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov, c1, c2, rate, keep, adamw->moment[0].data, adamw->moment[1].data, X->data, X->ld, adamw->moment[2].data,
+                                    adamw->moment[3].data, Xnew->data, Xnew->ld);
 }
 
 static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
@@ -48,20 +51,15 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
-  PetscCall(MuonLayerMark_Private(layer, &mark));
-  if (adamw->mean.data == NULL) {
-    PetscCall(MuonArrayCreate(G, G->precision, &adamw->mean));
-    PetscCall(MuonArrayCreate(G, G->precision, &adamw->square));
-  }
-  if (adamw->newmean.data == NULL) {
-    PetscCall(MuonArrayCreate(G, G->precision, &adamw->newmean));
-    PetscCall(MuonArrayCreate(G, G->precision, &adamw->newsquare));
+  PetscCall(MuonWorkspaceMark(layer->work, &mark));
+  for (int k = 0; k < 4; k++) {
+    if (adamw->moment[k].data == NULL) PetscCall(MuonArrayCreate(G, G->precision, &adamw->moment[k]));
   }
   /*
      Weights of another precision, and those that decay here and there, are moved by what a step of zeros
      gives
   */
-  if (same == PETSC_FALSE || info->measure) PetscCall(MuonLayerGetScratch(layer, G, &to));
+  if (same == PETSC_FALSE || info->measure) PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &to));
   if (info->measure) {
     (void)MuonLayerAdamWRun_Private(adamw, G, c1, c2, 1, 0, G, &to);
     info->squares = MuonLayerSumSquares(&to);
@@ -71,7 +69,7 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   if (finite && whole == PETSC_FALSE) *status = MuonLayerUpdate(info, X, 1, &to, Xnew);
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
-  PetscCall(PetscLogFlops(16.0 * (PetscLogDouble)MuonArrayEntries(X)));
+  PetscCall(PetscLogFlops(layer->flops * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,15 +80,7 @@ static PetscErrorCode MuonLayerCommit_AdamW(MuonLayer layer)
 
   PetscFunctionBegin;
   adamw->steps++;
-  MuonArraySwap(&adamw->mean, &adamw->newmean);
-  MuonArraySwap(&adamw->square, &adamw->newsquare);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerGetFlops_AdamW(MuonLayer layer, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  *flops = 16.0 * (PetscLogDouble)MuonLayerEntries(layer);
+  for (int k = 0; k < 2; k++) MuonArraySwap(&adamw->moment[k], &adamw->moment[k + 2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,16 +89,9 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
 
   PetscFunctionBegin;
-  if (visitor->make != NULL && layer->server != NULL) {
-    PetscCall((*visitor->make)(visitor, "adamw.mean", PETSC_TRUE, &adamw->mean));
-    PetscCall((*visitor->make)(visitor, "adamw.square", PETSC_TRUE, &adamw->square));
-  }
   visitor->late = PETSC_TRUE;
-  PetscCall(MuonStateVisitArray(visitor, "adamw.mean", PETSC_TRUE, PETSC_FALSE, &adamw->mean));
-  PetscCall(MuonStateVisitArray(visitor, "adamw.square", PETSC_TRUE, PETSC_FALSE, &adamw->square));
-  PetscCall(MuonStateVisitArray(visitor, "adamw.newmean", PETSC_TRUE, PETSC_TRUE, &adamw->newmean));
-  PetscCall(MuonStateVisitArray(visitor, "adamw.newsquare", PETSC_TRUE, PETSC_TRUE, &adamw->newsquare));
-  if (adamw->mean.data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
+  for (int k = 0; k < 4; k++) PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
+  if (adamw->moment[0].data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
   visitor->late = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,10 +101,7 @@ static PetscErrorCode MuonLayerReset_AdamW(MuonLayer layer)
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
 
   PetscFunctionBegin;
-  PetscCall(MuonArrayDestroy(&adamw->mean));
-  PetscCall(MuonArrayDestroy(&adamw->square));
-  PetscCall(MuonArrayDestroy(&adamw->newmean));
-  PetscCall(MuonArrayDestroy(&adamw->newsquare));
+  for (int k = 0; k < 4; k++) PetscCall(MuonArrayDestroy(&adamw->moment[k]));
   adamw->steps = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,23 +111,6 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
   PetscFunctionBegin;
   PetscCall(MuonLayerReset_AdamW(layer));
   PetscCall(PetscFree(layer->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBool nesterov)
-{
-  MuonLayer_AdamW *adamw;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&adamw));
-  adamw->nesterov        = nesterov;
-  layer->data            = adamw;
-  layer->ops->step       = MuonLayerStep_AdamW;
-  layer->ops->commit     = MuonLayerCommit_AdamW;
-  layer->ops->getflops   = MuonLayerGetFlops_AdamW;
-  layer->ops->visitstate = MuonLayerVisitState_AdamW;
-  layer->ops->reset      = MuonLayerReset_AdamW;
-  layer->ops->destroy    = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,12 +136,6 @@ static PetscErrorCode MuonLayerRuleCreate_AdamW_Private(MuonLayer layer, PetscBo
 
 .seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerRuleCreate_AdamW_Private(layer, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*MC
   MUONLAYERNADAMW - Updates a layer by AdamW with Nesterov momentum, as the Muon entries to AlgoPerf do
@@ -190,9 +147,19 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
 
 .seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERADAMW`
 M*/
-PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_NAdamW(MuonLayer layer)
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
 {
+  MuonLayer_AdamW *adamw;
+
   PetscFunctionBegin;
-  PetscCall(MuonLayerRuleCreate_AdamW_Private(layer, PETSC_TRUE));
+  PetscCall(PetscNew(&adamw));
+  adamw->nesterov        = strcmp(((PetscObject)layer)->type_name, MUONLAYERNADAMW) == 0;
+  layer->flops           = 16;
+  layer->data            = adamw;
+  layer->ops->step       = MuonLayerStep_AdamW;
+  layer->ops->commit     = MuonLayerCommit_AdamW;
+  layer->ops->visitstate = MuonLayerVisitState_AdamW;
+  layer->ops->reset      = MuonLayerReset_AdamW;
+  layer->ops->destroy    = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,14 +5,7 @@ static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info
   PetscFunctionBegin;
   if (info->measure) info->squares = MuonLayerSumSquares(G);
   *status = MuonLayerUpdate(info, X, -info->rate, G, Xnew);
-  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(X)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonLayerGetFlops_SGD(MuonLayer layer, PetscLogDouble *flops)
-{
-  PetscFunctionBegin;
-  *flops = 4.0 * (PetscLogDouble)MuonLayerEntries(layer);
+  PetscCall(PetscLogFlops(layer->flops * (PetscLogDouble)MuonArrayEntries(X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -26,7 +19,7 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer layer)
 {
   PetscFunctionBegin;
-  layer->ops->step     = MuonLayerStep_SGD;
-  layer->ops->getflops = MuonLayerGetFlops_SGD;
+  layer->flops     = 4;
+  layer->ops->step = MuonLayerStep_SGD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

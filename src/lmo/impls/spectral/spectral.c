@@ -25,7 +25,7 @@ static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[],
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &polar));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonLMOGetPolar(lmo[k], &polar[k]));
+  for (PetscInt k = 0; k < n; k++) polar[k] = lmo[k]->polar;
   PetscCall(MuonPolarApplyMatrices(n, polar, G, D, status));
   for (PetscInt k = 0; k < n; k++) {
     if (status[k] == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo[k], &G[k], &D[k], &dual[k]));
@@ -43,11 +43,8 @@ static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, co
 
 static PetscErrorCode MuonLMOGetFlops_Spectral(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarGetFlops(polar, m, n, flops));
+  PetscCall(MuonPolarGetFlops(lmo->polar, m, n, flops));
   *flops += 2.0 * m * n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,32 +60,23 @@ static PetscErrorCode MuonLMOShapeFactor_Spectral(MuonLMO lmo, MuonShapeFactor f
 
 static PetscErrorCode MuonLMOSetFromOptions_Spectral(MuonLMO lmo)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(MuonPolarSetFromOptions(lmo->polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  polar->memory = lmo->memory;
-  PetscCall(MuonPolarSetUp(polar));
+  lmo->polar->memory = lmo->memory;
+  PetscCall(MuonPolarSetUp(lmo->polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLMOView_Spectral(MuonLMO lmo, PetscViewer viewer)
 {
-  MuonPolar polar;
-
   PetscFunctionBegin;
-  PetscCall(MuonLMOGetPolar(lmo, &polar));
-  PetscCall(MuonPolarView(polar, viewer));
+  PetscCall(MuonPolarView(lmo->polar, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,7 +102,10 @@ static PetscErrorCode MuonLMOView_Spectral(MuonLMO lmo, PetscViewer viewer)
 M*/
 PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
 {
+  MuonPolar polar;
+
   PetscFunctionBegin;
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
   PetscCall(MuonLMOSetSingular(lmo, HUGE_VAL)); /* for the norms; the minimizer comes from its MuonPolar */
   lmo->gathers             = PETSC_FALSE;
   lmo->ondevice            = PETSC_TRUE;

@@ -134,7 +134,7 @@ static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int *h
   PetscCall(MuonCompressorSetDefaultType_Private(ef21->down));
   PetscCall(MuonParametersHash((PetscObject)ef21->up, &up));
   PetscCall(MuonParametersHash((PetscObject)ef21->down, &down));
-  *hash = 31 * up + down;
+  *hash       = 31 * up + down;
   ef21->state = ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,7 +177,7 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonShardGetStateShape(muon, shard, &shape));
+  shape = MuonShardStateShape(shard);
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);

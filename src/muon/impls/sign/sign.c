@@ -47,12 +47,10 @@ static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroup
 
 static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
 {
-  MuonArray whole, part;
+  const MuonArray part = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetShape(shard->layer, &whole));
-  part = MuonShardPart(shard, &whole);
   PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

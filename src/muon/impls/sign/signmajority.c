@@ -106,7 +106,7 @@ PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotes
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   for (unsigned k = 0; k < votes->planes; k++) PetscCall(MuonVotesGetBits_Private(muon, one, votes->majority[k], &bits[k]));
-  MuonArrayKernels(Y)->SignsMove(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
+  MuonArrayKernels(Y)->SignsAxpby(Y->len, Y->count, bits[0], bits[1], keep, X->data, X->ld, scale, Y->data, Y->ld);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)one->entries));
   PetscCall(MuonLogDeviceEnd(Y->memory, flops));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
@@ -120,7 +120,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt num
   MuonBlock             block;
 
   PetscFunctionBegin;
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
   part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
   PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
@@ -138,7 +138,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonShardGetStateShape(muon, shard, &state));
+  state = MuonShardStateShape(shard);
   PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
   PetscCall(MuonArrayZero(&S));
   for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
@@ -174,7 +174,7 @@ static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscI
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, one->number, &block));
-  PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, &block, &factor));
+  PetscCall(MuonLayerGetBlockFactor_Private(shard->layer, one->number, &factor));
   if (assembled == PETSC_FALSE) {
     one->length = 1;
     if (rule->whole) {

@@ -218,17 +218,14 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
 /* Sums travel in full whatever the status is, which all ranks learn at the end */
 static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
 {
-  MuonVotes          votes  = MuonVotesOf(group);
-  const PetscInt64   length = (PetscInt64)votes->bits;
-  const MPI_Datatype type   = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
-  const void        *in     = votes->counts[0];
-  void              *out    = votes->counts[1];
-  const double       bits   = 8.0 * votes->size * (double)votes->bits;
+  MuonVotes          votes = MuonVotesOf(group);
+  const MPI_Datatype type  = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
+  const double       bits  = 8.0 * votes->size * (double)votes->bits;
 
   PetscFunctionBegin;
   MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
   MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits);
-  PetscCall(MuonExchangeReduceTyped(group->exchange, &length, &type, &in, &out));
+  PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

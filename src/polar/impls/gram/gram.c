@@ -90,21 +90,7 @@ static void MuonPolarRestarts_Gram(const MuonPolar_Gram *data, PetscInt steps, P
    condition implies the first. Where it does not hold on every rank, the method restarts after each step,
    which is both cheaper, but for lengths between one and two times s, and smaller.
 */
-static PetscBool MuonPolarPays_Gram(size_t s, size_t length, size_t strip)
-{
-  return 3 * s + strip <= 2 * length ? PETSC_TRUE : PETSC_FALSE;
-}
-
-static PetscErrorCode MuonPolarProduct_Gram(const MuonPolarPanel *panel, void *A, void *B, void *C)
-{
-  PetscFunctionBegin;
-  panel->real->product(panel->s, 1.0, A, B, 0.0, C);
-  PetscCall(PetscLogFlops((PetscLogDouble)panel->s * panel->s * (panel->s + 1)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* After which steps the method restarts, for the least extents of the long side that a rank has */
-static PetscErrorCode MuonPolarSegments_Gram(MuonPolar polar, PetscInt steps, size_t s, size_t least, unsigned char last[], PetscBool *anew)
+static PetscErrorCode MuonPolarSegments_Gram(MuonPolar polar, PetscInt steps, size_t s, size_t least, PetscBool last[], PetscBool *anew)
 {
   MuonPolarPanel panel;
   PetscInt       count, *restarts;
@@ -112,142 +98,14 @@ static PetscErrorCode MuonPolarSegments_Gram(MuonPolar polar, PetscInt steps, si
   PetscFunctionBegin;
   panel.local = least;
   panel.whole = PETSC_FALSE;
-  *anew       = MuonPolarPays_Gram(s, least, MuonPolarPanelGetStrip(&panel)) ? PETSC_FALSE : PETSC_TRUE;
+  *anew       = 3 * s + MuonPolarPanelGetStrip(&panel) <= 2 * least ? PETSC_FALSE : PETSC_TRUE;
+  if (*anew) PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side, too few for %zu x %zu products to pay and to fit\n", least, s, s));
+  if (*anew) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(steps, &restarts));
   MuonPolarRestarts_Gram((MuonPolar_Gram *)polar->data, steps, &count, restarts);
-  for (PetscInt k = 0; k < steps; k++) last[k] = *anew || k == steps - 1;
-  for (PetscInt i = 0; i < count; i++) last[restarts[i] - 1] = 1;
+  for (PetscInt k = 0; k < steps - 1; k++) last[k] = PETSC_FALSE;
+  for (PetscInt i = 0; i < count; i++) last[restarts[i] - 1] = PETSC_TRUE;
   PetscCall(PetscFree(restarts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void Swap(void **a, void **b)
-{
-  void *c = *a;
-
-  *a = *b;
-  *b = c;
-}
-
-/*
-   A step within a segment: with W = c1 I + c2 R + c3 R R, B becomes B W, and R becomes W R W, the Gram matrix of
-   the next step, unless this one is the last of its segment. All matrices are polynomials in the first R, so
-   that they commute and their products are symmetric. X holds R, W, B and scratch
-*/
-static PetscErrorCode MuonPolarStep_Gram(const MuonPolarPanel *panel, const double c[3], PetscBool first, PetscBool last, void *X[4])
-{
-  const MuonKernelReal *real = panel->real;
-  const size_t          s    = panel->s;
-  void **const R = &X[0], **const W = &X[1], **const B = &X[2], **const T = &X[3];
-
-  PetscFunctionBegin;
-  real->mirror(s, *R);
-  PetscCall(MuonPolarCopy_Private(real, *W, *R, s * s * real->size));
-  real->gram(1, s, c[2] == 0.0 ? 0 : s, c[2], *R, s, c[1], *W);
-  if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)s * s * (s + 1)));
-  real->shift(s, c[0], *W);
-  real->mirror(s, *W);
-  /* The first B is W, after R has taken it */
-  if (!first) {
-    PetscCall(MuonPolarProduct_Gram(panel, *B, *W, *T));
-    real->mirror(s, *T);
-    Swap(B, T);
-  }
-  if (!last) {
-    PetscCall(MuonPolarProduct_Gram(panel, *R, *W, *T));
-    real->mirror(s, *T);
-    PetscCall(MuonPolarProduct_Gram(panel, *W, *T, *R));
-  }
-  if (first) Swap(B, W);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarApply_Gram(MuonPolar polar, MuonPolarTask *task)
-{
-  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
-  const PetscInt              steps = MuonPolarPolynomialsSteps(p);
-  const MuonKernelReal       *real;
-  MuonPolarPanel              panel;
-  unsigned char              *last;
-  size_t                      s, bytes, least;
-  void                       *X[4];
-  PetscBool                   first = PETSC_TRUE, anew;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, task->G.here.memory, &real));
-  PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
-  PetscCall(MuonPolarPanelLeast(&panel, &least));
-  s     = panel.s;
-  bytes = s * s * real->size;
-  PetscCall(PetscMalloc1(steps, &last));
-  PetscCall(MuonPolarSegments_Gram(polar, steps, s, least, last, &anew));
-  /* A second panel in place of the strip, beside four squares or two, where it is within the same bound */
-  panel.whole = (anew ? s : 3 * s) <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[0]));
-  if (anew) {
-    PetscCall(PetscInfo(polar, "Restarts after each step: a rank has %zu extents of the long side of this %" PetscInt_FMT " x %" PetscInt_FMT " matrix, too few for %zu x %zu products to pay and to fit\n", least, task->G.rows, task->G.columns, s, s));
-  } else {
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[1]));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[2]));
-    PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, bytes, &X[3]));
-  }
-  for (PetscInt k = 0; k < steps; k++) {
-    const PetscBool ends = last[k] ? PETSC_TRUE : PETSC_FALSE;
-    double          c[3];
-
-    MuonPolarPolynomialsRow(p, k, c);
-    if (first) PetscCall(MuonPolarPanelGram(&panel, X[0]));
-    if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, X[0], c));
-    /* A segment of one step is one of Newton and Schulz */
-    if (first && ends) PetscCall(MuonPolarPanelPolynomial(&panel, X[0], c));
-    else {
-      PetscCall(MuonPolarStep_Gram(&panel, c, first, ends, X));
-      if (ends) PetscCall(MuonPolarPanelMultiply(&panel, X[2]));
-    }
-    first = ends;
-  }
-  PetscCall(PetscFree(last));
-  /*
-     A negative eigenvalue that outgrew its segment, an estimate of the norm or polynomials of the user may
-     have let the iteration diverge
-  */
-  PetscCall(MuonPolarPanelEnd(&panel, PETSC_TRUE, steps, task));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarApplyMany_Gram(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
-{
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarApplyBatches_Private(polar, PETSC_TRUE, MuonPolarSegments_Gram, n, task));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetFlops_Gram(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  const double                s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
-  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
-  PetscInt                    steps;
-  unsigned char              *last;
-  PetscBool                   anew, first = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarReadPolynomials(polar));
-  steps = MuonPolarPolynomialsSteps(p);
-  PetscCall(PetscMalloc1(steps, &last));
-  PetscCall(MuonPolarSegments_Gram(polar, steps, (size_t)s, (size_t)l, last, &anew));
-  *flops = MuonPolarPanelBeginFlops(p, m, n) + 2.0 * s * l;
-  for (PetscInt k = 0; k < steps; k++) {
-    double c[3];
-
-    MuonPolarPolynomialsRow(p, k, c);
-    if (first) *flops += s * (s + 1) * l;
-    *flops += s * s * (s + 1) * ((c[2] == 0.0 ? 0.0 : 1.0) + (first ? 0.0 : 1.0) + (last[k] ? 0.0 : 2.0));
-    if (last[k]) *flops += 2.0 * s * s * l;
-    first = last[k] ? PETSC_TRUE : PETSC_FALSE;
-  }
-  PetscCall(PetscFree(last));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,12 +233,10 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Gram(MuonPolar polar)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   polar->data = data;
-  PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSPE105));
+  PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSPE105, MuonPolarSegments_Gram));
+  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   polar->ops->checktext      = MuonPolarCheckText_Gram;
   polar->ops->setfromoptions = MuonPolarRead_Gram;
-  polar->ops->apply          = MuonPolarApply_Gram;
-  polar->ops->applymany      = MuonPolarApplyMany_Gram;
-  polar->ops->getflops       = MuonPolarGetFlops_Gram;
   polar->ops->view           = MuonPolarView_Gram;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,79 +8,6 @@ static const char MuonCitation[] = "@misc{jordan2024muon,\n"
                                    "  year   = {2024},\n"
                                    "  url    = {https://kellerjordan.github.io/posts/muon/}\n}\n";
 
-/*
-   An estimate of the norm, polynomials of the user, or known ones beyond their steps may let the iteration
-   diverge, and a product in bf16 that failed is NaN; the rest stays bounded
-*/
-static PetscErrorCode MuonPolarWatch_NewtonSchulz(MuonPolar polar, PetscBool *watch)
-{
-  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
-  MuonPolarPrecision          precision;
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarGetPrecision(polar, &precision));
-  *watch = PETSC_TRUE;
-  if (p->known != NULL && MuonPolarPolynomialsSteps(p) <= p->known->steps && p->normalization != (int)MUON_POLAR_NORMALIZATION_SPECTRAL && precision != MUON_POLAR_PRECISION_BF16) *watch = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarApply_NewtonSchulz(MuonPolar polar, MuonPolarTask *task)
-{
-  const MuonPolarPolynomials *p     = (MuonPolarPolynomials *)polar->data;
-  const PetscInt              steps = MuonPolarPolynomialsSteps(p);
-  const MuonKernelReal       *real;
-  MuonPolarPanel              panel;
-  PetscBool                   watch;
-  double                      c[3];
-  void                       *A;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, task->G.here.memory, &real));
-  PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
-  /* A second panel beside two squares stays within s^2 + 3 s local entries */
-  panel.whole = panel.s <= panel.local ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, panel.s * panel.s * real->size, &A));
-  for (PetscInt k = 0; k < steps; k++) {
-    MuonPolarPolynomialsRow(p, k, c);
-    PetscCall(MuonPolarPanelGram(&panel, A));
-    if (k == 0) PetscCall(MuonPolarPanelBegin(&panel, p, A, c));
-    PetscCall(MuonPolarPanelPolynomial(&panel, A, c));
-  }
-  PetscCall(MuonPolarWatch_NewtonSchulz(polar, &watch));
-  PetscCall(MuonPolarPanelEnd(&panel, watch, steps, task));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarApplyMany_NewtonSchulz(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
-{
-  PetscBool watch;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarWatch_NewtonSchulz(polar, &watch));
-  PetscCall(MuonPolarApplyBatches_Private(polar, watch, NULL, n, task));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarGetFlops_NewtonSchulz(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
-{
-  const MuonPolarPolynomials *p = (MuonPolarPolynomials *)polar->data;
-  PetscBool                   watch;
-  double                      c[3];
-
-  PetscFunctionBegin;
-  PetscCall(MuonPolarReadPolynomials(polar));
-  *flops = MuonPolarPanelBeginFlops(p, m, n);
-  for (PetscInt k = 0; k < MuonPolarPolynomialsSteps(p); k++) {
-    MuonPolarPolynomialsRow(p, k, c);
-    *flops += MuonKernelPolynomialFlops((size_t)m, (size_t)n, c);
-  }
-  PetscCall(MuonPolarWatch_NewtonSchulz(polar, &watch));
-  if (watch) *flops += 2.0 * (PetscLogDouble)m * (PetscLogDouble)n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 const MuonParameter MuonPolarParameters_NewtonSchulz[] = {MUON_POLAR_POLYNOMIALS_ROWS, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
@@ -154,9 +81,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_NewtonSchulz(MuonPolar polar)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   polar->data = data;
-  PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSKJ));
-  polar->ops->apply     = MuonPolarApply_NewtonSchulz;
-  polar->ops->applymany = MuonPolarApplyMany_NewtonSchulz;
-  polar->ops->getflops  = MuonPolarGetFlops_NewtonSchulz;
+  PetscCall(MuonPolarSetPolynomials(polar, MUONPOLARCOEFFICIENTSKJ, NULL));
+  PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

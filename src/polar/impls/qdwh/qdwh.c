@@ -34,11 +34,6 @@ enum {
   MORE   = 20 /* steps beyond those planned */
 };
 
-static size_t MuonPolarLD_QDWH(const MuonPolarPanel *p)
-{
-  return p->left ? p->s : p->local;
-}
-
 /*
    Y = (b/c) Y + (a - b/c) Y (I + c Y^T Y)^-1 from the Gram matrix A, which is lost: Zolotarev's function with one
    pole, scaled by b/c. *failed where a matrix is not positive definite
@@ -67,7 +62,7 @@ static PetscErrorCode MuonPolarPoleStep_QDWH(MuonPolarPanel *p, const double w[3
 static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3], void *A, PetscBool *failed)
 {
   const MuonKernelReal *real = p->real;
-  const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
+  const size_t          s = p->s, ld = MuonPolarPanelLD(p);
   const double          c = w[2], unit = real->unit;
   MuonPolarPanel        q     = *p;
   double                noise = 2.0 * (double)(p->l + s + 2) * unit * real->trace(s, A), error = 1.0;
@@ -81,15 +76,15 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * s * real->size, &Q2));
   PetscCall(MuonPolarCopy_Private(real, q.Y, p->Y, s * p->local * real->size));
   real->identity(s, 1.0 / sqrt(c), Q2);
-  real->shift(s, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
+  real->shift(s, 1, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
   *failed = PETSC_TRUE;
   for (int pass = 0; pass < PASSES && *failed == PETSC_TRUE; pass++) {
     if (pass > 0) {
       PetscCall(MuonPolarPanelGram(&q, A));
-      real->gram(1, s, s, 1.0, Q2, s, 1.0, A);
+      real->gram(1, s, s, 1, 1.0, Q2, s, 1.0, A);
       error = real->distance(s, A, 1.0);
       PetscCall(MuonPolarPanelAgree(p, 1, &error));
-      if (!(error <= 0.5)) real->shift(s, 2.0 * (double)(p->l + 2 * s + 2) * unit * real->trace(s, A), A);
+      if (!(error <= 0.5)) real->shift(s, 1, 2.0 * (double)(p->l + 2 * s + 2) * unit * real->trace(s, A), A);
     }
     PetscCall(MuonPolarPanelFailed(p, real->cholesky(s, A), &broken));
     if (broken) break;
@@ -108,36 +103,6 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
 }
 
 /*
-   Of a positive definite A, whole: the largest row sum of its inverse, or an estimate from below; 0 where
-   rounding makes A indefinite. The upper triangle is lost
-*/
-static PetscErrorCode MuonPolarInverseNorm_QDWH(MuonPolarPanel *p, void *A, double *sums, double *norm)
-{
-  const MuonKernelReal *real  = p->real;
-  const size_t          bytes = p->s * p->s * real->size;
-  MuonMark              mark;
-  void                 *work;
-
-  PetscFunctionBegin;
-  *norm = 0.0;
-  if (real->memory == MUON_HOST) {
-    PetscCall(PetscMalloc(MuonDenseInverseNormBytes(p->s), &work));
-    *norm = real->inversenorm(p->s, A, work);
-    PetscCall(PetscFree(work));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, bytes, &work));
-  PetscCall(MuonPolarCopy_Private(real, work, A, bytes));
-  if (!real->cholesky(p->s, work) && real->invert(p->s, work) == 0) {
-    real->rowsums(p->s, work, sums);
-    for (size_t i = 0; i < p->s; i++) *norm = PetscMax(*norm, sums[i]);
-  }
-  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row
    sum of the latter, and finds the interval [l,1] of the singular values then: from the norm of the inverse
    where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate;
@@ -147,20 +112,29 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
 {
   const MuonKernelReal *real = p->real;
   const double          eps  = 2.0 * PetscMax(real->unit, MuonArrayKernels(&p->G->here)->unit);
-  const size_t          s = p->s, ld = MuonPolarLD_QDWH(p);
-  double               *sums, most   = 0.0, inverse, trace, agreed[2];
+  const size_t          s = p->s, ld = MuonPolarPanelLD(p);
+  double               *sums, most = 0.0, inverse = 0.0, trace, agreed[2];
+  void                 *work;
+  MuonMark              mark;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(s, &sums));
   real->rowsums(s, A, sums);
   for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
-  real->mirror(s, A);
-  real->arrays->Axpby(s, s, 0.0, A, s, 1.0 / most, A, s);
+  real->combine(s, 1.0 / most, A, 0.0, A, 0.0);
   real->arrays->Axpby(p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
   trace = real->trace(s, A);
-  PetscCall(MuonPolarInverseNorm_QDWH(p, A, sums, &inverse));
+  /* The largest row sum of the inverse; 0 where rounding makes A indefinite */
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, s * s * real->size, &work));
+  real->combine(s, 1.0, A, 0.0, work, 0.0);
+  if (real->inverse(s, work) == 0) {
+    real->rowsums(s, work, sums);
+    for (size_t i = 0; i < s; i++) inverse = PetscMax(inverse, sums[i]);
+  }
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscCall(PetscFree(sums));
-  PetscCall(PetscLogFlops((PetscLogDouble)s * s * s / 3.0 + (PetscLogDouble)s * p->local + 2.0 * s * s));
+  PetscCall(PetscLogFlops(MuonKernelInverseFlops(s) + (PetscLogDouble)s * p->local + 2.0 * s * s));
   agreed[0] = inverse > 0.0 && inverse * 100.0 * (double)(p->l + s) * real->unit * trace < 1.0 ? 0.0 : 1.0;
   agreed[1] = inverse;
   PetscCall(MuonPolarPanelAgree(p, 2, agreed));
@@ -233,30 +207,28 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, MuonPolarTask *task)
+static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
 {
   const MuonKernelReal *real;
   MuonPolarPanel        panel;
   MuonMark              mark;
-  size_t                least;
   PetscBool             converged;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, task->G.here.memory, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, &real));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
-  PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
-  PetscCall(MuonPolarPanelLeast(&panel, &least));
+  PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &panel));
   /*
      QR needs two matrices of the short side and two panels, which is within s^2 + 3 s local entries while s
      <= local on every rank; Cholesky alone needs one and a strip
   */
-  PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= least ? PETSC_TRUE : PETSC_FALSE, &converged));
-  if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 1.0, &task->Q));
+  PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= MuonPolarPanelLeast(&panel) ? PETSC_TRUE : PETSC_FALSE, &converged));
+  if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 0, 1.0, &task[0]->Q));
   else {
     ((MuonPolar_QDWH *)polar->data)->decompositions++;
     PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-    PetscCall(MuonPolarExact_Private(polar, task));
+    PetscCall(MuonPolarExact_Private(polar, n, task));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,7 +239,7 @@ static PetscErrorCode MuonPolarGetFlops_QDWH(MuonPolar polar, PetscInt m, PetscI
   const double s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
 
   PetscFunctionBegin;
-  *flops = 7.0 * s * (s + 1) * l + s * s + s * s * s / 3.0 + s * l;
+  *flops = 7.0 * s * (s + 1) * l + s * s + s * s * s + s * l;
   *flops += 4.0 * (s * s * s / 3.0 + (2.0 * s + 3.0) * s * l);
   *flops += 2.0 * (2.0 * s * (s + 1) * l + 18.0 * s * s * s / 3.0 + 3.0 * s * s * l + (s + 3.0) * s * l);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -90,31 +90,6 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
 }
 
 /*
-   A bound of the largest eigenvalue of the Gram matrix, the smaller one of its largest row sum and its Frobenius
-   norm
-*/
-static PetscErrorCode MuonPolarBound_Zolotarev(MuonPolarPanel *panel, void *R, double *bound)
-{
-  const size_t s = panel->s;
-  double       single, *rows = &single;
-  MuonMark     mark;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
-  if (s > 1) PetscCall(MuonWorkspaceGet(panel->polar->work, s * sizeof(double), &rows));
-  if (panel->real->memory == MUON_HOST) *bound = panel->real->bound(s, R, s, rows);
-  else {
-    panel->real->mirror(s, R);
-    panel->real->rowsums(s, R, rows);
-    *bound = 0.0;
-    for (size_t i = 0; i < s; i++) *bound = PetscMax(*bound, rows[i]);
-    *bound = PetscMin(*bound, sqrt(panel->real->arrays->SumSquares(s, s, R, s)));
-  }
-  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    *B = what the panel is to be multiplied by and scale what is left to do afterwards, from the Gram matrix in P,
    which is lost.
 
@@ -124,11 +99,14 @@ static PetscErrorCode MuonPolarBound_Zolotarev(MuonPolarPanel *panel, void *R, d
 static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, void *P, void **B, double *scale, PetscBool *failed)
 {
   MuonKernelZolotarev z, first;
-  double              nu2 = 0.0;
+  double              nu2, *rows;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarPanelGram(panel, P));
-  PetscCall(MuonPolarBound_Zolotarev(panel, P, &nu2));
+  /* A bound of the largest eigenvalue */
+  PetscCall(PetscMalloc1(panel->s, &rows));
+  nu2 = panel->real->bound(panel->s, P, rows);
+  PetscCall(PetscFree(rows));
   *B      = P;
   *failed = PETSC_FALSE;
   if (panel->s == 1) {
@@ -143,29 +121,6 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
     *scale = z.scale / sqrt(nu2);
     PetscCall(MuonPolarRational(panel, &z, nu2, P, B, failed));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* u = x^2 times the Gram matrix of the panel, by two products, times v, both vectors being on the host */
-static PetscErrorCode MuonPolarNormal_Zolotarev(MuonPolarPanel *panel, double x, const void *v, void *u)
-{
-  const size_t       s = panel->s, l = panel->local, size = panel->real->size, ld = panel->left ? s : PetscMax(l, 1);
-  const MuonKernels *kernels = panel->real->arrays;
-  char              *w;
-  MuonMark           mark;
-
-  PetscFunctionBegin;
-  if (panel->real->memory == MUON_HOST) {
-    panel->real->normal(panel->left, s, l, x, panel->Y, ld, v, u);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
-  PetscCall(MuonWorkspaceGetIn(panel->polar->work, MUON_DEVICE, (s + l) * size, &w));
-  MuonDeviceGet()->copy(s * size, v, w);
-  kernels->Multiply(panel->left, 0, l, 1, s, 1.0, panel->Y, ld, w, s, 0.0, w + s * size, l);
-  kernels->Multiply(!panel->left, 0, s, 1, l, x * x, panel->Y, ld, w + s * size, l, 0.0, w, s);
-  MuonDeviceGet()->copy(s * size, w, u);
-  PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,48 +172,69 @@ static PetscBool MuonPolarNormWanted_Zolotarev(double unit, size_t s, const Muon
   return s > 1 && unit > MuonLowestShift * z.c[0] ? PETSC_TRUE : PETSC_FALSE;
 }
 
+static double MuonPolarDot_Zolotarev(size_t s, const double x[], const double y[])
+{
+  double sum = 0.0;
+
+  for (size_t i = 0; i < s; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+/* y = a x + b y, rounded to the precision of the panel */
+static void MuonPolarAxpby_Zolotarev(const MuonPolarPanel *panel, double a, const double x[], double b, double y[])
+{
+  for (size_t i = 0; i < panel->s; i++) {
+    const double sum = a * x[i] + b * y[i];
+
+    y[i] = panel->real->size == sizeof(float) ? (double)(float)sum : sum;
+  }
+}
+
 /*
    A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix
-   cannot tell what its own rounding did. Two of three vectors go into scratch
+   cannot tell what its own rounding did. The vectors are on the host
 */
-static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, void *scratch, double *norm)
+static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, double *norm)
 {
-  /* The vectors are on the host */
-  const MuonKernelReal *kernel = panel->real->size == sizeof(float) ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-  const size_t          s = panel->s, size = kernel->size;
-  const MPI_Datatype    type = size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
-  double                alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], length;
-  char                 *v = (char *)scratch, *old = v + s * size, *u;
+  const MuonKernelReal *real = panel->real;
+  const size_t          s    = panel->s;
+  double                alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], *vectors, *v, *old, *u;
+  void                 *V, *U;
   PetscInt              steps = 0;
-  PetscMPIInt           count;
 
   PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast((PetscInt)s, &count));
-  PetscCall(MuonWorkspaceGet(panel->polar->work, s * size, &u));
-  PetscCall(PetscMemzero(old, s * size));
-  kernel->draw(s, v);
-  length = sqrt(kernel->dot(s, v, v));
-  kernel->axpby(s, 0.0, old, 1.0 / length, v);
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, real->memory, s * real->size, &V));
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, real->memory, s * real->size, &U));
+  PetscCall(PetscCalloc1(3 * s, &vectors));
+  v   = vectors;
+  old = v + s;
+  u   = old + s;
+  PetscCall(MuonPolarPanelDraw(panel, 0, V));
+  real->store(s, 1, 1.0, V, s, MUON_DOUBLE, v, s);
+  MuonPolarAxpby_Zolotarev(panel, 0.0, old, 1.0 / sqrt(MuonPolarDot_Zolotarev(s, v, v)), v);
   while (steps < LANCZOS_STEPS) {
-    char *swap = old;
+    double *swap = old;
 
-    PetscCall(MuonPolarNormal_Zolotarev(panel, x, v, u));
-    if (panel->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, u, count, type, MPI_SUM, panel->comm));
-    alpha[steps] = kernel->dot(s, v, u);
-    kernel->axpby(s, -alpha[steps], v, 1.0, u);
-    if (steps > 0) kernel->axpby(s, -beta[steps - 1], old, 1.0, u);
-    beta[steps] = sqrt(kernel->dot(s, u, u));
+    real->load(s, 1, MUON_DOUBLE, v, s, 1.0, 0, V, s);
+    real->normal(panel->left, s, panel->local, x, panel->Y, PetscMax(MuonPolarPanelLD(panel), 1), V, U);
+    PetscCall(MuonPolarPanelSum(panel, 1, U));
+    real->store(s, 1, 1.0, U, s, MUON_DOUBLE, u, s);
+    alpha[steps] = MuonPolarDot_Zolotarev(s, v, u);
+    MuonPolarAxpby_Zolotarev(panel, -alpha[steps], v, 1.0, u);
+    if (steps > 0) MuonPolarAxpby_Zolotarev(panel, -beta[steps - 1], old, 1.0, u);
+    beta[steps] = sqrt(MuonPolarDot_Zolotarev(s, u, u));
     /* Ranks that differ in a bit must not decide differently */
     PetscCall(MuonPolarPanelAgree(panel, 1, &alpha[steps]));
     PetscCall(MuonPolarPanelAgree(panel, 1, &beta[steps]));
     steps++;
     /* What is left is rounding: the space is invariant */
-    if (!(beta[steps - 1] > 64.0 * kernel->unit * fabs(alpha[steps - 1]))) break;
-    kernel->axpby(s, 0.0, old, 1.0 / beta[steps - 1], u);
+    if (!(beta[steps - 1] > 64.0 * real->unit * fabs(alpha[steps - 1]))) break;
+    MuonPolarAxpby_Zolotarev(panel, 0.0, old, 1.0 / beta[steps - 1], u);
     old = v;
     v   = u;
     u   = swap;
   }
+  PetscCall(PetscFree(vectors));
   PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, panel->local)));
   *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
   PetscCall(MuonPolarPanelAgree(panel, 1, norm));
@@ -270,33 +246,30 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
 {
   const size_t s     = panel->s;
   double       scale = 1.0, norm = 1.0;
-  /* One square, or two triangles */
-  const size_t columns = panel->size > 1 || MuonPolarNested_Zolotarev(f->poles) != 1 ? s + 1 : s;
-  void        *P, *B = NULL, *vectors;
+  void        *P, *B             = NULL;
   PetscBool    failed;
   MuonMark     mark;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
-  PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * columns * panel->real->size, &P));
+  PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * s * panel->real->size, &P));
   PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &scale, &failed));
   *loaded = failed;
   if (!failed) PetscCall(MuonPolarPanelMultiply(panel, B));
   PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   if (failed) PetscFunctionReturn(PETSC_SUCCESS);
   if (MuonPolarNormWanted_Zolotarev(panel->real->unit, s, f)) {
-    PetscCall(MuonWorkspaceGet(panel->polar->work, 2 * s * panel->real->size, &vectors));
-    PetscCall(MuonPolarNorm_Zolotarev(panel, scale, vectors, &norm));
+    PetscCall(MuonPolarNorm_Zolotarev(panel, scale, &norm));
     PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   }
   if (!(norm <= MuonLargestNorm)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPolarPanelStore(panel, norm > 1.0 ? scale / norm : scale, Q));
+  PetscCall(MuonPolarPanelStore(panel, 0, norm > 1.0 ? scale / norm : scale, Q));
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, MuonPolarTask *task)
+static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, MuonPolarTask *const task[])
 {
   MuonPolar_Zolotarev  *data = (MuonPolar_Zolotarev *)polar->data;
   const MuonKernelReal *real;
@@ -311,12 +284,12 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, MuonPolarTask *t
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   for (;;) {
     real = f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-    if (task->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
+    if (task[0]->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
     if (!loaded) {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      PetscCall(MuonPolarPanelLoad(polar, real, task, &panel));
+      PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &panel));
     }
-    PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task->Q, &loaded, &done));
+    PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task[0]->Q, &loaded, &done));
     if (done) break;
     if (f.precision == MUON_POLAR_PRECISION_SINGLE) {
       PetscCall(PetscInfo(polar, "A factorization failed in single precision with %" PetscInt_FMT " poles on the interval %g: again in double\n", f.poles, f.interval));
@@ -333,8 +306,8 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, MuonPolarTask *t
       data->failed[NOT_REPEATED]++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles on the interval %g: %s\n", f.poles, f.interval, next));
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, task));
-      else task->status = MUON_STATUS_LMO;
+      if (panel.size == 1) PetscCall(MuonPolarExact_Private(polar, n, task));
+      else task[0]->status = MUON_STATUS_LMO;
       break;
     }
   }
