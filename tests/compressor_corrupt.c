@@ -9,7 +9,7 @@ static char help[] = "No byte that came over a wire is trusted: messages with an
 static PetscErrorCode MuonCompressorLayout_AtLeast(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_SPARSE;
+  layout->header.kind   = MUON_WIRE_SPARSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +198,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   PetscCall(MuonCompressorGetMaxBytes(c, m + 1, n, &othermost));
   PetscCall(GetLayout(c, m, n, &layout));
-  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.header.form == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
+  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.header.kind == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
   PetscCall(TestMatDestroy(&Z));
   PetscCall(TestIs(choice, MUONCOMPRESSORIDENTITY, &identity));
   otherchoice      = *choice;

@@ -12,7 +12,7 @@ static const MuonParameter HalveParameters[] = {{"halve_factor", MUON_PARAMETER_
 static PetscErrorCode MuonCompressorLayout_Halve(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_DENSE;
+  layout->header.kind   = MUON_WIRE_DENSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   layout->exact         = PETSC_TRUE;

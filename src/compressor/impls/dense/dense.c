@@ -104,7 +104,7 @@ static MuonWireValues DenseCodec(MuonCompressor c, const MuonArray *A)
 static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_DENSE;
+  layout->header.kind   = MUON_WIRE_DENSE;
   layout->header.values = (uint8_t)DenseCodec(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   layout->exact         = PETSC_TRUE;
