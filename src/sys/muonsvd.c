@@ -120,7 +120,7 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
 static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
 {
   static const char *const classes[] = {"svd_", "bv_", "ds_"};
-  char                    *all, start[256];
+  char                    *all, start[256], kept;
   unsigned int             hash;
 
   PetscFunctionBegin;
@@ -134,7 +134,10 @@ static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
       PetscCall(PetscStrtolower(start));
       for (char *key = strstr(all, start), *end; key != NULL; key = strstr(end, start)) {
         for (end = key + 1; *end != '\0' && !(end[-1] == ' ' && end[0] == '-' && end[1] >= 'a' && end[1] <= 'z');) end++;
-        PetscCall(MuonHash_Private((size_t)(end - key), key, &hash));
+        kept = *end;
+        *end = '\0';
+        PetscCall(MuonNameHash_Private(key, &hash));
+        *end      = kept;
         svd->hash = 31 * svd->hash + hash;
         svd->keys = PETSC_TRUE;
       }
