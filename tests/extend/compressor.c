@@ -46,12 +46,12 @@ static PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&halve));
-  c->data         = halve;
-  c->keys         = "values";
-  c->ops->layout  = MuonCompressorLayout_Halve;
-  c->ops->encode  = MuonCompressorEncode_Halve;
-  c->ops->decode  = MuonCompressorDecode_Halve;
-  c->ops->alpha   = MuonCompressorAlpha_Halve;
+  c->data        = halve;
+  c->keys        = "values";
+  c->ops->layout = MuonCompressorLayout_Halve;
+  c->ops->encode = MuonCompressorEncode_Halve;
+  c->ops->decode = MuonCompressorDecode_Halve;
+  c->ops->alpha  = MuonCompressorAlpha_Halve;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
