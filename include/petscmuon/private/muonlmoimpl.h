@@ -38,7 +38,7 @@ struct _MuonLMOOps {
 };
 
 /* The steps have no natural format */
-#define MUON_LMO_NO_FORM (-1)
+#define MUON_LMO_NO_KIND (-1)
 
 struct _p_MuonLMO {
   PETSCHEADER(struct _MuonLMOOps);
@@ -51,7 +51,7 @@ struct _p_MuonLMO {
   PetscBool      gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
   PetscBool      ondevice; /* set by the type: matrices in the memory of a device are legal */
   MuonMemory     memory;   /* that of the matrices to come; set by who knows */
-  int            form;     /* set by the type: the MuonWireForm of the messages of its steps */
+  int            kind;     /* set by the type: the MuonWireKind of the messages of its steps */
   unsigned int   layer;    /* hash of the name that messages carry */
   MuonCompressor message;  /* writes and reads the messages of steps; NULL until there is one */
   void          *data;     /* one allocation, freed by the interface */
@@ -91,8 +91,9 @@ PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y);
 /* An error where the steps have no natural format, and the names of the norms whose steps have one */
-PETSC_INTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
+PETSC_INTERN PetscErrorCode MuonLMOCheckKind_Private(MuonLMO);
+/* For errors */
+#define MUON_LMO_ENCODABLE "colsum, l1, l21, nuclear, rowsum"
 
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);

@@ -33,7 +33,7 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
-  l->form = MUON_LMO_NO_FORM;
+  l->kind = MUON_LMO_NO_KIND;
   *lmo    = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,7 +79,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_type, expected one of: %s", type, ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", names);
   PetscCall(MuonLMODestroyType_Private(lmo));
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
-  lmo->form     = MUON_LMO_NO_FORM;
+  lmo->kind     = MUON_LMO_NO_KIND;
   lmo->gathers  = PETSC_FALSE;
   lmo->ondevice = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));

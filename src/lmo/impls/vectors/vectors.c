@@ -10,13 +10,13 @@ static const struct {
   const char *type;
   PetscBool   rows;
   double      p, q;
-  int         form;
+  int         kind;
   PetscBool   scion; /* has a shape factor */
-} Norms[] = {{MUONLMOFROBENIUS, PETSC_FALSE, 2, 2, MUON_LMO_NO_FORM, PETSC_FALSE},    {MUONLMOMAX, PETSC_FALSE, HUGE_VAL, HUGE_VAL, MUON_LMO_NO_FORM, PETSC_TRUE},
-             {MUONLMOL1, PETSC_FALSE, 1, 1, MUON_WIRE_SPARSE, PETSC_FALSE},           {MUONLMOCOLUMN, PETSC_FALSE, 2, HUGE_VAL, MUON_LMO_NO_FORM, PETSC_TRUE},
-             {MUONLMOROW, PETSC_TRUE, 2, HUGE_VAL, MUON_LMO_NO_FORM, PETSC_TRUE},     {MUONLMOCOLSUM, PETSC_FALSE, 1, HUGE_VAL, MUON_WIRE_PERCOLUMN, PETSC_FALSE},
+} Norms[] = {{MUONLMOFROBENIUS, PETSC_FALSE, 2, 2, MUON_LMO_NO_KIND, PETSC_FALSE},    {MUONLMOMAX, PETSC_FALSE, HUGE_VAL, HUGE_VAL, MUON_LMO_NO_KIND, PETSC_TRUE},
+             {MUONLMOL1, PETSC_FALSE, 1, 1, MUON_WIRE_SPARSE, PETSC_FALSE},           {MUONLMOCOLUMN, PETSC_FALSE, 2, HUGE_VAL, MUON_LMO_NO_KIND, PETSC_TRUE},
+             {MUONLMOROW, PETSC_TRUE, 2, HUGE_VAL, MUON_LMO_NO_KIND, PETSC_TRUE},     {MUONLMOCOLSUM, PETSC_FALSE, 1, HUGE_VAL, MUON_WIRE_PERCOLUMN, PETSC_FALSE},
              {MUONLMOROWSUM, PETSC_TRUE, 1, HUGE_VAL, MUON_WIRE_PERROW, PETSC_FALSE}, {MUONLMOL21, PETSC_FALSE, 2, 1, MUON_WIRE_COLUMNS, PETSC_FALSE},
-             {MUONLMOMIXED, PETSC_FALSE, 2, 2, MUON_LMO_NO_FORM, PETSC_FALSE}};
+             {MUONLMOMIXED, PETSC_FALSE, 2, 2, MUON_LMO_NO_KIND, PETSC_FALSE}};
 
 #define ROW(key, field, help) \
   { \
@@ -217,7 +217,7 @@ static PetscErrorCode MuonLMOCreate_Vectors(MuonLMO lmo)
   PetscFunctionBegin;
   while (strcmp(Norms[k].type, ((PetscObject)lmo)->type_name) != 0) k++;
   PetscCall(MuonLMOSetVectors(lmo, Norms[k].rows, Norms[k].p, Norms[k].q));
-  lmo->form = Norms[k].form;
+  lmo->kind = Norms[k].kind;
   if (Norms[k].scion) lmo->ops->shapefactor = MuonLMOShapeFactor_Vectors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

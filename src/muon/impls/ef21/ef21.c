@@ -22,7 +22,7 @@ static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char pr
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
-  if (type) PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
+  if (type) PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
   else PetscCall(MuonCompressorSetFromOptions(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,7 +69,7 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *
     /* Beside messages that leave something out, digits beyond single are bytes for nothing */
     if (all->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
   } else if (muon->setfromoptionscalled) {
-    PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
+    PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
     PetscCall(MuonCompressorCopyOptions_Private(all, c));
     PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
   }

@@ -106,7 +106,7 @@ unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned c
   MuonWireMessage header;
 
   header.layer     = (uint32_t)votes->hash[i];
-  header.form      = MUON_WIRE_VOTES;
+  header.kind      = MUON_WIRE_VOTES;
   header.indices   = MUON_WIRE_INDICES_NONE;
   header.values    = 0;
   header.parameter = (uint8_t)planes;
@@ -123,7 +123,7 @@ const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes,
   const unsigned char *plain;
 
   if (MuonWireMessageExpand(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), 0, NULL, &plain, &header) != MUON_WIRE_OK) return NULL;
-  return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
+  return header.kind == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
 PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt number, const MuonArray *U, MuonStatus *status)
