@@ -167,7 +167,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor, PetscInt, 
 PETSC_EXTERN PetscErrorCode MuonCompressorApply(MuonCompressor, Mat, Mat);
 PETSC_EXTERN PetscErrorCode MuonCompressorEncode(MuonCompressor, Mat, Mat, size_t, unsigned char[], size_t *);
 PETSC_EXTERN PetscErrorCode MuonCompressorValidate(MuonCompressor, PetscInt, PetscInt, size_t, const unsigned char[], PetscBool *);
-PETSC_EXTERN PetscErrorCode MuonCompressorDecode(MuonCompressor, InsertMode, PetscReal, size_t, const unsigned char[], Mat);
+PETSC_EXTERN PetscErrorCode MuonCompressorDecode(MuonCompressor, PetscBool, PetscReal, size_t, const unsigned char[], Mat);
 PETSC_EXTERN PetscErrorCode MuonCompressorCommit(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetStatus(MuonCompressor, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonCompressorGetAlpha(MuonCompressor, PetscInt, PetscInt, PetscReal *);

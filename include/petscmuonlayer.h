@@ -1,5 +1,5 @@
 /*
-   Layers: the parameters of a model, each with the rule that moves it.
+   Layers: the parameters of a model, each with its optimizer.
 */
 #pragma once
 
@@ -9,7 +9,7 @@
 /* SUBMANSEC = MuonLayer */
 
 /*S
-   MuonLayer - One matrix or vector of parameters, with its norm, its scale and the rule that moves it
+   MuonLayer - One matrix or vector of parameters, with its norm, its scale and its optimizer
 
    Level: beginner
 
@@ -18,14 +18,14 @@ S*/
 typedef struct _p_MuonLayer *MuonLayer;
 
 /*J
-   MuonLayerRule - String with the name of the rule that moves a layer
+   MuonLayerRule - String with the name of the optimizer of a layer
 
    Values:
 +  `MUONLAYERLMO`    - a step inside a norm ball, the subject of this library
 .  `MUONLAYERADAMW`  - AdamW
 .  `MUONLAYERNADAMW` - AdamW with Nesterov momentum
 .  `MUONLAYERSGD`    - gradient descent
--  `MUONLAYERFROZEN` - never moves, sends nothing and has no state
+-  `MUONLAYERFROZEN` - is never updated, sends nothing and has no state
 
    Level: intermediate
 
@@ -135,7 +135,6 @@ PETSC_EXTERN PetscClassId      MUONLAYER_CLASSID;
 PETSC_EXTERN PetscFunctionList MuonLayerRuleList;
 
 PETSC_EXTERN PetscErrorCode MuonLayerInitializePackage(void);
-PETSC_EXTERN PetscErrorCode MuonLayerFinalizePackage(void);
 struct _MuonParameter;
 PETSC_EXTERN PetscErrorCode MuonLayerRuleRegister(const char[], PetscErrorCode (*)(MuonLayer), const struct _MuonParameter *);
 

@@ -10,7 +10,7 @@
 /* SUBMANSEC = MuonLMO */
 
 /*S
-   MuonLMO - Linear minimization oracle over the unit ball of a matrix norm
+   MuonLMO - Linear minimization (LMO) over the unit ball of a matrix norm
 
    Level: intermediate
 

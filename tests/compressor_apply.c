@@ -133,7 +133,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   TestCheck(same && bytes == bytesagain, "%s: another message the second time", choice->type);
 
   PetscCall(TestMatNormal(Y, 1.0, state));
-  PetscCall(MuonCompressorDecode(receiver, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(receiver, PETSC_FALSE, 1, bytes, buf, Y));
   PetscCall(MuonCompressorApply(c, X, Z));
   PetscCall(TestMatSame(Y, Z, &same));
   TestCheck(same, "%s of %" PetscInt_FMT " x %" PetscInt_FMT ": the message is not what Apply() gives", choice->type, m, n);
@@ -149,7 +149,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   */
   PetscCall(TestMatNormal(Z, 1.0, state));
   PetscCall(TestMatGetRows(Z, &z));
-  PetscCall(MuonCompressorDecode(receiver, ADD_VALUES, -0.3, bytes, buf, Z));
+  PetscCall(MuonCompressorDecode(receiver, PETSC_TRUE, -0.3, bytes, buf, Z));
   PetscCall(TestMatGetRows(Z, &sum));
   PetscCall(TestMatGetRows(Y, &y));
   for (PetscInt k = 0; k < m * n; k++) {
@@ -179,7 +179,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(MuonCompressorCommit(c));
   PetscCall(MuonCompressorSetStep(c, 6));
   PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
-  PetscCall(MuonCompressorDecode(receiver, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(receiver, PETSC_FALSE, 1, bytes, buf, Y));
   PetscCall(MuonCompressorApply(c, T, Z));
   PetscCall(TestMatSame(Y, Z, &same));
   TestCheck(same, "%s of %" PetscInt_FMT " x %" PetscInt_FMT ": the second message is not what Apply() gives", choice->type, m, n);
@@ -357,7 +357,7 @@ static PetscErrorCode CheckResidual(const TestChoice *choice, PetscInt m, PetscI
   for (PetscInt k = 0; k < most; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(TestEncode(c, M, G, &buf, &bytes));
-    PetscCall(MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, G));
+    PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, G));
     PetscCall(PetscFree(buf));
     PetscCall(TestMatAxpby(1.0, M, 0.0, E));
     PetscCall(TestMatAxpby(-1.0, G, 1.0, E));
@@ -408,7 +408,7 @@ static PetscErrorCode CheckZero(const TestChoice *choice, PetscInt m, PetscInt n
   if (rankk) TestCheck(bytes == TestMessageBytes(0, 0), "%zu bytes for a zero matrix of %" PetscInt_FMT " x %" PetscInt_FMT, bytes, m, n);
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
   TestCheck(valid, "%s: the message of zero is refused", choice->type);
-  PetscCall(MuonCompressorDecode(c, ADD_VALUES, 2.0, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 2.0, bytes, buf, Y));
   PetscCall(TestMatSquares(Y, &squares));
   TestCheck(squares == 0.0, "%s: zero was added as something", choice->type);
   PetscCall(TestCost(c, m, n, bytes, buf, &cost));
@@ -491,7 +491,7 @@ static PetscErrorCode CheckUntouched(void)
   PetscCall(TestMatSet(X, 1, 2, 8.0));
   for (PetscInt e = 0; e < 12; e++) PetscCall(TestMatSetEntry(Y, e, e == 5 ? 1.0 : NAN));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-  PetscCall(MuonCompressorDecode(c, ADD_VALUES, 0.5, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 0.5, bytes, buf, Y));
   PetscCall(TestMatGetEntries(Y, &y));
   for (PetscInt e = 0; e < 12; e++) TestCheck(e == 5 ? y[e] == 5.0 : PetscIsNanScalar(y[e]), "Entry %" PetscInt_FMT " is %g", e, (double)y[e]);
   PetscCall(PetscFree(y));

@@ -122,7 +122,7 @@ static PetscErrorCode CheckGrid(const char type[], MuonCompressorValues values, 
     TestCheck(valid, "%s: not valid", type);
     hash = (hash ^ 'w') * 16777619u;
     TestCheck(MuonWireGroupOpen(buf, bytes, hash, (uint64_t)count, &group) == MUON_WIRE_OK, "%s: no group", type);
-    PetscCall(MuonCompressorDecode(whole, ADD_VALUES, (PetscReal)0.7, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(whole, PETSC_TRUE, (PetscReal)0.7, bytes, buf, Y));
     PetscCall(TestCost(whole, M, N, bytes, buf, &cost));
     PetscCall(MuonCompressorCommit(whole));
     for (PetscInt k = 0; k < count; k++) {
@@ -143,7 +143,7 @@ static PetscErrorCode CheckGrid(const char type[], MuonCompressorValues values, 
       from = MuonWireGroupNext(&group, &length);
       PetscCall(PetscMemcmp(from, partbuf, PetscMin(length, partbytes), &same));
       TestCheck(same && length == partbytes, "%s: message of block %" PetscInt_FMT " in step %" PetscInt_FMT " differs", type, k, step);
-      PetscCall(MuonCompressorDecode(part[k], ADD_VALUES, (PetscReal)0.7, partbytes, partbuf, z));
+      PetscCall(MuonCompressorDecode(part[k], PETSC_TRUE, (PetscReal)0.7, partbytes, partbuf, z));
       PetscCall(TestCost(part[k], m, n, partbytes, partbuf, &one));
       total.paper += one.paper;
       total.encoded += one.encoded;
@@ -158,12 +158,12 @@ static PetscErrorCode CheckGrid(const char type[], MuonCompressorValues values, 
     PetscCall(CheckSame(Y, Z, type, "what is added"));
     TestCheck(cost.paper == total.paper && cost.entropy == total.entropy, "%s: %g and %g bits, %g and %g in the blocks", type, cost.paper, cost.entropy, total.paper, total.entropy);
     TestCheck(cost.encoded == 8.0 * (double)bytes && cost.encoded > total.encoded && cost.encoded <= total.encoded + 8 * MUON_WIRE_MESSAGE_HEADER_MOST, "%s: %g bits are sent, %g in the blocks", type, cost.encoded, total.encoded);
-    PetscCall(MuonCompressorDecode(whole, INSERT_VALUES, 1, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(whole, PETSC_FALSE, 1, bytes, buf, Y));
     PetscCall(PetscFree(buf));
     if (step == STEP - 1) {
       PetscCall(MuonCompressorReset(whole));
       PetscCall(TestEncode(whole, T, NULL, &buf, &bytes));
-      PetscCall(MuonCompressorDecode(whole, INSERT_VALUES, 1, bytes, buf, Y));
+      PetscCall(MuonCompressorDecode(whole, PETSC_FALSE, 1, bytes, buf, Y));
       PetscCall(MuonCompressorApply(whole, T, Z));
       PetscCall(CheckSame(Y, Z, type, "what Apply() gives"));
       PetscCall(PetscFree(buf));
@@ -321,7 +321,7 @@ static PetscErrorCode CheckRefused(unsigned long long *state)
 
     copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
     PetscCall(MuonCompressorValidate(c, M, N, bytes, copy, &valid));
-    if (valid) PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, copy, Y));
+    if (valid) PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, copy, Y));
     if (valid) accepted++;
     else refused++;
     copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
@@ -383,8 +383,8 @@ static PetscErrorCode CheckErrors(unsigned long long *state)
   PetscCall(CheckValid(c, bytes, buf, PETSC_TRUE, "after an error in a block"));
   buf[bytes - 1] |= 0x80; /* the sign of the last scale */
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  added    = MuonCompressorDecode(c, ADD_VALUES, 1, bytes, buf, Y);
-  assigned = MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y);
+  added    = MuonCompressorDecode(c, PETSC_TRUE, 1, bytes, buf, Y);
+  assigned = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y);
   PetscCall(PetscPopErrorHandler());
   TestCheck(added == PETSC_ERR_ARG_WRONG && assigned == PETSC_ERR_ARG_WRONG, "A message whose last block is none gave the errors %d and %d", (int)added, (int)assigned);
   PetscCall(TestMatSame(Y, Z, &same));
@@ -416,7 +416,7 @@ static PetscErrorCode CheckScratch(const char type[], MuonCompressorValues value
   PetscCall(TestMatCreate(m, n, 0, &R));
   PetscCall(CreateCompressor(type, "w", (PetscReal)0.3, values, &c));
   PetscCall(TestEncode(c, T, R, &buf, &bytes));
-  PetscCall(MuonCompressorDecode(c, ADD_VALUES, 1, bytes, buf, T));
+  PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 1, bytes, buf, T));
   PetscCall(MuonCompressorGetWorkspace(c, &work));
   PetscCall(MuonWorkspaceGetBytes(work, &held));
   TestCheck(held <= 3 * (size_t)(m * n) * sizeof(double), "%s: %zu bytes of scratch memory for a layer of %" PetscInt_FMT " entries", type, held, m * n);
@@ -600,7 +600,7 @@ static PetscErrorCode WriteOracle(const char dir[], const Grid *grid, unsigned l
   PetscCall(TestMatCreate(M, N, 1, &Y));
   PetscCall(TestMatNormal(T, 1, state));
   PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
   PetscCall(TestMatGetRows(Y, &rows));
   for (int i = 0; i < 3; i++) {
     char path[PETSC_MAX_PATH_LEN];

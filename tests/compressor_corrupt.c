@@ -9,7 +9,7 @@ static char help[] = "No byte that came over a wire is trusted: messages with an
 static PetscErrorCode MuonCompressorLayout_AtLeast(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_SPARSE;
+  layout->header.kind   = MUON_WIRE_SPARSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,13 +98,13 @@ static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned 
   PetscCall(MatGetSize(Y, &m, &n));
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, valid));
   if (*valid) {
-    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
     PetscCall(TestMatSquares(Y, &squares));
     TestCheck(!PetscIsNanReal(squares), "A valid message holds NaN");
   } else {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y);
-    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, Y);
+    ierr = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y);
+    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, Y);
     PetscCall(PetscPopErrorHandler());
     TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
   }
@@ -198,7 +198,7 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   PetscCall(MuonCompressorGetMaxBytes(c, m + 1, n, &othermost));
   PetscCall(GetLayout(c, m, n, &layout));
-  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.header.form == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
+  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.header.kind == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
   PetscCall(TestMatDestroy(&Z));
   PetscCall(TestIs(choice, MUONCOMPRESSORIDENTITY, &identity));
   otherchoice      = *choice;

@@ -17,7 +17,7 @@ static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, 
   size_t               bytes;
 
   PetscFunctionBegin;
-  ContentRandom(&content, 7, rows, columns, form | parameter << 8, MuonWireFormIndices((MuonWireForm)form, rows, columns, count), values, count, state);
+  ContentRandom(&content, 7, rows, columns, form | parameter << 8, MuonWireKindIndices((MuonWireKind)form, rows, columns, count), values, count, state);
   message = (unsigned char *)Allocate(ContentRoom(&content));
   bytes   = (size_t)ContentEncode(&content, message) + MuonWireMessageHeaderBytes(&content.header);
   PetscCall(PetscMemzero(&layout, sizeof(layout)));

@@ -163,7 +163,7 @@ static PetscErrorCode CheckResidual(const char type[], PetscReal ratio, PetscInt
   for (PetscInt k = 1; k <= steps; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(TestEncode(c, X, G, &buf, &bytes));
-    PetscCall(MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, G));
+    PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, G));
     PetscCall(PetscFree(buf));
     PetscCall(TestMatSame(X, G, &same));
     TestCheck(same == (k == steps ? PETSC_TRUE : PETSC_FALSE), "%s: after %" PetscInt_FMT " of %" PetscInt_FMT " steps", type, k, steps);

@@ -24,7 +24,7 @@ static PetscErrorCode Send(MuonCompressor c, Mat X, PetscBool commit, Mat Y, Pet
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(MuonCompressorGetStatus(c, &status));
   TestCheck(status == MUON_STATUS_OK, "Status %s", MuonStatuses[status]);
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
   if (commit) PetscCall(MuonCompressorCommit(c));
   if (rank != NULL) *rank = buf[6];
   PetscCall(PetscFree(buf));
@@ -307,7 +307,7 @@ static PetscErrorCode CheckEverything(const char type[], PetscInt oversampling, 
 
       PetscCall(MuonCompressorSetStep(c, k));
       PetscCall(TestEncode(c, X, G, &buf, &bytes));
-      PetscCall(MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, G));
+      PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, G));
       PetscCall(MuonCompressorCommit(c));
       sent += buf[6];
       PetscCall(PetscFree(buf));
@@ -523,7 +523,7 @@ static PetscErrorCode CheckSmall(void)
     TestCheck(bytes > 0 && buf[6] == table[k].rank, "Row %zu: rank %d, expected %" PetscInt_FMT, k, (int)buf[6], table[k].rank);
     PetscCall(MuonCompressorValidate(c, 4, 3, bytes, buf, &valid));
     TestCheck(valid, "Row %zu: a good message is refused", k);
-    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
     PetscCall(PetscFree(buf));
     PetscCall(TestMatDestroy(&X));
     PetscCall(TestMatDestroy(&Y));
@@ -571,7 +571,7 @@ static PetscErrorCode CheckNatural(PetscInt m, PetscInt n, unsigned long long *s
   PetscCall(Create(MUONCOMPRESSORPOWERSGD, rank, &c));
   PetscCall(TestEncode(c, A, NULL, &buf, &bytes));
   TestCheck(bytes == TestMessageBytes((unsigned long long)rank, (size_t)(rank * (m + n)) * sizeof(PetscReal)), "%zu bytes", bytes);
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
   PetscCall(TestMatSquares(Y, &kept));
   PetscCall(PetscMalloc1(rank * (m + n), &factors));
   PetscCall(PetscMemcpy(factors, buf + bytes - (size_t)(rank * (m + n)) * sizeof(PetscReal), (size_t)(rank * (m + n)) * sizeof(PetscReal)));
@@ -633,7 +633,7 @@ static PetscErrorCode CheckBlocks(void)
     size_t         bytes;
 
     PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
     PetscCall(MuonCompressorCommit(c));
     PetscCall(PetscFree(buf));
     PetscCall(Residual(X, Y, &rest));

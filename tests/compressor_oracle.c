@@ -92,11 +92,11 @@ static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const Muon
     PetscCall(TestEncode(c, A, B, &other, &others));
     TestCheck(others == bytes && memcmp(other, buf, bytes) == 0, "Matrices have another message than arrays");
     PetscCall(PetscFree(other));
-    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, C));
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, C));
     PetscCall(TestMatOfArray(Y, D));
     PetscCall(TestMatSame(C, D, &same));
     TestCheck(same == PETSC_TRUE, "A matrix is decoded to something else");
-    PetscCall(MuonCompressorDecode(c, ADD_VALUES, 0.5, bytes, buf, B));
+    PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 0.5, bytes, buf, B));
     PetscCall(TestMatOfArray(sum, D));
     PetscCall(TestMatSame(B, D, &same));
     TestCheck(same == PETSC_TRUE, "Something else is added to a matrix");

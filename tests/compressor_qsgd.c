@@ -47,7 +47,7 @@ static PetscErrorCode CheckExample(void)
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(PetscMemcmp(buf + 4, message, sizeof(message), &same));
   TestCheck(bytes == 4 + sizeof(message) && same, "The message of %zu bytes", bytes);
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
   PetscCall(TestMatGetEntries(Y, &y));
   for (PetscInt e = 0; e < 6; e++) TestCheck(y[e] == x[e], "Entry %" PetscInt_FMT " is %g, expected %g", e, (double)y[e], (double)x[e]);
   PetscCall(PetscFree(y));
@@ -346,7 +346,7 @@ static PetscErrorCode CheckEdge(const Choice *choice, PetscScalar x, MuonStatus 
   if (status == MUON_STATUS_OK) {
     PetscCall(MuonCompressorValidate(c, 8, 5, bytes, buf, &valid));
     TestCheck(valid, "%g: a good message is refused", (double)x);
-    PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
     PetscCall(TestMatGetEntries(Y, &y));
     for (PetscInt e = 0; e < 16; e++) TestCheck(e == 7 ? PetscAbsScalar(y[e] - becomes) <= PetscAbsScalar(becomes) * (PetscReal)1e-6 : y[e] == 0, "%g: entry %" PetscInt_FMT " became %g", (double)x, e, (double)y[e]);
     /* The last block has eight entries */
@@ -460,8 +460,8 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
   PetscCall(TestEncode(c, row, NULL, &other, &others));
   PetscCall(PetscMemcmp(buf, other, bytes, &same));
   TestCheck(bytes == others && same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT, m, n, length);
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, X));
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, others, other, row));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, X));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, others, other, row));
   PetscCall(TestMatGetEntries(X, &x));
   PetscCall(TestMatGetEntries(row, &y));
   PetscCall(PetscArraycmp(x, y, m * n, &same));

@@ -414,7 +414,7 @@ static PetscErrorCode CheckDecay(Mat X)
     for (PetscInt k = 0; k < steps; k++) {
       PetscCall(MuonCompressorSetStep(c, k));
       PetscCall(TestEncode(c, X, G, &buf, &bytes));
-      PetscCall(MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, G));
+      PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, G));
       PetscCall(PetscFree(buf));
       PetscCall(TestMatAxpby(1.0, X, 0.0, E));
       PetscCall(TestMatAxpby(-1.0, G, 1.0, E));

@@ -97,7 +97,7 @@ static PetscErrorCode CheckBits(void)
       TestCheck(same, "The message of the first worker");
     }
     if (k == 2) {
-      PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+      PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
       PetscCall(TestMatGetRows(Y, &y));
       for (int e = 0; e < 4; e++) TestCheck(y[e] == third[e], "Entry %d is %g, expected %g", e, (double)y[e], (double)third[e]);
       PetscCall(PetscFree(y));
@@ -219,10 +219,10 @@ static PetscErrorCode CheckNothing(MuonCompressorValues values, PetscInt m, Pets
   TestCheck(status == MUON_STATUS_OK && (bytes > 8) == sent, "%" PetscInt_FMT " x %" PetscInt_FMT " of %g: %zu bytes", m, n, (double)x, bytes);
   PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, &valid));
   TestCheck(valid, "A good message is refused");
-  PetscCall(MuonCompressorDecode(c, ADD_VALUES, 1.0, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, Y));
   PetscCall(TestMatSame(Y, Z, &same));
   TestCheck(same || sent, "Nothing was added, and something changed");
-  PetscCall(MuonCompressorDecode(c, INSERT_VALUES, 1, bytes, buf, Y));
+  PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
   PetscCall(TestMatSquares(Y, &squares));
   /* The sums are of at most 585 numbers */
   TestCheck(sent ? PetscAbsReal(squares - m * n * x * x) <= 600 * PETSC_MACHINE_EPSILON * squares : squares == 0, "%" PetscInt_FMT " x %" PetscInt_FMT " of %g decodes to a matrix of square %g", m, n, (double)x, (double)squares);

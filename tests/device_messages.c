@@ -88,7 +88,7 @@ static void MostOfEncode(const MuonCompressorLayout *layout, const MuonArray *A,
   const double value = layout->header.values == MUON_WIRE_VALUES_DOUBLE ? size : layout->header.values == MUON_WIRE_VALUES_NATURAL ? 2 : 4;
 
   most[0] = 64;
-  switch (layout->header.form) {
+  switch (layout->header.kind) {
   case MUON_WIRE_DENSE:
     most[1] = value * d;
     break;
@@ -124,7 +124,7 @@ static double MostOfDecode(const MuonCompressorLayout *layout, const MuonArray *
   const double d = (double)MuonArrayEntries(A), count = (double)layout->header.count, bits = 8.0 * ceil(d / 64);
   const double value = layout->header.values == MUON_WIRE_VALUES_DOUBLE ? (double)MuonArrayEntryBytes(A) : layout->header.values == MUON_WIRE_VALUES_NATURAL ? 2 : 4;
 
-  switch (layout->header.form) {
+  switch (layout->header.kind) {
   case MUON_WIRE_DENSE:
     return value * d;
   case MUON_WIRE_SPARSE:
@@ -240,8 +240,8 @@ static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int k
   PetscCall(TestArrayCreate(rowmajor ? n : m, rowmajor ? m : n, precision, rowmajor, 1, &back));
   PetscCall(PetscMemzero(&layout, sizeof(layout)));
   PetscCall((*c[0]->ops->layout)(c[0], &T, &layout));
-  exact  = layout.header.form == MUON_WIRE_LOWRANK || (layout.header.form == MUON_WIRE_BLOCKS && variant == 1 && kind == HUGE_AND_TINY) ? PETSC_FALSE : PETSC_TRUE;
-  graded = layout.header.form == MUON_WIRE_LOWRANK ? PETSC_FALSE : PETSC_TRUE;
+  exact  = layout.header.kind == MUON_WIRE_LOWRANK || (layout.header.kind == MUON_WIRE_BLOCKS && variant == 1 && kind == HUGE_AND_TINY) ? PETSC_FALSE : PETSC_TRUE;
+  graded = layout.header.kind == MUON_WIRE_LOWRANK ? PETSC_FALSE : PETSC_TRUE;
   Fill(&T, kind, graded, 1.0);
   Fill(&R, kind == NOT_A_NUMBER ? ORDINARY : kind, graded, 0.25);
   PetscCall(CreateOnDevice(&T, &far));
@@ -275,7 +275,7 @@ static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int k
       TestCheck((variant == BLOCKS || after[0] <= decode) && after[1] == 0.0, "%s: To decode, %g bytes came to the device and %g to the host, expected at most %g and none", what, after[0], after[1], decode);
       device->copy(Room(&back), to.data, back.data);
       if (exact) TestCheck(TestArraySame(&Y, &back), "%s: message %d says something else on the device", what, step);
-      else if (layout.header.form == MUON_WIRE_BLOCKS) PetscCall(CheckLevels(&Y, &back));
+      else if (layout.header.kind == MUON_WIRE_BLOCKS) PetscCall(CheckLevels(&Y, &back));
       else if (kind == ORDINARY && variant != BLOCKS) PetscCall(CheckNear(&layout, &Y, &back));
     }
     for (int k = 0; k < 2; k++) {
@@ -283,7 +283,7 @@ static PetscErrorCode CheckMessages(const TestChoice *choice, int variant, int k
       PetscCall(PetscFree(buf[k]));
     }
   }
-  if (layout.header.form == MUON_WIRE_LOWRANK && kind == ORDINARY) {
+  if (layout.header.kind == MUON_WIRE_LOWRANK && kind == ORDINARY) {
     MuonStateVisitor visitor;
 
     PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
     TestCheck(c->ondevice == (rankk || topsvd ? PETSC_FALSE : PETSC_TRUE), "Compressor %s on a device: %d", choices[k].type, (int)c->ondevice);
     PetscCall(PetscMemzero(&layout, sizeof(layout)));
     PetscCall((*c->ops->layout)(c, &shape, &layout));
-    variants = layout.header.form == MUON_WIRE_BLOCKS ? 2 : (layout.header.form == MUON_WIRE_LOWRANK || layout.header.form == MUON_WIRE_WHOLEROWS || layout.header.form == MUON_WIRE_WHOLECOLUMNS ? 3 : 1);
+    variants = layout.header.kind == MUON_WIRE_BLOCKS ? 2 : (layout.header.kind == MUON_WIRE_LOWRANK || layout.header.kind == MUON_WIRE_WHOLEROWS || layout.header.kind == MUON_WIRE_WHOLECOLUMNS ? 3 : 1);
     for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE && c->ondevice; precision++) {
       for (int variant = 0; variant < variants; variant++) {
         for (int kind = 0; kind < KINDS; kind++) PetscCall(CheckMessages(&choices[k], variant, kind, (MuonPrecision)precision, 150, 60));
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
       PetscCall(CheckMessages(&choices[k], BLOCKS, ORDINARY, (MuonPrecision)precision, 150, 60));
     }
     /* More than crosses at once */
-    if (c->ondevice && (layout.header.form == MUON_WIRE_DENSE || layout.header.form == MUON_WIRE_BLOCKS) && k % 2 == 0) PetscCall(CheckMessages(&choices[k], 0, ORDINARY, MUON_DOUBLE, 1100, 1000));
+    if (c->ondevice && (layout.header.kind == MUON_WIRE_DENSE || layout.header.kind == MUON_WIRE_BLOCKS) && k % 2 == 0) PetscCall(CheckMessages(&choices[k], 0, ORDINARY, MUON_DOUBLE, 1100, 1000));
     PetscCall(MuonCompressorDestroy(&c));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));

@@ -199,7 +199,7 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
     unsigned long long count, payload;
     const size_t       head = TestHeader(data + at, &count, &payload), end = at + head + (size_t)payload;
 
-    if (data[at + 4] % 16 == f->form) {
+    if (data[at + 4] % 16 == f->kind) {
       unsigned char *to = f->offset >= PAYLOAD ? data + at + head + f->offset - PAYLOAD : (f->offset >= 0 ? data + at + f->offset : data + end + f->offset);
 
       for (size_t b = 0; b < f->bytes; b++) to[b] = (unsigned char)((to[b] & f->keep) | f->put);

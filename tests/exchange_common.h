@@ -45,7 +45,7 @@ static inline size_t MessageMake(PetscInt step, int sender, PetscBool down, Pets
   MuonWireMessage header;
 
   header.layer     = (uint32_t)item;
-  header.form      = MUON_WIRE_DENSE;
+  header.kind      = MUON_WIRE_DENSE;
   header.indices   = MUON_WIRE_INDICES_NONE;
   header.values    = MUON_WIRE_VALUES_SINGLE;
   header.parameter = 0;

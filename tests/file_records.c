@@ -111,25 +111,29 @@ static int Unlocks(MuonFileFolder *folder)
   return 1;
 }
 
-/* A process holds the lock, and is killed */
+/* A process holds the lock and is killed, while a child that it forked lives on */
 static void Killed(MuonFileFolder *folder, unsigned char run[MUON_FILE_RUN])
 {
   int   ready[2];
-  char  one = 0;
-  pid_t child;
+  pid_t child, own = 0;
 
   Check(pipe(ready) == 0, "no pipe");
   child = fork();
   Check(child >= 0, "no process");
   if (child == 0) {
-    if (MuonFileFolderLock(folder, run) != MUON_FILE_OK || write(ready[1], "1", 1) != 1) _exit(1);
+    if (MuonFileFolderLock(folder, run) != MUON_FILE_OK) _exit(1);
+    if (fork() == 0) { /* it says so when it has let go of the lock */
+      own = getpid();
+      if (write(ready[1], &own, sizeof(own)) != (ssize_t)sizeof(own)) _exit(1);
+    }
     for (;;) (void)pause();
   }
-  Check(read(ready[0], &one, 1) == 1, "the child has no lock");
+  Check(read(ready[0], &own, sizeof(own)) == (ssize_t)sizeof(own) && own > 0, "the child has no lock");
   Check(MuonFileFolderLock(folder, run) == MUON_FILE_BUSY && strstr(folder->text, "in use by another job") != NULL, "%s", folder->text);
   Check(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child, "the child lives");
   Check(MuonFileFolderLock(folder, run) == MUON_FILE_OK, "%s", folder->text);
   Check(Unlocks(folder), "%s", folder->text);
+  Check(kill(own, SIGKILL) == 0, "the child of the child is gone");
   (void)close(ready[0]);
   (void)close(ready[1]);
 }

@@ -374,7 +374,7 @@ static PetscErrorCode CheckState(void)
 {
   MuonLayerStepInfo info = {0, Rate, Decay, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
   Seen              seen;
-  MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, &seen};
+  MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, PETSC_FALSE, &seen};
   MuonStatus        status;
   MuonLayerArray    gradient;
   MuonLayer         layer;

@@ -3,6 +3,7 @@ static char help[] = "A layer that is cut into blocks takes the steps of one lay
 #include <petscmuon/private/muonlmoimpl.h>
 #include "parameters.h"
 #include <petscmuon.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
 #include "number_common.h"
 #include "mpicount.h"
@@ -381,7 +382,7 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
 
     if (MuonWireMessageRead(data + at, length - at, &header) != MUON_WIRE_OK) return;
     first = MuonWireMessageHeaderBytes(&header);
-    if (header.form == MUON_WIRE_GROUP && MuonWireMessageRead(data + at + first, length - at - first, &part) == MUON_WIRE_OK) {
+    if (header.kind == MUON_WIRE_GROUP && MuonWireMessageRead(data + at + first, length - at - first, &part) == MUON_WIRE_OK) {
       switch (forge.what) {
       case 0:
         header.count--;
@@ -390,13 +391,13 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
         header.layer ^= 1;
         break;
       case 2:
-        header.form = MUON_WIRE_SPARSE;
+        header.kind = MUON_WIRE_SPARSE;
         break;
       case 3:
         part.layer ^= 1;
         break;
       case 4:
-        part.form = MUON_WIRE_GROUP;
+        part.kind = MUON_WIRE_GROUP;
         break;
       default:
         part.count++;

@@ -296,6 +296,18 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
 
 static PetscErrorCode CheckArrays(void)
 {
+  const struct {
+    PetscErrorCode code;
+    const char    *text;
+  } refused[] = {{PETSC_ERR_ARG_NULL, "Layer \"a\": an array without weights, expected w"},
+                 {PETSC_ERR_SUP, "expected PETSC_FLOAT or PETSC_DOUBLE"},
+                 {MuonDeviceGet() != NULL ? PETSC_ERR_ARG_INCOMP : PETSC_ERR_SUP, "in the memory of"},
+                 {PETSC_ERR_ARG_OUTOFRANGE, "ld 2 of an array, expected at least the 3 entries of a column"},
+                 {PETSC_ERR_ARG_OUTOFRANGE, "expected at least the 2 entries of a row"},
+                 {PETSC_ERR_ARG_OUTOFRANGE, "2 rows of an array on one rank, expected all 3"},
+                 {PETSC_ERR_ARG_OUTOFRANGE, "3 rows from number 1 on of an array, expected some of its 3 rows"},
+                 {PETSC_ERR_ARG_OUTOFRANGE, "3 x -1"},
+                 {PETSC_ERR_ARG_NULL, "without a communicator"}};
   MuonLayerArray array, first;
   MuonLayer      layer;
   double         w[6];
@@ -309,32 +321,20 @@ static PetscErrorCode CheckArrays(void)
   array.N = 2;
   array.w = w;
   first   = array;
-  array.w = NULL;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_NULL, "Layer \"a\": an array without weights, expected w");
-  array      = first;
-  array.type = PETSC_INT;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_SUP, "expected PETSC_FLOAT or PETSC_DOUBLE");
-  array         = first;
-  array.memtype = PETSC_MEMTYPE_DEVICE;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), MuonDeviceGet() != NULL ? PETSC_ERR_ARG_INCOMP : PETSC_ERR_SUP, "in the memory of");
-  array    = first;
-  array.ld = 2;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "ld 2 of an array, expected at least the 3 entries of a column");
-  array.rowmajor = PETSC_TRUE;
-  array.ld       = 1;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "expected at least the 2 entries of a row");
-  array      = first;
-  array.rows = 2;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "2 rows of an array on one rank, expected all 3");
-  array       = first;
-  array.first = 1;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "3 rows from number 1 on of an array, expected some of its 3 rows");
-  array   = first;
-  array.N = -1;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_OUTOFRANGE, "3 x -1");
-  array      = first;
-  array.comm = MPI_COMM_NULL;
-  Refused(MuonLayerCreateFromArray("a", &array, &layer), PETSC_ERR_ARG_NULL, "without a communicator");
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(refused); k++) {
+    array = first;
+    if (k == 0) array.w = NULL;
+    if (k == 1) array.type = PETSC_INT;
+    if (k == 2) array.memtype = PETSC_MEMTYPE_DEVICE;
+    if (k == 3) array.ld = 2;
+    if (k == 4) array.ld = 1;
+    if (k == 4) array.rowmajor = PETSC_TRUE;
+    if (k == 5) array.rows = 2;
+    if (k == 6) array.first = 1;
+    if (k == 7) array.N = -1;
+    if (k == 8) array.comm = MPI_COMM_NULL;
+    Refused(MuonLayerCreateFromArray("a", &array, &layer), refused[k].code, refused[k].text);
+  }
   /* Nothing to hold needs no memory */
   array   = first;
   array.M = 0;

@@ -200,11 +200,13 @@ static PetscErrorCode CheckRefused(void)
 {
   const Case       *c       = &Cases[0];
   const char *const words[] = {NULL,
-                               "it has estimate of layer \"h0.attn\", which the optimizer does not keep",
-                               "it has weights of layer \"embed\", which the optimizer does not keep",
+                               "it has 0 of 36 entries of momentum of layer \"h0.attn\"",
+                               "of layer \"embed\", which the optimizer does not keep",
                                "of layer \"other\"",
                                "it has momentum of layer \"h0.attn\", which the optimizer does not keep",
-                               "momentum of layer \"h0.attn\" has 8 bytes an entry"};
+                               "momentum of layer \"h0.attn\" has 8 bytes an entry",
+                               NULL,
+                               "it has 0 of 11 entries of weights of layer \"gain\""};
   TestProblem       p, q, r;
   PetscInt          step;
 
@@ -216,7 +218,7 @@ static PetscErrorCode CheckRefused(void)
   PetscCall(Steps(&p, 1));
   PetscCall(MuonSaveCheckpoint(p.muon, "refused", 2));
   for (PetscInt change = 1; change < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(words); change++) {
-    if (change == 5 && PetscDefined(USE_REAL_SINGLE)) continue;
+    if (words[change] == NULL || (change == 5 && PetscDefined(USE_REAL_SINGLE))) continue;
     PetscCall(Create(PETSC_COMM_WORLD, c, change, &r));
     PetscCall(Refused(&r, PETSC_TRUE, "refused", words[change]));
     PetscCall(TestDestroy(&r));

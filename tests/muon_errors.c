@@ -151,6 +151,22 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
   }
+  /* Ranks 0 and 1, 2 and 3; for the last one 0 and 3 */
+  if (Is(wrong, "workers_mixed")) {
+    PetscMPIInt rank;
+    MPI_Comm    comm;
+    Mat         B;
+
+    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank / 2, 0, &comm));
+    PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &A));
+    PetscCallMPI(MPI_Comm_free(&comm));
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank % 3 == 0 ? 0 : 1, 0, &comm));
+    PetscCall(MatCreateDense(comm, PETSC_DECIDE, PETSC_DECIDE, 6, 2, NULL, &B));
+    PetscCallMPI(MPI_Comm_free(&comm));
+    PetscCall(MuonAddLayer(p->muon, "more", last ? B : A, NULL));
+    PetscCall(MatDestroy(&B));
+  }
   if (Is(wrong, "workers_size") || Is(wrong, "workers_overlap")) {
     MPI_Comm comm;
 
@@ -558,6 +574,11 @@ int main(int argc, char **argv)
     test:
       suffix: workers
       args: -wrong {{workers_size workers_overlap}}
+      error: Layer "more": the communicators of its matrices
+    test:
+      suffix: workers_mixed
+      nsize: 4
+      args: -wrong workers_mixed
       error: Layer "more": the communicators of its matrices
     test:
       suffix: workers_rows

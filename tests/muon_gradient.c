@@ -1,4 +1,4 @@
-static char help[] = "The contract of gradients, the same for all types: a step reads what the caller gave where it lies and changes nothing of it; the layer's own buffer is undefined after a step, and another memory may be behind it.\n\n";
+static char help[] = "The contract of gradients, the same for all types: a step reads what the caller gave where it lies and changes nothing of it; the layer's own buffer is undefined after a step.\n\n";
 
 #include "muon_common.h"
 #include <petscmuon/private/petscmuonimpl.h>
@@ -97,43 +97,6 @@ static PetscErrorCode CheckHalf(const Way *way)
 }
 
 /*
-   The object that a caller has from the first call stays and always shows the buffer; where the buffer
-   becomes a momentum another memory is behind it
-*/
-static PetscErrorCode CheckMemory(const Way *way)
-{
-  Problem      p;
-  Mat          G, again;
-  Vec          g, gagain;
-  PetscScalar *before, *after, *seen;
-  PetscBool    swaps;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-  swaps = way->compression != NULL || way->atworker == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonLayerGetGradient(p.layer[1], &G));
-  PetscCall(MuonLayerGetGradientVec(p.layer[4], &g));
-  for (PetscInt s = 0; s < 3; s++) {
-    PetscObjectState states[2];
-
-    PetscCall(ProblemGetArray(&p, 1, PETSC_TRUE, &before));
-    PetscCall(PetscObjectStateGet((PetscObject)G, &states[0]));
-    PetscCall(MuonStep(p.muon));
-    PetscCall(PetscObjectStateGet((PetscObject)G, &states[1]));
-    PetscCheck(states[1] > states[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step changes the gradient's buffer and not its state", way->name);
-    PetscCall(MuonLayerGetGradient(p.layer[1], &again));
-    PetscCall(MuonLayerGetGradientVec(p.layer[4], &gagain));
-    PetscCheck(again == G && gagain == g, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the gradient is another object after a step", way->name);
-    PetscCall(MatDenseGetArray(G, &seen));
-    after = seen;
-    PetscCall(MatDenseRestoreArray(G, &seen));
-    PetscCheck(swaps == PETSC_FALSE || after != before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the memory of the gradient is what it was, and there is a momentum", way->name);
-  }
-  PetscCall(ProblemDestroy(&p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    The caller's own gradients, with gaps: no bit of them is changed, nor their states, even where a policy
    puts zeros in the place of NaN
 */
@@ -209,7 +172,6 @@ int main(int argc, char **argv)
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal == PETSC_FALSE) continue;
     PetscCall(CheckHalf(&way));
-    PetscCall(CheckMemory(&way));
     PetscCall(CheckOwn(&way));
   }
   PetscCall(PetscFinalize());

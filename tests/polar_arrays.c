@@ -3,10 +3,11 @@ static char help[] = "Polar factors of arrays: both precisions whatever PetscSca
 #include "polar_common.h"
 #include <petscmuon/private/muonpolarimpl.h>
 
-/* How many of m rows this rank gets: evenly, all on the last rank, or uneven and none on the first */
+/* How many of m rows this rank gets: evenly, all on the last rank, uneven and none on the first, or none on every other one */
 static PetscInt Rows(int how, PetscInt m, PetscMPIInt size, PetscMPIInt rank)
 {
   if (how == 1) return rank == size - 1 ? m : 0;
+  if (how == 3) return rank % 2 == 0 ? m / ((size + 1) / 2) + (rank / 2 < m % ((size + 1) / 2) ? 1 : 0) : 0;
   if (how == 2) return (m * (rank + 1) * rank) / (size * (size + 1)) - (rank > 0 ? (m * rank * (rank - 1)) / (size * (size + 1)) : 0) + (rank == size - 1 ? m - (m * size * (size - 1)) / (size * (size + 1)) : 0);
   return m / size + (rank < m % size ? 1 : 0);
 }
@@ -182,21 +183,24 @@ static PetscErrorCode CheckType(MuonPolar polar, const char type[], int m, int n
       for (int i = 0; i < m * n; i++) largest = PetscMax(largest, fabs(T[i] - Q[i]));
       PetscCheck(largest <= 64.0 * (m + n) * unit, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, precision %d: off by %g, bound %g", type, m, n, (int)of, largest, 64.0 * (m + n) * unit);
     }
-    /* Sums in another order: as in polar_parallel.c */
-    for (int how = -1; how < 3; how++) {
+    /*
+       Sums in another order: a method in which an inverse of the Gram matrix or a polynomial of slope 500 stands
+       enlarges their rounding, a modest multiple of s for each of its steps, by no more than this
+    */
+    for (int how = -1; how < 4; how++) {
       for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(Apply(polar, type, how, of, rowmajor, m, n, from, MUON_STATUS_OK, Q, 2e4 * s * unit));
     }
   }
 
   /* One entry that is not finite, on some rank, leaves the output alone everywhere; and zero is zero */
   PetscCall(PetscArraycpy(T, A, m * n));
-  T[m * n / 2] = INFINITY;
   for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
-    for (int how = -1; how < 3; how++) PetscCall(Apply(polar, type, how, rowmajor ? MUON_SINGLE : MUON_DOUBLE, rowmajor, m, n, T, MUON_STATUS_NANORINF, NULL, 0.0));
+    T[rowmajor ? m * n - 1 : m * n / 2] = rowmajor ? NAN : -INFINITY;
+    for (int how = -1; how < 4; how++) PetscCall(Apply(polar, type, how, rowmajor ? MUON_SINGLE : MUON_DOUBLE, rowmajor, m, n, T, MUON_STATUS_NANORINF, NULL, 0.0));
   }
   PetscCall(PetscArrayzero(T, m * n));
   for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
-    for (int how = -1; how < 3; how++) PetscCall(Apply(polar, type, how, rowmajor ? MUON_DOUBLE : MUON_SINGLE, rowmajor, m, n, T, MUON_STATUS_OK, T, 0.0));
+    for (int how = -1; how < 4; how++) PetscCall(Apply(polar, type, how, rowmajor ? MUON_DOUBLE : MUON_SINGLE, rowmajor, m, n, T, MUON_STATUS_OK, T, 0.0));
   }
   PetscCall(PetscFree5(A, F, T, Q, R));
   PetscCall(PetscFree3(U, V, sigma));
@@ -229,5 +233,10 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2 3 5}}
+
+  test:
+    suffix: spectral
+    nsize: 3
+    args: -lmo_polar_type newtonschulz -lmo_polar_normalization spectral
 
 TEST*/

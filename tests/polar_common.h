@@ -387,6 +387,44 @@ static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of all ranks with the entries of A, or 7, and rows of it here, PETSC_DECIDE for an even part */
+static PETSC_UNUSED PetscErrorCode TestMatSpread(PetscInt rows, int m, int n, const double *A, Mat *M)
+{
+  PetscScalar *a;
+  PetscInt     begin, end, lda;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, rows, PETSC_DECIDE, m, n, NULL, M));
+  PetscCall(MatGetOwnershipRange(*M, &begin, &end));
+  PetscCall(MatDenseGetLDA(*M, &lda));
+  PetscCall(MatDenseGetArrayWrite(*M, &a));
+  for (int j = 0; j < n; j++) {
+    for (PetscInt i = begin; i < end; i++) a[i - begin + j * lda] = A != NULL ? (PetscScalar)A[i + j * m] : (PetscScalar)7;
+  }
+  PetscCall(MatDenseRestoreArrayWrite(*M, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Its entries on all ranks */
+static PETSC_UNUSED PetscErrorCode TestMatGather(Mat M, double *whole)
+{
+  const PetscScalar *a;
+  PetscInt           m, n, lda, begin, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(M, &m, &n));
+  PetscCall(MatGetOwnershipRange(M, &begin, &end));
+  PetscCall(MatDenseGetLDA(M, &lda));
+  PetscCall(PetscArrayzero(whole, m * n));
+  PetscCall(MatDenseGetArrayRead(M, &a));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = begin; i < end; i++) whole[i + j * m] = (double)a[i - begin + j * lda];
+  }
+  PetscCall(MatDenseRestoreArrayRead(M, &a));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, whole, (int)(m * n), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The rows first ... first + rows - 1 of A (m x n, column-major, all on this rank) as an array of that
    precision and order, with padding that is NaN; 7 where A is NULL. To be freed

@@ -12,26 +12,6 @@ static PetscInt Rows(int how, PetscInt m, PetscMPIInt size, PetscMPIInt rank)
   return rank < size - 1 ? PetscMin(m / size, 3) : m - (size - 2) * PetscMin(m / size, 3);
 }
 
-/* The rows of all ranks, on all ranks */
-static PetscErrorCode Gather(Mat M, double *whole)
-{
-  const PetscScalar *a;
-  PetscInt           m, n, lda, begin, end;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(M, &m, &n));
-  PetscCall(MatGetOwnershipRange(M, &begin, &end));
-  PetscCall(MatDenseGetLDA(M, &lda));
-  PetscCall(MatDenseGetArrayRead(M, &a));
-  for (PetscInt i = 0; i < m * n; i++) whole[i] = 0.0;
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = begin; i < end; i++) whole[i + j * m] = (double)a[i - begin + j * lda];
-  }
-  PetscCall(MatDenseRestoreArrayRead(M, &a));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, whole, (int)(m * n), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int how, int m, int n)
 {
   const int      s = PetscMin(m, n), l = PetscMax(m, n);
@@ -39,13 +19,12 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   MuonStatus     status;
   PetscMPIInt    size, rank;
   int            squares;
-  PetscInt       rows, local, begin, steps;
+  PetscInt       rows, local, steps;
   PetscLogDouble bytes;
   size_t         used;
   PetscBool      newtonschulz, zolotarev;
   MPICount       count;
   double        *A, *Q, *U, *V, *sigma, eps = 0.0, off = 0.0, entries, expected, moved;
-  PetscScalar   *g;
   Mat            G, R;
 
   PetscFunctionBeginUser;
@@ -60,15 +39,8 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   }
   TestMultiply(m, n, s, U, V, 1, A);
   rows = Rows(how, m, size, rank);
-  PetscCallMPI(MPI_Scan(&rows, &begin, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  begin -= rows;
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, rows, PETSC_DECIDE, m, n, NULL, &G));
+  PetscCall(TestMatSpread(rows, m, n, A, &G));
   PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
-  PetscCall(MatDenseGetArrayWrite(G, &g));
-  for (int j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < rows; i++) g[i + j * rows] = (PetscScalar)A[begin + i + j * m];
-  }
-  PetscCall(MatDenseRestoreArrayWrite(G, &g));
   for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
 
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
@@ -85,7 +57,7 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
      U^T Q V is diagonal: a step rounds as a product does, and the slopes at zero, up to 1000, enlarge that;
      the diagonal is in the widest of the documented ranges
   */
-  PetscCall(Gather(R, Q));
+  PetscCall(TestMatGather(R, Q));
   TestSVD(m, n, A, sigma, U, V);
   for (int p = 0; p < s; p++) {
     for (int q = 0; q < s; q++) {

@@ -160,11 +160,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(MuonPolarCreate(PETSC_COMM_SELF, &parent));
   PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &svd));
-  PetscCall(MuonSVDSetOptionsPrefix(svd, (PetscObject)parent, "all_"));
-  PetscCall(MuonSVDSetFromOptions(svd));
+  PetscCall(MuonSVDSetFromOptions(svd, (PetscObject)parent, "all_"));
   PetscCall(MuonPolarSetOptionsPrefix(parent, "one_"));
-  PetscCall(MuonSVDSetOptionsPrefix(svd, (PetscObject)parent, "all_"));
-  PetscCall(MuonSVDSetFromOptions(svd));
+  PetscCall(MuonSVDSetFromOptions(svd, (PetscObject)parent, "all_"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
     const int s = PetscMin(shapes[k][0], shapes[k][1]);
 

@@ -32,29 +32,13 @@ TEST_SYRK(double, MUON_BLAS(d, syrk, SYRK))
 /* Q = the factor of A by the type with these settings, gathered on all ranks; the object is shown */
 static PetscErrorCode Factor(MuonPolarType type, PetscInt poles, PetscReal interval, MuonPolarPrecision precision, PetscBool show, int m, int n, const double *A, MuonStatus expected, double *Q)
 {
-  MuonPolar    polar;
-  Mat          G, R;
-  PetscScalar *g;
-  PetscInt     begin, end, lda;
-  PetscMPIInt  size;
-  MuonStatus   status;
+  MuonPolar  polar;
+  Mat        G, R;
+  MuonStatus status;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, NULL, &G));
-  PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
-  PetscCall(MatGetOwnershipRange(G, &begin, &end));
-  PetscCall(MatDenseGetLDA(G, &lda));
-  PetscCall(MatDenseGetArrayWrite(G, &g));
-  for (int j = 0; j < n; j++) {
-    for (PetscInt i = begin; i < end; i++) g[i - begin + j * lda] = (PetscScalar)A[i + j * m];
-  }
-  PetscCall(MatDenseRestoreArrayWrite(G, &g));
-  PetscCall(MatDenseGetArrayWrite(R, &g));
-  for (int j = 0; j < n; j++) {
-    for (PetscInt i = begin; i < end; i++) g[i - begin + j * lda] = 7.0;
-  }
-  PetscCall(MatDenseRestoreArrayWrite(R, &g));
+  PetscCall(TestMatSpread(PETSC_DECIDE, m, n, A, &G));
+  PetscCall(TestMatSpread(PETSC_DECIDE, m, n, NULL, &R));
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetType(polar, type));
   PetscCall(TestSetPrecision(polar, precision));
@@ -64,13 +48,7 @@ static PetscErrorCode Factor(MuonPolarType type, PetscInt poles, PetscReal inter
   PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the interval %g: status %d, expected %d", type, (double)interval, (int)status, (int)expected);
   if (show == PETSC_TRUE) PetscCall(MuonPolarView(polar, NULL));
   PetscCall(MuonPolarDestroy(&polar));
-  for (int i = 0; i < m * n; i++) Q[i] = 0.0;
-  PetscCall(MatDenseGetArray(R, &g));
-  for (int j = 0; j < n; j++) {
-    for (PetscInt i = begin; i < end; i++) Q[i + j * m] = (double)g[i - begin + j * lda];
-  }
-  PetscCall(MatDenseRestoreArray(R, &g));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, Q, m * n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(TestMatGather(R, Q));
   PetscCall(MatDestroy(&G));
   PetscCall(MatDestroy(&R));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
   moved   = 0;
   base    = (char *)send;
   t.bytes = 0;
-  Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, base, base + 1, large + 5, MPI_SIGNED_CHAR) == MPI_SUCCESS);
+  Check(MuonTransportSum(&t, 0, MUON_TRANSPORT_EVERYWHERE, base, base + 1, large + 5, MPI_SIGNED_CHAR) == MPI_SUCCESS);
   Check(MuonTransportSumWait(&t) == MPI_SUCCESS);
   Check(moved == 4 && summed == large + 5 && t.bytes == large + 5);
 

@@ -104,9 +104,9 @@ int main(int argc, char **argv)
       in[1][i]  = (rank + 1) * (double)(i - 500);
       out[0][i] = out[1][i] = -1;
     }
-    Check(MuonTransportSumStart(&t, root, in[0], rank == root ? out[0] : NULL, LENGTH, MPI_DOUBLE) == MPI_SUCCESS);
-    Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], LENGTH / 2, MPI_DOUBLE) == MPI_SUCCESS);
-    Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], 0, MPI_DOUBLE) == MPI_SUCCESS);
+    Check(MuonTransportSum(&t, 0, root, in[0], rank == root ? out[0] : NULL, LENGTH, MPI_DOUBLE) == MPI_SUCCESS);
+    Check(MuonTransportSum(&t, 0, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], LENGTH / 2, MPI_DOUBLE) == MPI_SUCCESS);
+    Check(MuonTransportSum(&t, 0, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], 0, MPI_DOUBLE) == MPI_SUCCESS);
     Check(MuonTransportSumWait(&t) == MPI_SUCCESS);
     for (int i = 0; i < LENGTH; i++) {
       Check(out[0][i] == (rank == root ? 1000. * size * (size - 1) / 2 + (double)size * i : -1));
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
       Check(MuonTransportMoveWait(&move[0]) == MPI_SUCCESS);
       Check(MuonTransportAllToAllStart(&t, &move[0], send, sendoffset, sendbytes, recv, recvoffset, recvbytes) == MPI_SUCCESS);
       Check(MuonTransportAllGatherStart(&t, &move[1], every, alloffset, allbytes) == MPI_SUCCESS);
-      Check(MuonTransportSumStart(&t, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], 1, MPI_DOUBLE) == MPI_SUCCESS);
+      Check(MuonTransportSum(&t, 0, MUON_TRANSPORT_EVERYWHERE, in[1], out[1], 1, MPI_DOUBLE) == MPI_SUCCESS);
       do Check(MuonTransportMoveTest(&move[round % 2], &done) == MPI_SUCCESS);
       while (!done);
       for (int k = 0; k < 2; k++) Check(MuonTransportMoveWait(&move[k]) == MPI_SUCCESS);
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 
   /* Many sums at once make the requests grow */
   for (int i = 0; i < LENGTH; i++) in[0][i] = i - 1., out[0][i] = 0;
-  for (int i = 0; i < LENGTH; i++) Check(MuonTransportSumStart(&t, i % size, &in[0][i], &out[0][i], 1, MPI_DOUBLE) == MPI_SUCCESS);
+  for (int i = 0; i < LENGTH; i++) Check(MuonTransportSum(&t, 0, i % size, &in[0][i], &out[0][i], 1, MPI_DOUBLE) == MPI_SUCCESS);
   Check(MuonTransportSumWait(&t) == MPI_SUCCESS);
   for (int i = 0; i < LENGTH; i++) Check(i % size != rank || out[0][i] == size * (i - 1.));
 

@@ -25,7 +25,7 @@ static uint64_t ThereAndBack(const unsigned char *plain, uint64_t length, uint64
   uint64_t             bytes;
 
   Check(MuonWireMessageExpand(plain, (size_t)length, 1, rows, columns, 0, NULL, &back, &header) == MUON_WIRE_OK, "the plain message");
-  bytes = MuonWireMessageCompact(plain, rows, columns, compact);
+  bytes = MuonWireMessageCode(plain, rows, columns, compact);
   Check(bytes <= length, "%d bytes of %d", (int)bytes, (int)length);
   /* Exactly so many bytes can be read, and exactly so many written */
   copy = (unsigned char *)Allocate((size_t)bytes);
@@ -53,7 +53,7 @@ static void Density(uint64_t d, uint64_t count, unsigned values, int crowded, ui
 
   memset(&content, 0, sizeof(content));
   content.header.layer   = 1;
-  content.header.form    = MUON_WIRE_SPARSE;
+  content.header.kind    = MUON_WIRE_SPARSE;
   content.header.indices = (uint8_t)MuonWireChooseIndices(d, count);
   content.header.values  = (uint8_t)values;
   content.header.count   = count;
@@ -128,8 +128,8 @@ static double Largest(uint64_t d, double ratio, double *bound, uint64_t *state)
     bitmap[k / 8] = (unsigned char)(bitmap[k / 8] | 1 << k % 8);
   }
   header.layer     = 1;
-  header.form      = dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE;
-  header.indices   = (uint8_t)MuonWireFormIndices((MuonWireForm)header.form, 1, d, kept);
+  header.kind      = dense ? MUON_WIRE_DENSE : MUON_WIRE_SPARSE;
+  header.indices   = (uint8_t)MuonWireKindIndices((MuonWireKind)header.kind, 1, d, kept);
   header.values    = MUON_WIRE_VALUES_NATURAL;
   header.parameter = 0;
   header.count     = kept;
@@ -162,7 +162,7 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
   memset(&content, 0, sizeof(content));
   memset(counts, 0, sizeof(counts));
   content.header.layer     = 1;
-  content.header.form      = MUON_WIRE_BLOCKS;
+  content.header.kind      = MUON_WIRE_BLOCKS;
   content.header.values    = MUON_WIRE_VALUES_SINGLE;
   content.header.parameter = MuonWireBlocksParameter(bits, 9);
   content.header.count     = d;
@@ -180,8 +180,8 @@ static void Levels(uint64_t d, unsigned bits, uint64_t *state)
   ContentMeasure(&content);
   plain = (unsigned char *)Allocate(ContentRoom(&content));
   (void)ContentEncode(&content, plain);
-  Check(MuonWireFormCompacts(MUON_WIRE_BLOCKS, MUON_WIRE_VALUES_SINGLE), "blocks");
-  for (unsigned values = 0; values <= MUON_WIRE_VALUES_NATURAL; values++) Check(!MuonWireFormCompacts(MUON_WIRE_SIGNS, (MuonWireValues)values), "signs of one value");
+  Check(MuonWireKindIsCoded(MUON_WIRE_BLOCKS, MUON_WIRE_VALUES_SINGLE), "blocks");
+  for (unsigned values = 0; values <= MUON_WIRE_VALUES_NATURAL; values++) Check(!MuonWireKindIsCoded(MUON_WIRE_SIGNS, (MuonWireValues)values), "signs of one value");
   sent  = (double)ThereAndBack(plain, MuonWireMessageBytes(&content.header), 1, d);
   bound = Entropy(counts, 512) / 8 + 4 * (double)content.numbers;
   /* A table of 255 codes takes up to 28 bits each */

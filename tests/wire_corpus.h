@@ -138,7 +138,7 @@ static inline void ContentAllocate(Content *content)
   content->block      = 0;
   content->section[0] = content->section[1] = content->section[2] = 0;
   content->numbers                                                = count;
-  switch (header->form) {
+  switch (header->kind) {
   case MUON_WIRE_LOWRANK:
     content->numbers    = count * (rows + columns);
     content->section[0] = count * rows;
@@ -153,8 +153,8 @@ static inline void ContentAllocate(Content *content)
     break;
   case MUON_WIRE_PERROW:
   case MUON_WIRE_PERCOLUMN:
-    content->numbered   = header->form == MUON_WIRE_PERROW ? rows : columns;
-    content->length     = header->form == MUON_WIRE_PERROW ? columns : rows;
+    content->numbered   = header->kind == MUON_WIRE_PERROW ? rows : columns;
+    content->length     = header->kind == MUON_WIRE_PERROW ? columns : rows;
     content->lines      = count;
     content->magnitudes = count > 0 ? 1 : 0;
     content->numbers    = content->magnitudes;
@@ -213,8 +213,8 @@ static inline int ContentEqual(const Content *a, const Content *b)
 {
   const MuonWireMessage *g = &a->header, *h = &b->header;
 
-  if (g->layer != h->layer || g->form != h->form || g->indices != h->indices || g->values != h->values || g->parameter != h->parameter || g->count != h->count || g->bytes != h->bytes) return 0;
-  if (g->form == MUON_WIRE_SEEDED && a->seed != b->seed) return 0;
+  if (g->layer != h->layer || g->kind != h->kind || g->indices != h->indices || g->values != h->values || g->parameter != h->parameter || g->count != h->count || g->bytes != h->bytes) return 0;
+  if (g->kind == MUON_WIRE_SEEDED && a->seed != b->seed) return 0;
   if (a->numbers != b->numbers || memcmp(a->values, b->values, (size_t)a->numbers * 8) != 0) return 0;
   if (a->lines != b->lines || memcmp(a->entries, b->entries, (size_t)a->lines * 8) != 0) return 0;
   return !HasPositions(g) || memcmp(a->positions, b->positions, (size_t)g->count * 8) == 0;
@@ -257,7 +257,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   uint64_t kept = 0;
 
   content->header.layer     = layer;
-  content->header.form      = (uint8_t)(form & 255);
+  content->header.kind      = (uint8_t)(form & 255);
   content->header.indices   = (uint8_t)indices;
   content->header.values    = (uint8_t)values;
   content->header.parameter = (uint8_t)(form >> 8);
@@ -325,7 +325,7 @@ static inline uint64_t ContentPayload(const Content *content, uint64_t limit, un
   const double          *x        = content->values;
   unsigned char         *start    = to;
 
-  if (header->form == MUON_WIRE_SEEDED) {
+  if (header->kind == MUON_WIRE_SEEDED) {
     Put(to, 8, content->seed);
     to += 8;
   }
@@ -382,9 +382,9 @@ static inline void ContentSettle(Content *content)
   Content          part   = *content;
 
   part.section[0] = part.section[1] = part.section[2] = 0;
-  if (header->indices == MUON_WIRE_INDICES_BITMAP || header->indices == MUON_WIRE_INDICES_RAW) header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
+  if (header->indices == MUON_WIRE_INDICES_BITMAP || header->indices == MUON_WIRE_INDICES_RAW) header->indices = (uint8_t)MuonWireKindIndices((MuonWireKind)header->kind, content->rows, content->columns, header->count);
   if (header->indices == MUON_WIRE_INDICES_GAPS || header->indices == MUON_WIRE_INDICES_CODED) {
-    const MuonWireIndices plain = MuonWireFormIndices((MuonWireForm)header->form, content->rows, content->columns, header->count);
+    const MuonWireIndices plain = MuonWireKindIndices((MuonWireKind)header->kind, content->rows, content->columns, header->count);
     const uint64_t        after = header->indices == MUON_WIRE_INDICES_GAPS ? MuonWireCodesBytes(MuonWireEntryWidth(content->length), content->lines) : 0;
 
     if (ContentPayload(&part, ContentRoom(content), room) - after >=
@@ -412,7 +412,7 @@ static inline void ContentMeasure(Content *content)
   if (ContentIsPlain(content)) {
     MuonWireLayout layout;
 
-    Check(MuonWireMessageLayout(&content->header, content->rows, content->columns, &layout) == MUON_WIRE_OK && content->header.bytes == layout.bytes, "form %d, codecs %d and %d, count %d", content->header.form, content->header.indices,
+    Check(MuonWireMessageLayout(&content->header, content->rows, content->columns, &layout) == MUON_WIRE_OK && content->header.bytes == layout.bytes, "form %d, codecs %d and %d, count %d", content->header.kind, content->header.indices,
           content->header.values, (int)content->header.count);
   }
   free(message);
@@ -430,7 +430,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
 
   content->rows    = rows;
   content->columns = columns;
-  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessagePlain(&found, rows, columns, &content->header, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessageRead(bytes, length, &found) != MUON_WIRE_OK || MuonWireMessageUncompressed(&found, rows, columns, &content->header, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   /*
      Length and codecs are not proved yet; a layer of the tests is never so large that room for it could be
      missing
@@ -442,7 +442,7 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   }
   from += MuonWireMessageHeaderBytes(header);
   ContentAllocate(content);
-  if (header->form == MUON_WIRE_SEEDED) {
+  if (header->kind == MUON_WIRE_SEEDED) {
     content->seed = Get(from, 8);
     from += 8;
   }
@@ -510,16 +510,16 @@ static inline void CheckCompact(const unsigned char *bytes, size_t length, const
   unsigned char       *room, *other, *compact;
   size_t               whole, some;
 
-  Check(MuonWireMessagePlain(header, rows, columns, &plain, &layout) == MUON_WIRE_OK, "form %d", header->form);
+  Check(MuonWireMessageUncompressed(header, rows, columns, &plain, &layout) == MUON_WIRE_OK, "form %d", header->kind);
   whole   = (size_t)MuonWireMessageBytes(&plain);
   room    = (unsigned char *)Allocate(whole);
   other   = (unsigned char *)Allocate(whole);
   compact = (unsigned char *)Allocate(whole);
-  Check(MuonWireMessageExpand(bytes, length, header->layer, rows, columns, whole, room, &from, &plain) == MUON_WIRE_OK, "form %d", header->form);
-  some = (size_t)MuonWireMessageCompact(from, rows, columns, compact);
-  Check(some <= whole, "form %d, codecs %d and %d: %d bytes of %d", header->form, header->indices, header->values, (int)some, (int)whole);
-  Check(MuonWireMessageExpand(compact, some, header->layer, rows, columns, whole, other, &back, &again) == MUON_WIRE_OK, "form %d, codecs %d and %d", header->form, header->indices, header->values);
-  Check(MuonWireMessageBytes(&again) == whole, "form %d, codecs %d and %d", header->form, header->indices, header->values);
+  Check(MuonWireMessageExpand(bytes, length, header->layer, rows, columns, whole, room, &from, &plain) == MUON_WIRE_OK, "form %d", header->kind);
+  some = (size_t)MuonWireMessageCode(from, rows, columns, compact);
+  Check(some <= whole, "form %d, codecs %d and %d: %d bytes of %d", header->kind, header->indices, header->values, (int)some, (int)whole);
+  Check(MuonWireMessageExpand(compact, some, header->layer, rows, columns, whole, other, &back, &again) == MUON_WIRE_OK, "form %d, codecs %d and %d", header->kind, header->indices, header->values);
+  Check(MuonWireMessageBytes(&again) == whole, "form %d, codecs %d and %d", header->kind, header->indices, header->values);
   free(compact);
   free(other);
   free(room);
@@ -533,12 +533,12 @@ static inline MuonWireResult CheckMessage(const unsigned char *bytes, size_t len
   uint64_t       size;
 
   if (ContentDecode(&content, bytes, length, layer, rows, columns) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  Check(MuonWireMessageBytes(&content.header) == length, "form %d", content.header.form);
+  Check(MuonWireMessageBytes(&content.header) == length, "form %d", content.header.kind);
   CheckCompact(bytes, length, &content.header, rows, columns);
   ContentMeasure(&content);
   again = (unsigned char *)Allocate(ContentRoom(&content));
   size  = MuonWireMessageHeaderBytes(&content.header) + ContentEncode(&content, again);
-  Check(ContentDecode(&back, again, (size_t)size, layer, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "form %d, codecs %d and %d, %d x %d", content.header.form, content.header.indices, content.header.values, (int)rows,
+  Check(ContentDecode(&back, again, (size_t)size, layer, rows, columns) == MUON_WIRE_OK && ContentEqual(&content, &back), "form %d, codecs %d and %d, %d x %d", content.header.kind, content.header.indices, content.header.values, (int)rows,
         (int)columns);
   free(again);
   ContentFree(&content);

@@ -88,7 +88,7 @@ static void RefusedHeaders(const unsigned char *packet, size_t length, const Cor
 
   for (unsigned field = 0; field < 2; field++) {
     const uint64_t value = field == 0 ? header->count : header->bytes;
-    unsigned       end   = header->form == MUON_WIRE_BLOCKS || header->form == MUON_WIRE_VOTES ? 7 : 6;
+    unsigned       end   = header->kind == MUON_WIRE_BLOCKS || header->kind == MUON_WIRE_VOTES ? 7 : 6;
 
     for (unsigned k = 0; k < 4 * 63; k++) {
       const uint64_t  power = (uint64_t)1 << k / 4, others[4] = {power - 1, value + power, value - power, UINT64_MAX / 2 - power + 1};
@@ -197,13 +197,13 @@ int main(void)
         if (other.values == MUON_WIRE_VALUES_CODED) other.values = MUON_WIRE_VALUES_NATURAL;
         if (other.indices == MUON_WIRE_INDICES_CODED) other.indices = MUON_WIRE_INDICES_NONE;
         other.parameter = (uint8_t)parameter;
-        if (other.form != MUON_WIRE_BLOCKS) break;
+        if (other.kind != MUON_WIRE_BLOCKS) break;
         if (MuonWireMessageLayout(&other, from.contents[i].rows, from.contents[i].columns, &layout) != MUON_WIRE_OK || (!coded && layout.bytes != other.bytes)) RefusedField(packet, length, &from, at + 6, 1, parameter, "parameter of blocks");
       }
       ReadRefused(header, length - at);
       for (unsigned id = 0; id < 16; id++) {
-        if (id > MUON_WIRE_BLOCKS && header->form != MUON_WIRE_BLOCKS && header->form != MUON_WIRE_VOTES) RefusedField(packet, length, &from, at + 4, 1, id | (unsigned)header->indices << 4, "form");
-        if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->form != MUON_WIRE_BLOCKS)) RefusedField(packet, length, &from, at + 4, 1, header->form | id << 4, "codec of the positions");
+        if (id > MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_VOTES) RefusedField(packet, length, &from, at + 4, 1, id | (unsigned)header->indices << 4, "form");
+        if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->kind != MUON_WIRE_BLOCKS)) RefusedField(packet, length, &from, at + 4, 1, header->kind | id << 4, "codec of the positions");
       }
       for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the values");
       at += (size_t)MuonWireMessageBytes(header);

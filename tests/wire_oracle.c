@@ -57,8 +57,8 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < from.messages; i++) {
       const Content *c = &from.contents[i];
 
-      fprintf(cases, "message %lu %llu %llu %d %d %d %llu %d %llu\npositions", (unsigned long)c->header.layer, (unsigned long long)c->rows, (unsigned long long)c->columns, c->header.form, c->header.indices, c->header.values,
-              (unsigned long long)c->header.count, c->header.parameter, (unsigned long long)(c->header.form == MUON_WIRE_SEEDED ? c->seed : 0));
+      fprintf(cases, "message %lu %llu %llu %d %d %d %llu %d %llu\npositions", (unsigned long)c->header.layer, (unsigned long long)c->rows, (unsigned long long)c->columns, c->header.kind, c->header.indices, c->header.values,
+              (unsigned long long)c->header.count, c->header.parameter, (unsigned long long)(c->header.kind == MUON_WIRE_SEEDED ? c->seed : 0));
       for (uint64_t k = 0; HasPositions(&c->header) && k < c->header.count; k++) fprintf(cases, " %llu", (unsigned long long)c->positions[k]);
       fprintf(cases, "\nentries");
       for (uint64_t k = 0; k < c->lines; k++) fprintf(cases, " %llu", (unsigned long long)c->entries[k]);

@@ -25,8 +25,8 @@ static void CheckBits(const Content *content, const unsigned char *message)
   const unsigned char   *payload;
   uint64_t               kept = 0;
 
-  Check(BitsAt(message, 0, 32) == header->layer && BitsAt(message, 32, 4) == header->form && BitsAt(message, 36, 4) == header->indices && BitsAt(message, 40, 8) == header->values, "header");
-  if (header->form == MUON_WIRE_BLOCKS || header->form == MUON_WIRE_VOTES) Check(*from++ == header->parameter, "parameter");
+  Check(BitsAt(message, 0, 32) == header->layer && BitsAt(message, 32, 4) == header->kind && BitsAt(message, 36, 4) == header->indices && BitsAt(message, 40, 8) == header->values, "header");
+  if (header->kind == MUON_WIRE_BLOCKS || header->kind == MUON_WIRE_VOTES) Check(*from++ == header->parameter, "parameter");
   for (unsigned k = 0; k < 2; k++) {
     uint64_t word = 0, more = 1;
 
@@ -38,7 +38,7 @@ static void CheckBits(const Content *content, const unsigned char *message)
     Check(word == (k == 0 ? header->count : header->bytes), "count and length");
   }
   payload = from;
-  if (header->form == MUON_WIRE_SEEDED) {
+  if (header->kind == MUON_WIRE_SEEDED) {
     Check(BitsAt(from, 0, 64) == content->seed, "seed");
     from += 8;
   }

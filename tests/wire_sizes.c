@@ -26,7 +26,7 @@ static uint64_t Payload(unsigned form, unsigned indices, unsigned values, uint64
   MuonWireLayout  layout;
 
   header.layer     = 0;
-  header.form      = (uint8_t)(form & 255);
+  header.kind      = (uint8_t)(form & 255);
   header.indices   = (uint8_t)indices;
   header.values    = (uint8_t)values;
   header.parameter = (uint8_t)(form >> 8);
@@ -81,12 +81,12 @@ int main(void)
   for (uint64_t count = 0; count <= 300; count++) {
     const MuonWireIndices few = MuonWireChooseIndices(300, count);
 
-    Check(MuonWireFormIndices(MUON_WIRE_SPARSE, 30, 10, count) == few && MuonWireFormIndices(MUON_WIRE_COLUMNS, 2, 300, count) == few, "count %d", (int)count);
-    Check(MuonWireFormIndices(MUON_WIRE_PERROW, 300, 2, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
-    Check(MuonWireFormIndices(MUON_WIRE_PERCOLUMN, 2, 300, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
-    Check(MuonWireFormIndices(MUON_WIRE_DENSE, 30, 10, 300) == MUON_WIRE_INDICES_NONE && MuonWireFormIndices(MUON_WIRE_LOWRANK, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
-    Check(MuonWireFormIndices(MUON_WIRE_WHOLEROWS, 300, 2, count) == few && MuonWireFormIndices(MUON_WIRE_WHOLECOLUMNS, 2, 300, count) == few, "count %d", (int)count);
-    Check(MuonWireFormIndices(MUON_WIRE_TRIPLES, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
+    Check(MuonWireKindIndices(MUON_WIRE_SPARSE, 30, 10, count) == few && MuonWireKindIndices(MUON_WIRE_COLUMNS, 2, 300, count) == few, "count %d", (int)count);
+    Check(MuonWireKindIndices(MUON_WIRE_PERROW, 300, 2, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
+    Check(MuonWireKindIndices(MUON_WIRE_PERCOLUMN, 2, 300, count) == (count < 300 ? few : MUON_WIRE_INDICES_NONE), "count %d", (int)count);
+    Check(MuonWireKindIndices(MUON_WIRE_DENSE, 30, 10, 300) == MUON_WIRE_INDICES_NONE && MuonWireKindIndices(MUON_WIRE_LOWRANK, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
+    Check(MuonWireKindIndices(MUON_WIRE_WHOLEROWS, 300, 2, count) == few && MuonWireKindIndices(MUON_WIRE_WHOLECOLUMNS, 2, 300, count) == few, "count %d", (int)count);
+    Check(MuonWireKindIndices(MUON_WIRE_TRIPLES, 300, 300, count) == MUON_WIRE_INDICES_NONE, "count %d", (int)count);
   }
 
   /* Whole payloads: 12 x 50 has 600 entries, hence raw indices of two bytes */

@@ -41,7 +41,7 @@ static void Read(Content *content)
   memset(content, 0, sizeof(*content));
   Check(fscanf(file, "%15s", text) == 1 && strcmp(text, "message") == 0, "a message is missing");
   content->header.layer     = (uint32_t)Number();
-  content->header.form      = (uint8_t)Number();
+  content->header.kind      = (uint8_t)Number();
   content->header.indices   = (uint8_t)Number();
   content->header.values    = (uint8_t)Number();
   content->header.parameter = (uint8_t)Number();

@@ -40,10 +40,10 @@ PetscLogDouble MuonCompressorEntropy_Private(const MuonCompressorLayout *layout,
 {
   const MuonWireValues  codec   = (MuonWireValues)layout->header.values;
   const MuonWireLayout *section = &layout->section;
-  const PetscBool       natural = codec == MUON_WIRE_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE, kept = layout->header.form == MUON_WIRE_SPARSE || layout->header.form == MUON_WIRE_SEEDED ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool       natural = codec == MUON_WIRE_VALUES_NATURAL ? PETSC_TRUE : PETSC_FALSE, kept = layout->header.kind == MUON_WIRE_SPARSE || layout->header.kind == MUON_WIRE_SEEDED ? PETSC_TRUE : PETSC_FALSE;
   PetscLogDouble        bits = 8.0 * (double)section->seed + Log2Binomial(section->numbered, section->positions);
 
-  if (layout->header.form == MUON_WIRE_BLOCKS) bits += EntropyOfCodes(section->width, PETSC_FALSE, section->entries, payload + section->entriesat);
+  if (layout->header.kind == MUON_WIRE_BLOCKS) bits += EntropyOfCodes(section->width, PETSC_FALSE, section->entries, payload + section->entriesat);
   else if (section->entries > 0) bits += (double)section->entries * (1 + log2((double)section->length));
   /*
      Natural values are symbols: a sign and an exponent, of two factors of two distributions; what is kept of a
@@ -73,7 +73,7 @@ PetscLogDouble MuonCompressorPaperBits_Private(const MuonCompressorLayout *layou
   const MuonWireLayout  *section = &layout->section;
   const PetscLogDouble   value = header->values == MUON_WIRE_VALUES_NATURAL || header->values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0, values = (PetscLogDouble)section->values * value;
 
-  if (header->form == MUON_WIRE_SPARSE || header->form == MUON_WIRE_SEEDED) return values + (PetscLogDouble)header->count * (indexbits != PETSC_DETERMINE ? (PetscLogDouble)indexbits : NumberBits(layout->rows * layout->columns));
+  if (header->kind == MUON_WIRE_SPARSE || header->kind == MUON_WIRE_SEEDED) return values + (PetscLogDouble)header->count * (indexbits != PETSC_DETERMINE ? (PetscLogDouble)indexbits : NumberBits(layout->rows * layout->columns));
   if (section->entries > 0) return values + (PetscLogDouble)section->entries * (1.0 + NumberBits(section->length));
   return values + (PetscLogDouble)section->positions * NumberBits(section->numbered);
 }

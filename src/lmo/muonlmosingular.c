@@ -5,12 +5,12 @@
 /* All of them, or the largest where no other counts */
 static PetscInt Wanted(PetscBool one, PetscInt m, PetscInt n)
 {
-  return one == PETSC_TRUE ? PetscMin(1, PetscMin(m, n)) : PetscMin(m, n);
+  return one ? PetscMin(1, PetscMin(m, n)) : PetscMin(m, n);
 }
 
 static double Exponent(MuonLMO lmo)
 {
-  return MuonLMOExponent(((MuonLMOSlices *)lmo->data)->p);
+  return MuonLMOExponent(((MuonLMOVectors *)lmo->data)->p);
 }
 
 static PetscErrorCode MuonLMOGetFlops_Singular(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
@@ -19,7 +19,7 @@ static PetscErrorCode MuonLMOGetFlops_Singular(MuonLMO lmo, PetscInt m, PetscInt
   const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, m, n);
 
   PetscFunctionBegin;
-  if (p == 2.0) PetscCall(MuonLMOGetFlops_Slices(lmo, m, n, flops));
+  if (p == 2.0) PetscCall(MuonLMOGetFlops_Vectors(lmo, m, n, flops));
   else {
     PetscCall(MuonSVDGetFlops(m, n, nsv, flops));
     *flops += 2.0 * m * n * nsv + 1.0 * n * nsv + 8.0 * nsv;
@@ -61,7 +61,7 @@ static PetscErrorCode MuonLMONorm_Singular(MuonLMO lmo, PetscBool dual, const Mu
   int         *exponents, exponent;
 
   PetscFunctionBegin;
-  if (p == 2.0) PetscCall(MuonLMONorm_Slices(lmo, dual, X, norm));
+  if (p == 2.0) PetscCall(MuonLMONorm_Vectors(lmo, dual, X, norm));
   else {
     PetscCall(MuonLMOSingularCompute_Private(lmo, X, Wanted(p == HUGE_VAL ? PETSC_TRUE : PETSC_FALSE, X->rows, X->columns), NULL, NULL, &size, &exponents, &count));
     r     = MuonKernelScaledNorm((size_t)count, p, size, exponents, &exponent);
@@ -99,7 +99,7 @@ static PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, co
   PetscFunctionBegin;
   /* Its own norm needs no singular values */
   if (p == 2.0) {
-    PetscCall(MuonLMOApply_Slices(lmo, G, D, dual));
+    PetscCall(MuonLMOApply_Vectors(lmo, G, D, dual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLMOSingularCompute_Private(lmo, G, nsv, &U, &V, &size, &exponents, &count));
@@ -126,7 +126,7 @@ static PetscErrorCode MuonLMOView_Singular(MuonLMO lmo, PetscViewer viewer)
 PetscErrorCode MuonLMOSetSingular(MuonLMO lmo, double p)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOSetSlices(lmo, PETSC_FALSE, p, 2.0)); /* what p = 2 does */
+  PetscCall(MuonLMOSetVectors(lmo, PETSC_FALSE, p, 2.0)); /* what p = 2 does */
   lmo->ondevice      = PETSC_FALSE;
   lmo->gathers       = PETSC_TRUE;
   lmo->ops->apply    = MuonLMOApply_Singular;
@@ -134,6 +134,5 @@ PetscErrorCode MuonLMOSetSingular(MuonLMO lmo, double p)
   lmo->ops->getflops = MuonLMOGetFlops_Singular;
   lmo->ops->view     = MuonLMOView_Singular;
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)lmo), &lmo->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

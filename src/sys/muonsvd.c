@@ -16,7 +16,6 @@ struct _n_MuonSVD {
   PetscBool     keys;  /* and there are some */
   unsigned int  hash;  /* of them, 0 where it is not known */
   PetscOptions  options;
-  char         *prefix;
   PetscInt      nread; /* prefixes behind which options are read, in this order */
   char         *read[MAXPREFIXES];
   char          solver[64]; /* that computed last */
@@ -81,37 +80,26 @@ PetscErrorCode MuonSVDSetWorkspace(MuonSVD svd, MuonWorkspace work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys are -<prefix of parent><child>svd_..., in the parent's database */
-PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD svd, PetscObject parent, const char child[])
+/*
+   The keys are -<prefix of parent><child>svd_..., in the parent's database. SLEPc reads them when a
+   decomposition is computed. An object may be asked to read behind a general prefix and then behind a layer's
+   own one: the later wins, key by key
+*/
+PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd, PetscObject parent, const char child[])
 {
   const char *prefix;
   char        both[256];
+  PetscBool   known = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetOptionsPrefix(parent, &prefix));
+  svd->hash    = 0;
   svd->options = parent->options;
-  PetscCall(PetscFree(svd->prefix));
+  PetscCall(PetscObjectGetOptionsPrefix(parent, &prefix));
   PetscCall(PetscSNPrintf(both, sizeof(both), "%s%s", prefix ? prefix : "", child));
-  PetscCall(PetscStrallocpy(both, &svd->prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   SLEPc reads the keys when a decomposition is computed. An object may be asked to read behind a general
-   prefix and then behind a layer's own one: the later wins, key by key
-*/
-PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
-{
-  PetscFunctionBegin;
-  svd->hash = 0;
-  for (PetscInt i = 0; i < svd->nread; i++) {
-    PetscBool known;
-
-    PetscCall(PetscStrcmp(svd->read[i], svd->prefix, &known));
-    if (known) PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  for (PetscInt i = 0; i < svd->nread && !known; i++) PetscCall(PetscStrcmp(svd->read[i], both, &known));
+  if (known) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(svd->nread < MAXPREFIXES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Options of a singular value decomposition are read behind more than %d prefixes", MAXPREFIXES);
-  PetscCall(PetscStrallocpy(svd->prefix != NULL ? svd->prefix : "", &svd->read[svd->nread++]));
+  PetscCall(PetscStrallocpy(both, &svd->read[svd->nread++]));
   svd->setup = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,12 +108,11 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd)
 static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
 {
   static const char *const classes[] = {"svd_", "bv_", "ds_"};
-  char                    *all, start[256], kept;
-  unsigned int             hash;
+  char                    *all, start[256];
 
   PetscFunctionBegin;
   svd->keys = PETSC_FALSE;
-  svd->hash = 1;
+  svd->hash = 2166136261u;
   PetscCall(PetscOptionsGetAll(svd->options, &all));
   PetscCall(PetscStrtolower(all));
   for (PetscInt i = 0; i < svd->nread; i++) {
@@ -134,11 +121,7 @@ static PetscErrorCode MuonSVDReadKeys_Private(MuonSVD svd)
       PetscCall(PetscStrtolower(start));
       for (char *key = strstr(all, start), *end; key != NULL; key = strstr(end, start)) {
         for (end = key + 1; *end != '\0' && !(end[-1] == ' ' && end[0] == '-' && end[1] >= 'a' && end[1] <= 'z');) end++;
-        kept = *end;
-        *end = '\0';
-        PetscCall(MuonNameHash_Private(key, &hash));
-        *end      = kept;
-        svd->hash = 31 * svd->hash + hash;
+        for (; key < end; key++) svd->hash = (svd->hash ^ (unsigned char)*key) * 16777619u; /* FNV-1a */
         svd->keys = PETSC_TRUE;
       }
     }
@@ -505,7 +488,7 @@ PetscErrorCode MuonSVDGetFlops(PetscInt m, PetscInt n, PetscInt nsv, PetscLogDou
 
 PetscErrorCode MuonSVDView(MuonSVD svd, PetscViewer viewer)
 {
-  const char *prefix = svd->prefix != NULL ? svd->prefix : "";
+  const char *prefix = svd->nread > 0 ? svd->read[svd->nread - 1] : "";
   PetscBool   ascii;
 
   PetscFunctionBegin;
@@ -522,7 +505,6 @@ PetscErrorCode MuonSVDDestroy(MuonSVD *svd)
   if (*svd == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceDestroy(&(*svd)->work));
   for (PetscInt i = 0; i < (*svd)->nread; i++) PetscCall(PetscFree((*svd)->read[i]));
-  PetscCall(PetscFree((*svd)->prefix));
   PetscCall(PetscFree(*svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -120,18 +120,17 @@ int MuonTransportReceive(MuonTransport *transport, int from, MuonTransportBuffer
 /* Records of the same size on all ranks: recv holds count entries of every rank */
 int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, int count, MPI_Datatype type);
 /*
-   Sums: starts one of count entries of a predefined type, at the root or everywhere; in and out may be used
-   again after Wait, which ends all that were started. A sum may take several requests: those that SumStart
-   adds to transport->started, which WaitSome ends alone. Test lets MPI move what is under way
+   Sums: one of count entries of a predefined type, at the root or everywhere; in and out may be used again after
+   Wait, which ends all that were started. A sum may take several requests: those that it adds to
+   transport->started, which WaitSome ends alone. Test lets MPI move what is under way
 
-   Sum waits, as Open MPI takes memory of a device only in calls that do. TakesDevice is 1 where MPI says that
+   Where waits is true it is there at the end, as Open MPI takes memory of a device only in calls that wait. TakesDevice is 1 where MPI says that
    it takes pointers to memory of CUDA, 0 where it says that it does not, and -1 where it has no word for it
 */
-int  MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int  MuonTransportSumWait(MuonTransport *transport);
 int  MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end);
 void MuonTransportSumTest(MuonTransport *transport);
-int  MuonTransportSum(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
+int  MuonTransportSum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int  MuonTransportTakesDevice(void);
 
 MUON_C_END

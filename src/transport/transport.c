@@ -88,13 +88,6 @@ static int Units(uint64_t bytes, int *units)
   return MPI_SUCCESS;
 }
 
-/* Where it begins */
-static int Start(uint64_t offset, int *start)
-{
-  if (offset % MUON_TRANSPORT_UNIT != 0) return MUON_TRANSPORT_ARGUMENT;
-  return Units(offset, start);
-}
-
 /* A message about to leave: zeroes its padding, gives its units */
 static int Pad(unsigned char *message, uint64_t bytes, int *units)
 {
@@ -102,6 +95,19 @@ static int Pad(unsigned char *message, uint64_t bytes, int *units)
 
   Try(Units(bytes, units));
   if (padded > bytes) memset(message + bytes, 0, (size_t)(padded - bytes));
+  return MPI_SUCCESS;
+}
+
+/* Units and beginnings of messages for, or of, each rank; the padding of those about to leave is zeroed */
+static int Lay(int size, unsigned char *leaving, const uint64_t offset[], const uint64_t bytes[], int counts[], int starts[], uint64_t *units)
+{
+  *units = 0;
+  for (int r = 0; r < size; r++) {
+    if (offset[r] % MUON_TRANSPORT_UNIT != 0) return MUON_TRANSPORT_ARGUMENT;
+    Try(Units(offset[r], &starts[r]));
+    Try(leaving != NULL ? Pad(leaving + offset[r], bytes[r], &counts[r]) : Units(bytes[r], &counts[r]));
+    *units += (uint64_t)counts[r];
+  }
   return MPI_SUCCESS;
 }
 
@@ -188,14 +194,10 @@ int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const u
 {
   const int size       = transport->size;
   int      *sendcounts = transport->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
-  uint64_t *mine = transport->sizes, units = 0;
+  uint64_t *mine = transport->sizes, units;
 
-  for (int r = 0; r < size; r++) {
-    Try(Start(offset[r], &sendstarts[r]));
-    Try(Pad(send + offset[r], bytes[r], &sendcounts[r]));
-    mine[r] = bytes[r];
-    units += (uint64_t)sendcounts[r];
-  }
+  Try(Lay(size, send, offset, bytes, sendcounts, sendstarts, &units));
+  memcpy(mine, bytes, (size_t)size * sizeof(*mine));
   CountSizes(transport, size, 1);
   Try(MPI_Alltoall(mine, 1, MPI_UINT64_T, mine + size, 1, MPI_UINT64_T, transport->comm));
   Try(MakeRoom(transport, 0, size - 1, in, recvcounts, recvstarts));
@@ -221,15 +223,10 @@ int MuonTransportAllToAllStart(MuonTransport *transport, MuonTransportMove *move
 {
   const int size       = transport->size;
   int      *sendcounts = move->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
-  uint64_t  units = 0;
+  uint64_t  units;
 
-  for (int r = 0; r < size; r++) {
-    Try(Start(sendoffset[r], &sendstarts[r]));
-    Try(Start(recvoffset[r], &recvstarts[r]));
-    Try(Pad(send + sendoffset[r], sendbytes[r], &sendcounts[r]));
-    Try(Units(recvbytes[r], &recvcounts[r]));
-    units += (uint64_t)sendcounts[r];
-  }
+  Try(Lay(size, NULL, recvoffset, recvbytes, recvcounts, recvstarts, &units));
+  Try(Lay(size, send, sendoffset, sendbytes, sendcounts, sendstarts, &units));
   Count(transport, units * MUON_TRANSPORT_UNIT, (uint64_t)sendcounts[transport->rank] * MUON_TRANSPORT_UNIT);
   return MPI_Ialltoallv(send, sendcounts, sendstarts, transport->unit, recv, recvcounts, recvstarts, transport->unit, transport->comm, &move->request);
 }
@@ -238,11 +235,9 @@ int MuonTransportAllGatherStart(MuonTransport *transport, MuonTransportMove *mov
 {
   const int me     = transport->rank;
   int      *counts = move->counts, *starts = counts + transport->size;
+  uint64_t  units;
 
-  for (int r = 0; r < transport->size; r++) {
-    Try(Start(offset[r], &starts[r]));
-    Try(Units(bytes[r], &counts[r]));
-  }
+  Try(Lay(transport->size, NULL, offset, bytes, counts, starts, &units));
   Try(Pad(recv + offset[me], bytes[me], &counts[me]));
   Count(transport, (uint64_t)counts[me] * MUON_TRANSPORT_UNIT, 0);
   return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, counts, starts, transport->unit, transport->comm, &move->request);
@@ -305,7 +300,7 @@ static int NextRequest(MuonTransport *transport, MPI_Request **request)
 }
 
 /* In parts that an int counts */
-static int Sum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
+int MuonTransportSum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
 {
   const unsigned char *from = (const unsigned char *)in;
   unsigned char       *to   = (unsigned char *)out;
@@ -325,16 +320,6 @@ static int Sum(MuonTransport *transport, int waits, int root, const void *in, vo
     count -= (uint64_t)some;
   }
   return MPI_SUCCESS;
-}
-
-int MuonTransportSumStart(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
-{
-  return Sum(transport, 0, root, in, out, count, type);
-}
-
-int MuonTransportSum(MuonTransport *transport, int root, const void *in, void *out, uint64_t count, MPI_Datatype type)
-{
-  return Sum(transport, 1, root, in, out, count, type);
 }
 
 int MuonTransportTakesDevice(void)

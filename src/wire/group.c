@@ -9,7 +9,7 @@ uint64_t MuonWireGroupClose(uint32_t layer, uint64_t count, uint64_t bytes, unsi
   unsigned        before;
 
   header.layer     = layer;
-  header.form      = MUON_WIRE_GROUP;
+  header.kind      = MUON_WIRE_GROUP;
   header.indices   = MUON_WIRE_INDICES_NONE;
   header.values    = 0;
   header.parameter = 0;
@@ -26,7 +26,7 @@ MuonWireResult MuonWireGroupOpen(const unsigned char *bytes, size_t length, uint
   MuonWireMessage header;
 
   if (MuonWireMessageRead(bytes, length, &header) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  if (header.layer != layer || header.form != MUON_WIRE_GROUP || header.indices != MUON_WIRE_INDICES_NONE || header.values != 0 || header.parameter != 0) return MUON_WIRE_CORRUPT;
+  if (header.layer != layer || header.kind != MUON_WIRE_GROUP || header.indices != MUON_WIRE_INDICES_NONE || header.values != 0 || header.parameter != 0) return MUON_WIRE_CORRUPT;
   if (header.count != count || MuonWireMessageBytes(&header) != length) return MUON_WIRE_CORRUPT;
   group->from = bytes + MuonWireMessageHeaderBytes(&header);
   if (MuonWireMessagesTile(group->from, (size_t)header.bytes, count) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;

@@ -7,7 +7,7 @@
 #define MUON_WIRE_MAX_ENTRIES (UINT64_C(1) << 56)
 
 /*
-   Where the fields of the header lie that have a place of their own: form and codec of the positions share a
+   Where the fields of the header lie that have a place of their own: kind and codec of the positions share a
    byte
 */
 enum {
@@ -18,14 +18,14 @@ enum {
 };
 
 /* Forms whose header has the byte of the parameter */
-static int MuonWireHasParameter(unsigned form)
+static int MuonWireHasParameter(unsigned kind)
 {
-  return form == MUON_WIRE_BLOCKS || form == MUON_WIRE_VOTES;
+  return kind == MUON_WIRE_BLOCKS || kind == MUON_WIRE_VOTES;
 }
 
 unsigned MuonWireMessageHeaderBytes(const MuonWireMessage *header)
 {
-  return MUON_WIRE_AT_REST + (unsigned)MuonWireHasParameter(header->form) + MuonWireVarBytes(header->count) + MuonWireVarBytes(header->bytes);
+  return MUON_WIRE_AT_REST + (unsigned)MuonWireHasParameter(header->kind) + MuonWireVarBytes(header->count) + MuonWireVarBytes(header->bytes);
 }
 
 uint64_t MuonWireMessageBytes(const MuonWireMessage *header)
@@ -38,9 +38,9 @@ unsigned MuonWireMessageWrite(unsigned char *to, const MuonWireMessage *header)
   unsigned at = MUON_WIRE_AT_REST;
 
   MuonWireStore32(to + MUON_WIRE_AT_LAYER, header->layer);
-  to[MUON_WIRE_AT_FORM]   = (unsigned char)((header->form & 15u) | (header->indices & 15u) << 4);
+  to[MUON_WIRE_AT_FORM]   = (unsigned char)((header->kind & 15u) | (header->indices & 15u) << 4);
   to[MUON_WIRE_AT_VALUES] = header->values;
-  if (MuonWireHasParameter(header->form)) to[at++] = header->parameter;
+  if (MuonWireHasParameter(header->kind)) to[at++] = header->parameter;
   at += MuonWireStoreVar(to + at, header->count);
   at += MuonWireStoreVar(to + at, header->bytes);
   return at;
@@ -54,10 +54,10 @@ MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_t length, Mu
 
   if (length <= MUON_WIRE_AT_REST) return MUON_WIRE_CORRUPT;
   found.layer     = MuonWireLoad32(bytes + MUON_WIRE_AT_LAYER);
-  found.form      = bytes[MUON_WIRE_AT_FORM] & 15u;
+  found.kind      = bytes[MUON_WIRE_AT_FORM] & 15u;
   found.indices   = bytes[MUON_WIRE_AT_FORM] >> 4;
   found.values    = bytes[MUON_WIRE_AT_VALUES];
-  found.parameter = MuonWireHasParameter(found.form) ? bytes[at++] : 0;
+  found.parameter = MuonWireHasParameter(found.kind) ? bytes[at++] : 0;
   some            = MuonWireLoadVar(bytes + at, length - at, &found.count);
   if (some == 0) return MUON_WIRE_CORRUPT;
   at += some;
@@ -93,7 +93,7 @@ static const struct {
   uint8_t length;                                                                     /* the places among which each of the count has one */
   uint8_t section[3];                                                                 /* values for each of the count */
   uint8_t positive;                                                                   /* the first section holds magnitudes */
-} MuonWireForms[16] = {{ENTRIES, ALL_OR_NONE, NOTHING, NOTHING, {ONE}, 0},            /* dense */
+} MuonWireKinds[16] = {{ENTRIES, ALL_OR_NONE, NOTHING, NOTHING, {ONE}, 0},            /* dense */
                        {ENTRIES, AT_MOST, ENTRIES, NOTHING, {ONE}, 0},                /* sparse */
                        {SHORTER, AT_MOST, NOTHING, NOTHING, {ROWS, COLUMNS}, 0},      /* low rank */
                        {ENTRIES, ALL_OR_NONE, NOTHING, ONE, {SHARED}, 1},             /* signs */
@@ -126,21 +126,21 @@ static uint64_t MuonWireQuantity(unsigned what, uint64_t rows, uint64_t columns)
   }
 }
 
-MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count)
+MuonWireIndices MuonWireKindIndices(MuonWireKind kind, uint64_t rows, uint64_t columns, uint64_t count)
 {
-  const uint64_t numbered = MuonWireQuantity(MuonWireForms[form & 15].numbered, rows, columns);
+  const uint64_t numbered = MuonWireQuantity(MuonWireKinds[kind & 15].numbered, rows, columns);
 
-  if (MuonWireForms[form & 15].numbered == NOTHING) return MUON_WIRE_INDICES_NONE;
+  if (MuonWireKinds[kind & 15].numbered == NOTHING) return MUON_WIRE_INDICES_NONE;
   /* Rows that all have an entry need no positions */
-  if (MuonWireForms[form & 15].length != NOTHING && count == numbered) return MUON_WIRE_INDICES_NONE;
+  if (MuonWireKinds[kind & 15].length != NOTHING && count == numbered) return MUON_WIRE_INDICES_NONE;
   return MuonWireChooseIndices(numbered, count);
 }
 
-int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values)
+int MuonWireKindIsCoded(MuonWireKind kind, MuonWireValues values)
 {
-  if (MuonWireForms[form & 15].numbered != NOTHING || form == MUON_WIRE_BLOCKS) return 1;
+  if (MuonWireKinds[kind & 15].numbered != NOTHING || kind == MUON_WIRE_BLOCKS) return 1;
   /* No table makes one value shorter */
-  return MuonWireForms[form & 15].section[0] != SHARED && values == MUON_WIRE_VALUES_NATURAL;
+  return MuonWireKinds[kind & 15].section[0] != SHARED && values == MUON_WIRE_VALUES_NATURAL;
 }
 
 uint8_t MuonWireBlocksParameter(unsigned bits, unsigned lengthlog)
@@ -159,35 +159,35 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
 {
   const uint64_t count = header->count;
   uint64_t       limit;
-  unsigned       form = header->form & 15u, bits = 1, lengthlog = 0;
+  unsigned       kind = header->kind & 15u, bits = 1, lengthlog = 0;
 
   memset(layout, 0, sizeof(*layout));
   if (rows > MUON_WIRE_MAX_ENTRIES || columns > MUON_WIRE_MAX_ENTRIES || (columns != 0 && rows > MUON_WIRE_MAX_ENTRIES / columns)) return MUON_WIRE_CORRUPT;
-  if (header->form != form || MuonWireForms[form].limit == NOTHING || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
-  limit = MuonWireQuantity(MuonWireForms[form].limit, rows, columns);
-  if (count > limit || (count != limit && (MuonWireForms[form].counts == ALL || (MuonWireForms[form].counts == ALL_OR_NONE && count != 0)))) return MUON_WIRE_CORRUPT;
-  if (form == MUON_WIRE_BLOCKS) {
+  if (header->kind != kind || MuonWireKinds[kind].limit == NOTHING || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
+  limit = MuonWireQuantity(MuonWireKinds[kind].limit, rows, columns);
+  if (count > limit || (count != limit && (MuonWireKinds[kind].counts == ALL || (MuonWireKinds[kind].counts == ALL_OR_NONE && count != 0)))) return MUON_WIRE_CORRUPT;
+  if (kind == MUON_WIRE_BLOCKS) {
     if (MuonWireBlocksOfParameter(header->parameter, &bits, &lengthlog) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
-  } else if (form == MUON_WIRE_VOTES) {
+  } else if (kind == MUON_WIRE_VOTES) {
     if (header->values != 0 || header->parameter < 1 || header->parameter > 32) return MUON_WIRE_CORRUPT;
   } else if (header->parameter != 0) return MUON_WIRE_CORRUPT;
-  if (header->indices != MuonWireFormIndices((MuonWireForm)form, rows, columns, count)) return MUON_WIRE_CORRUPT;
+  if (header->indices != MuonWireKindIndices((MuonWireKind)kind, rows, columns, count)) return MUON_WIRE_CORRUPT;
   if (header->indices != MUON_WIRE_INDICES_NONE) {
-    layout->numbered  = MuonWireQuantity(MuonWireForms[form].numbered, rows, columns);
+    layout->numbered  = MuonWireQuantity(MuonWireKinds[kind].numbered, rows, columns);
     layout->positions = count;
   }
-  if (MuonWireForms[form].length != NOTHING) {
-    layout->length  = form == MUON_WIRE_BLOCKS ? UINT64_C(1) << (bits - 1) : MuonWireQuantity(MuonWireForms[form].length, rows, columns);
+  if (MuonWireKinds[kind].length != NOTHING) {
+    layout->length  = kind == MUON_WIRE_BLOCKS ? UINT64_C(1) << (bits - 1) : MuonWireQuantity(MuonWireKinds[kind].length, rows, columns);
     layout->width   = MuonWireEntryWidth(layout->length);
     layout->entries = count;
   }
-  layout->seed      = form == MUON_WIRE_SEEDED ? 8 : 0;
-  layout->planes    = form == MUON_WIRE_VOTES ? header->parameter : 1;
+  layout->seed      = kind == MUON_WIRE_SEEDED ? 8 : 0;
+  layout->planes    = kind == MUON_WIRE_VOTES ? header->parameter : 1;
   layout->entriesat = layout->seed + MuonWireIndicesBytes((MuonWireIndices)header->indices, layout->numbered, layout->positions);
   layout->valuesat  = layout->entriesat + layout->planes * MuonWireCodesBytes(layout->width, count);
   layout->bytes     = layout->valuesat;
-  for (unsigned s = 0; s < 3 && (s == 0 || MuonWireForms[form].section[s] != NOTHING); s++) {
-    const unsigned what = MuonWireForms[form].section[s];
+  for (unsigned s = 0; s < 3 && (s == 0 || MuonWireKinds[kind].section[s] != NOTHING); s++) {
+    const unsigned what = MuonWireKinds[kind].section[s];
     uint64_t       some = count * MuonWireQuantity(what, rows, columns);
 
     if (what == SHARED) some = count > 0;
@@ -198,8 +198,8 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
     layout->values += some;
     layout->bytes += MuonWireValuesBytes((MuonWireValues)header->values, some);
   }
-  layout->magnitudes = MuonWireForms[form].positive ? layout->section[0] : 0;
-  layout->scales     = form == MUON_WIRE_BLOCKS ? layout->section[0] : 0;
+  layout->magnitudes = MuonWireKinds[kind].positive ? layout->section[0] : 0;
+  layout->scales     = kind == MUON_WIRE_BLOCKS ? layout->section[0] : 0;
   return MUON_WIRE_OK;
 }
 

@@ -254,9 +254,9 @@ static PetscErrorCode Examine(PetscInt m, PetscInt n, size_t bytes, const unsign
   PetscFunctionBeginUser;
   *gain = 0;
   PetscCheck(MuonWireMessageRead(buf, bytes, &came) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a header");
-  *entries = came.form == MUON_WIRE_LOWRANK ? (double)came.count * ((double)m + (double)n) : (double)m * (double)n;
-  if (came.form != MUON_WIRE_SPARSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(MuonWireMessagePlain(&came, (uint64_t)m, (uint64_t)n, &header, &layout) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a plain form");
+  *entries = came.kind == MUON_WIRE_LOWRANK ? (double)came.count * ((double)m + (double)n) : (double)m * (double)n;
+  if (came.kind != MUON_WIRE_SPARSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(MuonWireMessageUncompressed(&came, (uint64_t)m, (uint64_t)n, &header, &layout) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message without a plain form");
   PetscCall(PetscMalloc1((size_t)MuonWireMessageBytes(&header), &room));
   PetscCheck(MuonWireMessageExpand(buf, bytes, came.layer, (uint64_t)m, (uint64_t)n, (size_t)MuonWireMessageBytes(&header), room, &plain, &header) == MUON_WIRE_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A message that is not valid");
   PetscCall(PetscCalloc1(m, &kept));

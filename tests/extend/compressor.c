@@ -12,7 +12,7 @@ static const MuonParameter HalveParameters[] = {{"halve_factor", MUON_PARAMETER_
 static PetscErrorCode MuonCompressorLayout_Halve(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_DENSE;
+  layout->header.kind   = MUON_WIRE_DENSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   layout->exact         = PETSC_TRUE;
@@ -46,13 +46,12 @@ static PetscErrorCode MuonCompressorCreate_Halve(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&halve));
-  c->data         = halve;
-  c->keys         = "values";
-  c->ops->layout  = MuonCompressorLayout_Halve;
-  c->ops->encode  = MuonCompressorEncode_Halve;
-  c->ops->decode  = MuonCompressorDecode_Halve;
-  c->ops->alpha   = MuonCompressorAlpha_Halve;
-  c->ops->destroy = MuonCompressorDestroyData;
+  c->data        = halve;
+  c->keys        = "values";
+  c->ops->layout = MuonCompressorLayout_Halve;
+  c->ops->encode = MuonCompressorEncode_Halve;
+  c->ops->decode = MuonCompressorDecode_Halve;
+  c->ops->alpha  = MuonCompressorAlpha_Halve;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

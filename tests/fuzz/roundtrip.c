@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (kind == 13) count %= rows + 1;
   if ((kind == 5 && count == rows) || (kind == 6 && count == columns)) codec = MUON_WIRE_INDICES_NONE;
   content.header.layer     = 1;
-  content.header.form      = (uint8_t)forms[kind];
+  content.header.kind      = (uint8_t)forms[kind];
   content.header.indices   = (uint8_t)codec;
   content.header.values    = (uint8_t)values;
   content.header.parameter = kind == 16 ? (uint8_t)(1 + rows) : kind >= 14 ? MuonWireBlocksParameter(2 + (unsigned)(rows + columns) % 7, 4 + (unsigned)rows % 3) : 0;

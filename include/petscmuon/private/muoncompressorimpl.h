@@ -51,7 +51,6 @@ struct _MuonCompressorOps {
   PetscErrorCode (*changing)(MuonCompressor, const MuonParameter *, double value);
   PetscErrorCode (*visitstate)(MuonCompressor, MuonStateVisitor *);
   PetscErrorCode (*reset)(MuonCompressor);
-  PetscErrorCode (*destroy)(MuonCompressor);
 };
 
 struct _p_MuonCompressor {
@@ -84,7 +83,7 @@ struct _p_MuonCompressor {
   MuonSVD       svd;        /* set by the type, else NULL */
   MuonStatus    status;
   MuonWorkspace work;
-  void         *data;
+  void         *data; /* of the type, from PetscNew(): freed after reset() */
 };
 
 /*
@@ -140,14 +139,12 @@ static inline MuonArray     MuonCompressorBlock_Private(const MuonArray *A, cons
 }
 /* Type and parameters of one object for another, not whose messages it writes */
 PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
-/* The keys of the type alone: for an object that got its type from other keys than the rest of its parameters */
-PETSC_EXTERN PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor);
+/* All keys, or those of the type alone: for an object that got its type from other keys than the rest of its parameters */
+PETSC_EXTERN PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor, PetscBool all);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 /* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */
 PETSC_INTERN PetscErrorCode MuonCompressorGoesBy_Private(MuonCompressor, const char number[], PetscBool *does);
-/* For types whose data is one allocation */
-PETSC_EXTERN PetscErrorCode MuonCompressorDestroyData(MuonCompressor);
 PETSC_EXTERN PetscErrorCode MuonCompressorSetWorkspace(MuonCompressor, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorkspace *);
 

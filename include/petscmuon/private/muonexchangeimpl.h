@@ -112,10 +112,8 @@ typedef enum {
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
    into as many items as the type owns one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
-   frees and gives to SetItems. In the mode reduce MuonExchangeTree() is the way up: along a binomial tree, by
-   messages about the only item; a worker merges what comes from those below it, a message of so many workers,
-   and writes one of so many workers for the one above it, of at most so many bytes. *status in is that of
-   this rank, and out of all below it, too.
+   frees and gives to SetItems. In the mode reduce votes go up a tree whose
+   nodes receive, and put and send, one message of at most max bytes, on the only item.
 
    MuonExchangeGatherRecords() gives every worker the records of all: count doubles each, all[worker * count ...].
 */
@@ -140,13 +138,8 @@ PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
 PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);
-typedef struct {
-  PetscErrorCode (*most)(void *ctx, PetscMPIInt workers, size_t *bytes);
-  PetscErrorCode (*merge)(void *ctx, PetscMPIInt workers, size_t bytes, const unsigned char message[], MuonStatus *status);
-  PetscErrorCode (*write)(void *ctx, PetscMPIInt workers, unsigned char message[], size_t *bytes);
-  void *ctx;
-} MuonExchangeTreeClient;
-PETSC_INTERN PetscErrorCode MuonExchangeTree(MuonExchange, const MuonExchangeTreeClient *, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeTreeReceive(MuonExchange, PetscMPIInt from, size_t max, size_t *bytes, const unsigned char **message, MuonStatus *status);
+PETSC_INTERN PetscErrorCode MuonExchangeTreeSend(MuonExchange, PetscMPIInt to, size_t max, MuonStatus status);
 PETSC_INTERN PetscErrorCode MuonExchangeGatherRecords(MuonExchange, PetscInt count, const double record[], double all[]);
 /*
    Bytes handed to MPI since the last Begin of the way up, packets' headers included, and of these what this

@@ -5,11 +5,11 @@
 #include <petscmuoncompressor.h>
 #include <petscmuonlayer.h>
 
-/* What a rule needs to know of the step it takes part in */
+/* What a layer's optimizer needs to know of a step */
 typedef struct {
   PetscInt step;
   double   rate;   /* the layer's learning rate times schedule */
-  double   decay;  /* the weight decay that the rule applies to the weights in this step, 0 where none */
+  double   decay;  /* the weight decay that the optimizer applies to the weights in this step, 0 where none */
   double   radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
   double   dual;   /* output: <G,-D> where an LMO gave D, else 0 */
 
@@ -27,11 +27,11 @@ typedef struct {
 } MuonLayerTask;
 
 /*
-   The operations of a rule. G has the precision of the state and may be only read, X and Xnew that of the
-   weights; all have the layer's shape, order of memory and any distance of lines. Nothing of the rule's own
+   The operations of a layer's optimizer. G has the precision of the state and may be only read, X and Xnew that of the
+   weights; all have the layer's shape, order of memory and any distance of lines. Nothing of its own
    state changes before commit.
 
-   A rule that moves every entry by itself fills step alone, which may see rows of the layer only. One that
+   One that updates every entry by itself fills step alone, which may see rows of the layer only. One that
    needs whole blocks fills applylmo, which makes D of a block of G that is all here or spread over the ranks of
    a worker, and update, which updates rows of the block by the same rows of D
 */
@@ -108,7 +108,7 @@ struct _p_MuonLayer {
   void          *readyctx;
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
-  MuonPrecision  state;           /* set by the driver: the precision of what rules see as G, at first that of the weights */
+  MuonPrecision  state;           /* set by the driver: the precision of what optimizers see as G, at first that of the weights */
   PetscReal      updaterms;       /* set by the driver: root mean square of the last update, -1 where it was not measured here */
   unsigned int   hash;
   MuonWorkspace  work;
@@ -257,24 +257,24 @@ PETSC_EXTERN PetscErrorCode MuonLayerInvalidateGradient(MuonLayer);
 */
 PETSC_EXTERN PetscErrorCode MuonLayerIsGradientProvided(MuonLayer, PetscBool *);
 
-/* Names the gradient's buffer and the rule's state */
+/* Names the gradient's buffer and the optimizer's state */
 PETSC_EXTERN PetscErrorCode MuonLayerVisitState(MuonLayer, MuonStateVisitor *);
 PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
 
 /*
-   Xnew from X and G, as the operations of a rule have it. Weights that would not be finite are
+   Xnew from X and G, as the operations have it. Weights that would not be finite are
    MUON_STATUS_NANORINF; where the status is not MUON_STATUS_OK Xnew holds nothing of worth
 */
 PETSC_EXTERN PetscErrorCode MuonLayerStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
 /* The same for several layers; LMOs in the memory of a device are computed together */
 PETSC_EXTERN PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[]);
 /*
-   What a rule ends with: Xnew = (1 - rate decay) X + by D with rate and decay of the step, and with decay
+   What an optimizer ends with: Xnew = (1 - rate decay) X + by D with rate and decay of the step, and with decay
    where it is cautious; whatever the precision of D, which may be Xnew where it is the same;
    MUON_STATUS_NANORINF where not all of Xnew is finite
 */
 PETSC_EXTERN MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew);
-/* The sum of the squares of an array, which a rule adds to info->squares where it is asked for */
+/* The sum of the squares of an array, which is added to info->squares where it is asked for */
 static inline double MuonLayerSumSquares(const MuonArray *D)
 {
   return MuonArrayKernels(D)->SumSquares(D->len, D->count, D->data, D->ld);

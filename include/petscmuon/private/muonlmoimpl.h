@@ -1,6 +1,6 @@
 /*
    What a norm is made of. A norm outside of the library fills the operations of an object as the library's
-   own do, with the help of muonlmoslices.h and muonlmosingular.h.
+   own do, with the help of muonlmovectors.h and muonlmosingular.h.
 */
 #pragma once
 
@@ -38,7 +38,7 @@ struct _MuonLMOOps {
 };
 
 /* The steps have no natural format */
-#define MUON_LMO_NO_FORM (-1)
+#define MUON_LMO_NO_KIND (-1)
 
 struct _p_MuonLMO {
   PETSCHEADER(struct _MuonLMOOps);
@@ -51,7 +51,7 @@ struct _p_MuonLMO {
   PetscBool      gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
   PetscBool      ondevice; /* set by the type: matrices in the memory of a device are legal */
   MuonMemory     memory;   /* that of the matrices to come; set by who knows */
-  int            form;     /* set by the type: the MuonWireForm of the messages of its steps */
+  int            kind;     /* set by the type: the MuonWireKind of the messages of its steps */
   unsigned int   layer;    /* hash of the name that messages carry */
   MuonCompressor message;  /* writes and reads the messages of steps; NULL until there is one */
   void          *data;     /* one allocation, freed by the interface */
@@ -61,7 +61,7 @@ PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Spectral(MuonLMO);
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Nuclear(MuonLMO);
 PETSC_EXTERN PetscErrorCode      MuonLMOCreate_Schatten(MuonLMO);
 PETSC_EXTERN const MuonParameter MuonLMOParameters_Schatten[];
-PETSC_INTERN PetscErrorCode      MuonLMORegisterSlices_Private(void);
+PETSC_INTERN PetscErrorCode      MuonLMORegisterVectors_Private(void);
 
 /*
    MuonLMOApply() and the norms of arrays, collective on the ranks of the matrix. D has the precision, order
@@ -91,8 +91,9 @@ PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y);
 /* An error where the steps have no natural format, and the names of the norms whose steps have one */
-PETSC_INTERN PetscErrorCode MuonLMOCheckForm_Private(MuonLMO);
-PETSC_EXTERN PetscErrorCode MuonLMOEncodableNames_Private(size_t, char[]);
+PETSC_INTERN PetscErrorCode MuonLMOCheckKind_Private(MuonLMO);
+/* For errors */
+#define MUON_LMO_ENCODABLE "colsum, l1, l21, nuclear, rowsum"
 
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
@@ -104,7 +105,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonLMOStart_Private(MuonLMO);
 
 /*
-   Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these slices, with p and
+   Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these vectors, with p and
    q in [1, HUGE_VAL], and q HUGE_VAL for rows.
 
    All is collective on the ranks of the matrix and ends with the same numbers on all of them. Results are the
@@ -112,21 +113,21 @@ PETSC_INTERN PetscErrorCode MuonLMOStart_Private(MuonLMO);
    the matrix where p = q = 1. Arithmetic is in double.
 */
 /*
-   The type is the norm of these exponents: its operations and its data, which is a MuonLMOSlices. A type may
+   The type is the norm of these exponents: its operations and its data, which is a MuonLMOVectors. A type may
    fill in others afterwards
 */
 typedef struct {
   PetscBool rows;
   PetscReal p, q; /* at least PETSC_INFINITY: HUGE_VAL */
-} MuonLMOSlices;
-PETSC_EXTERN PetscErrorCode MuonLMOSetSlices(MuonLMO, PetscBool rows, double p, double q);
+} MuonLMOVectors;
+PETSC_EXTERN PetscErrorCode MuonLMOSetVectors(MuonLMO, PetscBool rows, double p, double q);
 
 /*
    Its operations, for those that call them: powers, roots and divisions are one operation each, comparisons none
 */
-PETSC_EXTERN PetscErrorCode MuonLMONorm_Slices(MuonLMO, PetscBool dual, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOApply_Slices(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
-PETSC_EXTERN PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO, PetscInt m, PetscInt n, PetscLogDouble *flops);
+PETSC_EXTERN PetscErrorCode MuonLMONorm_Vectors(MuonLMO, PetscBool dual, const MuonMatrix *, double *);
+PETSC_EXTERN PetscErrorCode MuonLMOApply_Vectors(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
+PETSC_EXTERN PetscErrorCode MuonLMOGetFlops_Vectors(MuonLMO, PetscInt m, PetscInt n, PetscLogDouble *flops);
 
 /* The p-norm, p in {1, 2, HUGE_VAL}, of one number size 2^*exponent of each rank, in the same form */
 PETSC_EXTERN PetscErrorCode MuonLMOCombine(MuonLMO, const MuonMatrix *, double p, double *size, int *exponent);

@@ -7,7 +7,7 @@
 #include <petscmuon/private/muonlmoimpl.h>
 
 /*
-   For a type's create(): all operations of the p-norm, and its data, a MuonLMOSlices. The object decomposes with
+   For a type's create(): all operations of the p-norm, and its data, a MuonLMOVectors. The object decomposes with
    lmo->svd, which the interface gives SLEPc's keys, sets up and destroys. A type may fill in others afterwards
 */
 PETSC_EXTERN PetscErrorCode MuonLMOSetSingular(MuonLMO, double p);

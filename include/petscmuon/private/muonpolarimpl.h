@@ -38,7 +38,6 @@ struct _MuonPolarOps {
   PetscErrorCode (*getflops)(MuonPolar, PetscInt, PetscInt, PetscLogDouble *);
   PetscErrorCode (*getprecision)(MuonPolar, MuonPolarPrecision *); /* where it follows from other parameters; else NULL */
   PetscErrorCode (*view)(MuonPolar, PetscViewer);                  /* lines in an ASCII viewer; in a string viewer a few words */
-  PetscErrorCode (*reset)(MuonPolar);
 };
 
 struct _p_MuonPolar {
@@ -85,7 +84,6 @@ PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent);
 /* The option -lmo_polar_monitor, and its line for a factor that ended with the status */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
-PETSC_INTERN PetscErrorCode MuonPolarMonitorDestroy_Private(MuonPolar);
 PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus);
 /*
    Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is

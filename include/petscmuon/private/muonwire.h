@@ -39,15 +39,15 @@ typedef enum {
   MUON_WIRE_WHOLECOLUMNS = 9,  /* positions of count columns, then their entries by columns */
   MUON_WIRE_WHOLEROWS    = 10, /* positions of count rows, then their entries by rows */
   MUON_WIRE_BLOCKS       = 11, /* blocks of entries in row-major order: a level and a sign for each entry, then a scale for each block */
-  MUON_WIRE_GROUP        = 12, /* the whole messages of the count parts of a layer, end to end; these are of other forms */
+  MUON_WIRE_GROUP        = 12, /* the whole messages of the count parts of a layer, end to end; these are of other kinds */
   MUON_WIRE_VOTES        = 13  /* a number of as many bits as the parameter says for each entry: planes of one bit an entry, the lowest digit first */
-} MuonWireForm;
+} MuonWireKind;
 
 typedef enum {
   MUON_WIRE_INDICES_NONE   = 0,
   MUON_WIRE_INDICES_BITMAP = 1, /* one bit an entry, LSB first, zero padding */
   MUON_WIRE_INDICES_RAW    = 2, /* bytes an index: the fewest that hold the last entry's number */
-  MUON_WIRE_INDICES_GAPS   = 3, /* chunks of Golomb codes: what MuonWireMessageCompact() makes of the two above */
+  MUON_WIRE_INDICES_GAPS   = 3, /* chunks of Golomb codes: what MuonWireMessageCode() makes of the two above */
   MUON_WIRE_INDICES_CODED  = 4  /* of blocks, which have no positions: their entries in chunks of an entropy coder */
 } MuonWireIndices;
 
@@ -56,7 +56,7 @@ typedef enum {
   MUON_WIRE_VALUES_SINGLE  = 1,
   MUON_WIRE_VALUES_BF16    = 2,
   MUON_WIRE_VALUES_NATURAL = 3, /* sign and binary32 exponent: 9 bits, LSB first, zero padding */
-  MUON_WIRE_VALUES_CODED   = 4  /* the same in chunks of an entropy coder: what MuonWireMessageCompact() makes of them */
+  MUON_WIRE_VALUES_CODED   = 4  /* the same in chunks of an entropy coder: what MuonWireMessageCode() makes of them */
 } MuonWireValues;
 
 /* A packet is all that one sender says to one receiver in one step */
@@ -72,7 +72,7 @@ typedef struct {
 /* A message is what a packet says of one layer */
 typedef struct {
   uint32_t layer; /* hash of the layer's name */
-  uint8_t  form, indices, values;
+  uint8_t  kind, indices, values;
   uint8_t  parameter; /* blocks: MuonWireBlocksParameter(); votes: planes, 1 to 32; else 0 */
   uint64_t count;     /* entries (votes), or 0 for a zero matrix (dense, signs, blocks), kept entries (sparse, seeded), rank (lowrank, triples), rows or columns that have entries (the others) */
   uint64_t bytes;     /* of the payload */
@@ -110,10 +110,10 @@ MUON_EXPORT MuonWireResult MuonWireMessageRead(const unsigned char *bytes, size_
 */
 MUON_EXPORT MuonWireIndices MuonWireChooseIndices(uint64_t entries, uint64_t count);
 /*
-   the codec of the positions of a plain message of that form and count, NONE where it has none: no other is
+   the codec of the positions of an uncompressed message of that kind and count, NONE where it has none: no other is
    accepted
 */
-MUON_EXPORT MuonWireIndices MuonWireFormIndices(MuonWireForm form, uint64_t rows, uint64_t columns, uint64_t count);
+MUON_EXPORT MuonWireIndices MuonWireKindIndices(MuonWireKind kind, uint64_t rows, uint64_t columns, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireIndicesBytes(MuonWireIndices indices, uint64_t entries, uint64_t count);
 MUON_EXPORT uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t count);
 
@@ -123,8 +123,8 @@ MUON_EXPORT uint64_t        MuonWireValuesBytes(MuonWireValues values, uint64_t 
 */
 MUON_EXPORT uint8_t        MuonWireBlocksParameter(unsigned bits, unsigned lengthlog);
 MUON_EXPORT MuonWireResult MuonWireBlocksOfParameter(uint8_t parameter, unsigned *bits, unsigned *lengthlog);
-/* Whether MuonWireMessageCompact() can make plain messages of that form and those values shorter */
-MUON_EXPORT int MuonWireFormCompacts(MuonWireForm form, MuonWireValues values);
+/* Whether MuonWireMessageCode() can make uncompressed messages of that kind and those values shorter */
+MUON_EXPORT int MuonWireKindIsCoded(MuonWireKind kind, MuonWireValues values);
 
 /*
    The sections of a payload, in their order: positions (or the bytes of a seed) at 0, entries, up to three
@@ -183,18 +183,18 @@ MUON_EXPORT MuonWireResult MuonWireValuesValidate(MuonWireValues values, uint64_
 MUON_EXPORT MuonWireResult MuonWireValuesAreMagnitudes(MuonWireValues values, int zero, uint64_t count, const unsigned char *from); /* the first count values of a section that is valid: positive, or 0 where zero is true */
 
 /*
-   Messages are made and used in plain codecs, whose sizes follow from the header. Compact writes a plain
-   message that is valid in the codecs that take the least room, GAPS and CODED among them, and returns its
-   length, at most that of the plain one; to has room for as many bytes. Expand is its inverse and a full
+   Messages are made and used in uncompressed codecs, whose sizes follow from the header. Code writes an uncompressed
+   message that is valid in the codecs that take the fewest bytes, GAPS and CODED among them, and returns its
+   length, at most that of the uncompressed one; to has as many bytes. Expand is its inverse and a full
    check against the layer that the receiver knows: header, sizes, positions and values. What it accepts can be
-   decoded without further checks. *plain is bytes where these are plain already and room may be NULL, else room,
-   which holds capacity bytes. header is that of the plain message. Plain gives it for a header that came, and its
-   sections; MUON_WIRE_CORRUPT as above.
+   decoded without further checks. *plain is bytes where these are uncompressed already and buffer may be NULL, else
+   buffer, which holds capacity bytes. header is that of the uncompressed message. Uncompressed gives it for a header
+   that came, and its sections; MUON_WIRE_CORRUPT as above.
 */
-MUON_EXPORT int            MuonWireMessageIsPlain(const MuonWireMessage *header);
-MUON_EXPORT uint64_t       MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
-MUON_EXPORT MuonWireResult MuonWireMessagePlain(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout);
-MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header);
+MUON_EXPORT int            MuonWireMessageIsUncompressed(const MuonWireMessage *header);
+MUON_EXPORT uint64_t       MuonWireMessageCode(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to);
+MUON_EXPORT MuonWireResult MuonWireMessageUncompressed(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout);
+MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *buffer, const unsigned char **plain, MuonWireMessage *header);
 
 /*
    The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG

@@ -252,8 +252,7 @@ typedef struct _n_MuonSVD *MuonSVD;
 PETSC_EXTERN PetscErrorCode MuonSVDStart(void);
 PETSC_EXTERN PetscErrorCode MuonSVDCreate(MPI_Comm, MuonSVD *);
 PETSC_EXTERN PetscErrorCode MuonSVDSetWorkspace(MuonSVD, MuonWorkspace);
-PETSC_EXTERN PetscErrorCode MuonSVDSetOptionsPrefix(MuonSVD, PetscObject, const char[]);
-PETSC_EXTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD);
+PETSC_EXTERN PetscErrorCode MuonSVDSetFromOptions(MuonSVD, PetscObject parent, const char child[]);
 PETSC_EXTERN PetscErrorCode MuonSVDSetTolerance(MuonSVD, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonSVDSetUp(MuonSVD);
 PETSC_EXTERN PetscErrorCode MuonSVDHash(MuonSVD, unsigned int *);
@@ -357,8 +356,10 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 /* What frees the viewer of a monitor */
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
+/* FNV-1a, 32 bits */
+PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const char[], unsigned int *);
 /*
-   FNV-1a, 32 bits, of a layer's name: its identity on the wire and in the random number generator, the same for any
+   That of a layer's name: its identity on the wire and in the random number generator, the same for any
    order of the layers
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);

@@ -69,10 +69,10 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
     MuonCompressorCheck(c, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "", "unknown type %s, expected one of %s", type, names);
   }
   PetscCall(MuonParametersDestroyType((PetscObject)c));
-  PetscTryTypeMethod(c, destroy);
+  PetscTryTypeMethod(c, reset);
+  PetscCall(PetscFree(c->data));
   PetscCall(MuonSVDDestroy(&c->svd));
   PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
-  c->data       = NULL;
   c->assignment = PETSC_FALSE;
   c->ondevice   = PETSC_FALSE;
   c->othernorm  = PETSC_FALSE;
@@ -90,13 +90,6 @@ PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor c)
 {
   PetscFunctionBegin;
   if (((PetscObject)c)->type_name == NULL) PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorDestroyData(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,8 +168,7 @@ PetscErrorCode MuonCompressorSetUp(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All keys, or those of the type alone */
-static PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all)
+PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all)
 {
   const MuonParameter *const rows = c->parameters.rows[0];
   char                       type[256];
@@ -191,8 +183,7 @@ static PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscB
   PetscCall(MuonParametersSetFromOptions((PetscObject)c, PetscOptionsObject));
   c->parameters.rows[0] = rows;
   if (c->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(c->svd, (PetscObject)c, "compressor_"));
-    PetscCall(MuonSVDSetFromOptions(c->svd));
+    PetscCall(MuonSVDSetFromOptions(c->svd, (PetscObject)c, "compressor_"));
   }
   if (all) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
   PetscOptionsEnd();
@@ -233,13 +224,6 @@ PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscCall(MuonCompressorReadOptions_Private(c, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorTypeSetFromOptions_Private(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -520,7 +504,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   }
   PetscCall(MuonCompressorReset(*c));
   PetscCall(MuonParametersDestroyType((PetscObject)*c));
-  PetscTryTypeMethod(*c, destroy);
+  PetscCall(PetscFree((*c)->data));
   PetscCall(MuonParametersDestroy((PetscObject)*c));
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));

@@ -137,7 +137,7 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
 
    Input Parameters:
 +  c     - the compressor
-.  mode  - `INSERT_VALUES`, or `ADD_VALUES`
+.  add   - whether the message is added
 .  scale - the factor, where it is added
 .  bytes - how many bytes the message has
 -  buf   - the message, which `MuonCompressorValidate()` accepts
@@ -155,7 +155,7 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`
 @*/
-PetscErrorCode MuonCompressorDecode(MuonCompressor c, InsertMode mode, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
+PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal scale, size_t bytes, const unsigned char buf[], Mat Y)
 {
   MuonMatrix y;
   PetscBool  valid;
@@ -164,7 +164,7 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, InsertMode mode, PetscReal
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
   PetscValidHeaderSpecific(Y, MAT_CLASSID, 6);
   PetscCall(MuonCompressorGetArray_Private(c, Y, "Y", PETSC_TRUE, NULL, &y));
-  PetscCall(MuonCompressorDecodeArray(c, mode == ADD_VALUES ? PETSC_TRUE : PETSC_FALSE, (double)scale, bytes, buf, &y.here, &valid));
+  PetscCall(MuonCompressorDecodeArray(c, add, (double)scale, bytes, buf, &y.here, &valid));
   PetscCall(MuonMatRestoreMatrix(Y, PETSC_TRUE, &y));
   MuonCompressorCheck(c, valid, PETSC_ERR_ARG_WRONG, "", "%zu bytes are no message for %" PetscInt_FMT " x %" PetscInt_FMT ", expected what MuonCompressorValidate() accepts", bytes, y.rows, y.columns);
   PetscFunctionReturn(PETSC_SUCCESS);

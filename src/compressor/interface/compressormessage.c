@@ -8,7 +8,7 @@ static PetscBool HasCount(MuonCompressorLayout *layout, uint64_t count)
 {
   MuonWireMessage *header = &layout->header;
 
-  header->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)header->form, layout->rows, layout->columns, count);
+  header->indices = (uint8_t)MuonWireKindIndices((MuonWireKind)header->kind, layout->rows, layout->columns, count);
   header->count   = count;
   if (MuonWireMessageLayout(header, layout->rows, layout->columns, &layout->section) != MUON_WIRE_OK) return PETSC_FALSE;
   header->bytes = layout->section.bytes;
@@ -121,7 +121,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   if (R != NULL) rb = MuonCompressorBlock_Private(R, &block);
   layout = max;
   /* Positions and natural codes are written uncompressed, then close to their entropy where that is shorter */
-  coded = MuonWireFormCompacts((MuonWireForm)max.header.form, (MuonWireValues)max.header.values) ? PETSC_TRUE : PETSC_FALSE;
+  coded = MuonWireKindIsCoded((MuonWireKind)max.header.kind, (MuonWireValues)max.header.values) ? PETSC_TRUE : PETSC_FALSE;
   if (coded) {
     if (b == 0) PetscCall(MuonValidatedReserve_Private(capacity, own));
     to = own->buffer + own->bytes;
@@ -139,7 +139,7 @@ static PetscErrorCode MuonCompressorEncodeBlock_Private(MuonCompressor c, PetscI
   AddCost(c, &max, &layout, to + after, entropy, cost);
   own->bytes += (size_t)MuonWireMessageBytes(&layout.header);
   own->data = coded ? own->buffer : NULL;
-  *sent += (size_t)(coded ? MuonWireMessageCompact(to, layout.rows, layout.columns, buf + *sent) : MuonWireMessageBytes(&layout.header));
+  *sent += (size_t)(coded ? MuonWireMessageCode(to, layout.rows, layout.columns, buf + *sent) : MuonWireMessageBytes(&layout.header));
   PetscCall(MuonWorkspaceRelease(c->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,10 +190,10 @@ static PetscErrorCode MuonCompressorValidateBlock_Private(MuonCompressor c, Pets
   PetscCall(MuonCompressorGetLayout_Private(c, count, b, shape, &block, &max));
   layout = max;
   *valid = PETSC_FALSE;
-  if (MuonWireMessageRead(from, bytes, &came) != MUON_WIRE_OK || came.form != max.header.form || came.parameter != max.header.parameter) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonWireMessageRead(from, bytes, &came) != MUON_WIRE_OK || came.kind != max.header.kind || came.parameter != max.header.parameter) PetscFunctionReturn(PETSC_SUCCESS);
   if (came.count > max.header.count || (max.exact && came.count != max.header.count) || !HasCount(&layout, came.count)) PetscFunctionReturn(PETSC_SUCCESS);
   if (b == 0) message->data = from;
-  if (message->data != message->buffer && !MuonWireMessageIsPlain(&came)) {
+  if (message->data != message->buffer && !MuonWireMessageIsUncompressed(&came)) {
     need = (size_t)MuonWireMessageBytes(&layout.header);
     if (count > 1) PetscCall(MuonCompressorGetMaxBytesOf(c, shape, &need));
     PetscCall(MuonValidatedReserve_Private(need, message));

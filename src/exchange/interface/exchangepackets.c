@@ -278,44 +278,29 @@ PetscErrorCode MuonExchangeGet(MuonExchange exchange, MuonExchangeDirection way,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Worker w is above those from w + 1 to w + 2^k - 1, 2^k being the lowest bit of w, and sends to w - 2^k */
-PetscErrorCode MuonExchangeTree(MuonExchange exchange, const MuonExchangeTreeClient *client, MuonStatus *status)
+PetscErrorCode MuonExchangeTreeReceive(MuonExchange exchange, PetscMPIInt from, size_t max, size_t *bytes, const unsigned char **message, MuonStatus *status)
 {
-  MuonExchangePackets up        = &exchange->link->way[MUON_EXCHANGE_UP];
-  MuonTransport      *transport = &exchange->link->transport;
-  const PetscMPIInt   me = exchange->worker, all = exchange->nworkers;
-  PetscMPIInt         workers = 1;
-  unsigned char      *to;
-  size_t              most, bytes;
+  MuonExchangePackets up = &exchange->link->way[MUON_EXCHANGE_UP];
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  up->from = &up->in;
-  for (PetscMPIInt step = 1; step < all && (me & step) == 0; step *= 2) {
-    const PetscMPIInt    child = me + step, theirs = PetscMin(step, all - child);
-    const unsigned char *message;
-    MuonStatus           received;
+  up->from         = &up->in;
+  up->in.max[from] = MUON_WIRE_PACKET_HEADER + max;
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportReceive(&exchange->link->transport, from, &up->in)));
+  *status = MuonExchangeValidate_Private(exchange, MUON_EXCHANGE_UP, from, 1, message, bytes);
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (child >= all) continue;
-    PetscCall((*client->most)(client->ctx, theirs, &most));
-    up->in.max[child] = MUON_WIRE_PACKET_HEADER + most;
-    PetscCall(MuonExchangeCheckTransport_Private(MuonTransportReceive(transport, child, &up->in)));
-    received = MuonExchangeValidate_Private(exchange, MUON_EXCHANGE_UP, child, 1, &message, &bytes);
-    if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) PetscCall((*client->merge)(client->ctx, theirs, bytes, message, &received));
-    if (*status == MUON_STATUS_OK) *status = received;
-    workers += theirs;
-  }
-  if (me > 0) {
-    if (*status == MUON_STATUS_OK) {
-      PetscCall((*client->most)(client->ctx, workers, &most));
-      up->out.max[0] = MUON_WIRE_PACKET_HEADER + most;
-      PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, 0, most, &to));
-      PetscCall((*client->write)(client->ctx, workers, to, &bytes));
-      PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, 0, bytes));
-    }
-    PetscCall(MuonExchangeFinalize_Private(exchange, MUON_EXCHANGE_UP, *status, 0, 1));
-    PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSend(transport, me - (me & -me), up->out.data + up->out.offset[0], up->out.bytes[0])));
-  }
+PetscErrorCode MuonExchangeTreeSend(MuonExchange exchange, PetscMPIInt to, size_t max, MuonStatus status)
+{
+  MuonExchangePackets up = &exchange->link->way[MUON_EXCHANGE_UP];
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  up->out.max[0] = MUON_WIRE_PACKET_HEADER + max;
+  PetscCall(MuonExchangeFinalize_Private(exchange, MUON_EXCHANGE_UP, status, 0, 1));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSend(&exchange->link->transport, to, up->out.data + up->out.offset[0], up->out.bytes[0])));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

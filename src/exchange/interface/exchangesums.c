@@ -11,7 +11,7 @@ static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscI
 
   PetscFunctionBegin;
   exchange->link->sum[i].begin = transport->started;
-  PetscCall(MuonExchangeCheckTransport_Private(wait ? MuonTransportSum(transport, root, in, out, length, type) : MuonTransportSumStart(transport, root, in, out, length, type)));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSum(transport, wait ? 1 : 0, root, in, out, length, type)));
   exchange->link->sum[i].end = transport->started;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,7 +36,6 @@ typedef int MuonBLASInt;
 #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
 #define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
 #define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
-#define REAL_POCON                            REAL_BLAS(pocon, POCON)
 #define REAL_LAUUM                            REAL_BLAS(lauum, LAUUM)
 #define REAL_GEQRF                            REAL_BLAS(geqrf, GEQRF)
 #define REAL_ORGQR                            REAL_BLAS(orgqr, ORGQR)
@@ -53,7 +52,6 @@ typedef int MuonBLASInt;
   void MUON_BLAS(letter, trmm, TRMM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trsm, TRSM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, potrf, POTRF)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
-  void MUON_BLAS(letter, pocon, POCON)(const char *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, real *, MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, lauum, LAUUM)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, geqrf, GEQRF)(const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, orgqr, ORGQR)(const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *, MuonBLASInt *); \

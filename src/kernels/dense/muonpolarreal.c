@@ -70,6 +70,14 @@ void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, size_t count, double
   REAL_NAME(MuonPanelSyrk)(left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
 
+const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
+{
+  (void)count;
+  (void)s;
+  (void)B;
+  return NULL;
+}
+
 void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
   const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
@@ -129,14 +137,6 @@ void REAL_NAME(MuonDenseIdentity)(size_t s, double a, void *A)
   REAL_NAME(MuonDenseShift)(s, 1, a, A);
 }
 
-const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
-{
-  (void)count;
-  (void)s;
-  (void)B;
-  return NULL;
-}
-
 int REAL_NAME(MuonDenseCholesky)(size_t s, void *A)
 {
   const MuonBLASInt side = (MuonBLASInt)s;
@@ -146,23 +146,18 @@ int REAL_NAME(MuonDenseCholesky)(size_t s, void *A)
   return (int)info;
 }
 
-void REAL_NAME(MuonDenseSolve)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
-{
-  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy;
-  const REAL        one = 1;
-
-  if (s == 0 || l == 0) return;
-  REAL_NAME(MuonPanelTrsm)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld);
-}
-
-void REAL_NAME(MuonDenseTimes)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy)
-{
-  const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy;
-  const REAL        one = 1;
-
-  if (s == 0 || l == 0) return;
-  REAL_NAME(MuonPanelTrmm)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld);
-}
+  #define DENSE_TRIANGLE(name, BLAS) \
+    void REAL_NAME(name)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy) \
+    { \
+      const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy; \
+      const REAL        one = 1; \
+\
+      if (s == 0 || l == 0) return; \
+      REAL_NAME(BLAS)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld); \
+    }
+DENSE_TRIANGLE(MuonDenseSolve, MuonPanelTrsm)
+DENSE_TRIANGLE(MuonDenseTimes, MuonPanelTrmm)
+  #undef DENSE_TRIANGLE
 
 double REAL_NAME(MuonDenseDistance)(size_t s, const void *S, double scale)
 {

@@ -7,7 +7,7 @@
 */
 
 /*@
-  MuonLayerSetRule - Chooses the rule that moves a layer
+  MuonLayerSetRule - Chooses the optimizer of a layer
 
   Not Collective
 
@@ -16,15 +16,15 @@
 - rule  - `MUONLAYERLMO`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MUONLAYERSGD` or `MUONLAYERFROZEN`
 
   Options Database Key:
-. -muon_layer_NAME_rule rule - the rule (lmo|adamw|nadamw|sgd|frozen) of the layer called NAME
+. -muon_layer_NAME_rule rule - the optimizer (lmo|adamw|nadamw|sgd|frozen) of the layer called NAME
 
   Level: intermediate
 
   Notes:
-  The default is `MUONLAYERLMO`. The other rules are for parameters that have no natural norm ball; they keep
+  The default is `MUONLAYERLMO`. The others are for parameters that have no natural norm ball; they keep
   their own moments at the layer's owner, and the workers then send gradients without momentum.
 
-  The rule cannot be changed after `MuonSetUp()`, until `MuonReset()`.
+  It cannot be changed after `MuonSetUp()`, until `MuonReset()`.
 
 .seealso: `MuonLayer`, `MuonLayerRule`, `MuonLayerGetRule()`, `MuonLayerRuleRegister()`
 @*/
@@ -58,7 +58,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
 }
 
 /*@
-  MuonLayerGetRule - Gets the rule that moves a layer
+  MuonLayerGetRule - Gets the optimizer of a layer
 
   Not Collective
 
@@ -66,7 +66,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
 . layer - the layer
 
   Output Parameter:
-. rule - name of the rule
+. rule - name of the optimizer
 
   Level: intermediate
 
@@ -127,7 +127,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
 }
 
 /*@
-  MuonLayerGetOwner - Gets the rank that serves a layer
+  MuonLayerGetOwner - Gets the rank that owns a layer
 
   Not Collective
 
@@ -135,7 +135,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
 . layer - the layer
 
   Output Parameter:
-. owner - the rank in the optimizer's communicator, -1 where every rank serves the layer
+. owner - the rank in the optimizer's communicator, -1 where every rank owns the layer
 
   Level: intermediate
 
@@ -152,7 +152,7 @@ PetscErrorCode MuonLayerGetOwner(MuonLayer layer, PetscMPIInt *owner)
 }
 
 /*@
-  MuonLayerGetLMO - Gets the linear minimization oracle of a layer
+  MuonLayerGetLMO - Gets the LMO of a layer
 
   Not Collective
 
@@ -210,6 +210,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
 {
   PetscReal factor;
   PetscBool ascii;
+  char      ball[128] = "", rows[256], columns[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
@@ -221,15 +222,10 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)layer, viewer));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     PetscCall(PetscViewerASCIIPushTab(viewer));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT, ((PetscObject)layer)->name, layer->m, layer->n));
-    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-    if (layer->ops->applylmo != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+    if (layer->ops->applylmo != NULL) PetscCall(PetscSNPrintf(ball, sizeof(ball), ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT "%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ball));
     if (layer->storage != MUON_LAYER_MAT) PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) {
-      char rows[256], columns[256];
-
       PetscCall(MuonBlocksPrintSide_Private(layer->blocks.nrows, layer->blocks.rows, layer->m, sizeof(rows), rows));
       PetscCall(MuonBlocksPrintSide_Private(layer->blocks.ncolumns, layer->blocks.columns, layer->n, sizeof(columns), columns));
       PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT ", rows %s, columns %s\n", layer->blocks.nrows, layer->blocks.ncolumns, rows, columns));

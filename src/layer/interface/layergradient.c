@@ -42,8 +42,7 @@ static MuonArray MuonLayerGetGradientShape_Private(MuonLayer layer)
 */
 static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
 {
-  MuonMatrix matrix;
-  Mat        here, G;
+  Mat here, G;
 
   PetscFunctionBegin;
   if (layer->shown != NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,9 +53,7 @@ static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
     PetscCall(MatSetType(G, ((PetscObject)here)->type_name));
     PetscCall(MatSetUp(G));
   } else PetscCall(MatDuplicate((Mat)layer->weights, MAT_DO_NOT_COPY_VALUES, &G));
-  PetscCall(MuonMatGetMatrix(G, PETSC_TRUE, &matrix));
-  PetscCall(MuonArrayZero(&matrix.here));
-  PetscCall(MuonMatRestoreMatrix(G, PETSC_TRUE, &matrix));
+  PetscCall(MatZeroEntries(G));
   layer->shown = (PetscObject)G;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,16 +43,7 @@ static PetscErrorCode MuonLayerRegisterAll_Private(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  MuonLayerFinalizePackage - Frees what the package of layers holds; called from `PetscFinalize()`
-
-  Not Collective
-
-  Level: developer
-
-.seealso: `MuonLayerInitializePackage()`, `PetscFinalize()`
-@*/
-PetscErrorCode MuonLayerFinalizePackage(void)
+static PetscErrorCode MuonLayerFinalizePackage_Private(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonLayerRuleList));
@@ -68,7 +59,7 @@ PetscErrorCode MuonLayerFinalizePackage(void)
 
   Level: developer
 
-.seealso: `MuonLayerFinalizePackage()`, `PetscMuonInitialize()`
+.seealso: `PetscMuonInitialize()`
 @*/
 PetscErrorCode MuonLayerInitializePackage(void)
 {
@@ -89,6 +80,6 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.children       = MuonLayerChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));
   PetscCall(MuonLayerRegisterAll_Private());
-  PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage));
+  PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

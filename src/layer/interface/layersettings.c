@@ -164,13 +164,12 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 @*/
 PetscErrorCode MuonLayerGetRadiusFactor(MuonLayer layer, PetscReal *factor)
 {
-  const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
+  const PetscInt count = layer->ops->applylmo != NULL ? MuonBlocksCount_Private(&layer->blocks) : 0;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(factor, 2);
-  *factor = layer->ops->applylmo != NULL ? 0 : 1;
-  if (layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *factor = count > 0 ? 0 : 1;
   for (PetscInt b = 0; b < count; b++) {
     PetscReal one;
 

@@ -70,7 +70,6 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
 {
   MuonLMO   lmo;
   PetscBool can;
-  char      names[256];
 
   PetscFunctionBegin;
   reason[0] = '\0';
@@ -81,7 +80,6 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
-  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", ((PetscObject)lmo)->type_name, names));
+  PetscCall(PetscSNPrintf(reason, length, "its norm is %s, whose steps have no natural format, expected one of: %s", ((PetscObject)lmo)->type_name, MUON_LMO_ENCODABLE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
 #include <ctype.h>
+#include <string.h>
 
 /*
    What holds the weights of a layer: a Mat, or an array view, whose memory is that of a range of a Vec or not
@@ -18,15 +19,12 @@ static PetscErrorCode MuonLayerCheckName_Private(const char name[])
   PetscCheck(length > 0 && isalpha((unsigned char)name[0]), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" does not start with a letter", name);
   PetscCheck(length <= MUON_LAYER_NAME_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer name \"%.32s...\" has %zu characters, expected at most %d: names are parts of option keys", name, length, MUON_LAYER_NAME_MAX);
   for (size_t i = 0; i < length; i++) {
-    const unsigned char c = (unsigned char)name[i];
+    const unsigned char c      = (unsigned char)name[i];
+    const size_t        digits = strspn(name + i + 1, "0123456789");
 
     PetscCheck(isalnum(c) || c == '.' || c == '_', PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" has a character that is not a letter, a digit, a point or an underscore", name);
-    if (c == '_') {
-      size_t end = i + 1;
-
-      while (end < length && isdigit((unsigned char)name[end])) end++;
-      PetscCheck(end == i + 1 || (end < length && name[end] != '_'), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Layer name \"%s\" has digits between underscores, which PETSc drops from option keys: write h0.q, not h_0_q", name);
-    }
+    PetscCheck(c != '_' || digits == 0 || (name[i + 1 + digits] != '\0' && name[i + 1 + digits] != '_'), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "Layer name \"%s\" has digits between underscores, which PETSc drops from option keys: write h0.q, not h_0_q", name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -513,13 +511,13 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 }
 
 /*@
-  MuonLayerGetServerWeights - Copies the weights that the server of a layer holds
+  MuonLayerGetServerWeights - Copies the weights that the owner of a layer holds
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a slice of a parallel one, or `NULL` to ask only whether this rank serves the layer
+- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a range of a parallel one, or `NULL` to ask only whether this rank serves the layer
 
   Output Parameters:
 + X      - the server's weights where this rank serves the layer, else unchanged

@@ -33,7 +33,7 @@ PetscErrorCode MuonLMOCreate(MPI_Comm comm, MuonLMO *lmo)
   PetscCall(PetscHeaderCreate(l, MUONLMO_CLASSID, "MuonLMO", "Linear minimization over a norm ball", "MuonLMO", comm, MuonLMODestroy, MuonLMOView));
   PetscCall(MuonParametersCreate((PetscObject)l));
   PetscCall(MuonNameHash_Private("", &l->layer));
-  l->form = MUON_LMO_NO_FORM;
+  l->kind = MUON_LMO_NO_KIND;
   *lmo    = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,7 +79,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   PetscCheck(create != NULL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown type %s of option -%slmo_type, expected one of: %s", type, ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", names);
   PetscCall(MuonLMODestroyType_Private(lmo));
   PetscCall(PetscMemzero(lmo->ops, sizeof(struct _MuonLMOOps)));
-  lmo->form     = MUON_LMO_NO_FORM;
+  lmo->kind     = MUON_LMO_NO_KIND;
   lmo->gathers  = PETSC_FALSE;
   lmo->ondevice = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
@@ -176,10 +176,7 @@ PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
   PetscCall(MuonLMOStart_Private(lmo));
   PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
   PetscTryTypeMethod(lmo, setfromoptions);
-  if (lmo->svd != NULL) {
-    PetscCall(MuonSVDSetOptionsPrefix(lmo->svd, (PetscObject)lmo, "lmo_"));
-    PetscCall(MuonSVDSetFromOptions(lmo->svd));
-  }
+  if (lmo->svd != NULL) PetscCall(MuonSVDSetFromOptions(lmo->svd, (PetscObject)lmo, "lmo_"));
   if (!typeonly) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -292,7 +289,7 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   PetscCall(PetscMalloc6(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &which));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLMOStart_Private(lmo[k]));
-    if (lmo[k]->ops->applymany == NULL) {
+    if (lmo[k]->ops->applymany == NULL || n == 1) {
       PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k], &value[k], &status[k]));
       continue;
     }
@@ -308,7 +305,7 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   }
   for (PetscInt i = 0; i < count; i++) {
     value[which[i]]  = values[i];
-    status[which[i]] = ended[i];
+    status[which[i]] = ended[i] == MUON_STATUS_OK && values[i] != values[i] ? MUON_STATUS_NANORINF : ended[i];
   }
   PetscCall(PetscFree6(with, from, to, values, ended, which));
   PetscFunctionReturn(PETSC_SUCCESS);

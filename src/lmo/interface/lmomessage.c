@@ -9,60 +9,28 @@ PetscErrorCode MuonLMOCanEncode(MuonLMO lmo, PetscBool *can)
   PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscAssertPointer(can, 2);
   PetscCall(MuonLMOStart_Private(lmo));
-  *can = lmo->form != MUON_LMO_NO_FORM ? PETSC_TRUE : PETSC_FALSE;
+  *can = lmo->kind != MUON_LMO_NO_KIND ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOEncodableNames_Private(size_t length, char names[])
-{
-  const char **known;
-  PetscInt    *order;
-  int          count;
-
-  PetscFunctionBegin;
-  names[0] = '\0';
-  PetscCall(PetscFunctionListGet(MuonLMOList, &known, &count));
-  /* Some releases count an empty name at the end, some have the names in any order */
-  while (count > 0 && known[count - 1] == NULL) count--;
-  PetscCall(PetscMalloc1(count, &order));
-  for (int i = 0; i < count; i++) order[i] = i;
-  PetscCall(PetscSortStrWithPermutation(count, known, order));
-  for (int i = 0; i < count; i++) {
-    MuonLMO   one;
-    PetscBool can;
-
-    PetscCall(MuonLMOCreate(PETSC_COMM_SELF, &one));
-    PetscCall(MuonLMOSetType(one, known[order[i]]));
-    PetscCall(MuonLMOCanEncode(one, &can));
-    PetscCall(MuonLMODestroy(&one));
-    if (!can) continue;
-    if (names[0] != '\0') PetscCall(PetscStrlcat(names, ", ", length));
-    PetscCall(PetscStrlcat(names, known[order[i]], length));
-  }
-  PetscCall(PetscFree(order));
-  PetscCall(PetscFree(known));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOCheckForm_Private(MuonLMO lmo)
+PetscErrorCode MuonLMOCheckKind_Private(MuonLMO lmo)
 {
   PetscBool can;
-  char      names[256];
 
   PetscFunctionBegin;
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLMOEncodableNames_Private(sizeof(names), names));
-  SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name, names);
+  SETERRQ(PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "-%slmo_type %s: its steps have no natural format, expected one of: %s", ((PetscObject)lmo)->prefix != NULL ? ((PetscObject)lmo)->prefix : "", ((PetscObject)lmo)->type_name,
+          MUON_LMO_ENCODABLE);
 }
 
 /* The compressor of the steps, for whose messages alone it is here */
 static PetscErrorCode MuonLMOGetMessage_Private(MuonLMO lmo, MuonCompressor *c)
 {
   PetscFunctionBegin;
-  PetscCall(MuonLMOCheckForm_Private(lmo));
-  if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->kind != lmo->form) PetscCall(MuonCompressorDestroy(&lmo->message));
-  if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->form, &lmo->message));
+  PetscCall(MuonLMOCheckKind_Private(lmo));
+  if (lmo->message != NULL && ((MuonCompressorStep *)lmo->message->data)->kind != lmo->kind) PetscCall(MuonCompressorDestroy(&lmo->message));
+  if (lmo->message == NULL) PetscCall(MuonCompressorCreateStep_Private(PETSC_COMM_SELF, lmo->kind, &lmo->message));
   if (lmo->message->work != lmo->work) PetscCall(MuonCompressorSetWorkspace(lmo->message, lmo->work));
   lmo->message->layerhash = lmo->layer;
   *c                      = lmo->message;

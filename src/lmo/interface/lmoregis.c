@@ -80,7 +80,7 @@ PetscErrorCode MuonLMOInitializePackage(void)
   PetscCall(MuonLMORegister(MUONLMOSPECTRAL, MuonLMOCreate_Spectral, NULL));
   PetscCall(MuonLMORegister(MUONLMONUCLEAR, MuonLMOCreate_Nuclear, NULL));
   PetscCall(MuonLMORegister(MUONLMOSCHATTEN, MuonLMOCreate_Schatten, MuonLMOParameters_Schatten));
-  PetscCall(MuonLMORegisterSlices_Private());
+  PetscCall(MuonLMORegisterVectors_Private());
   PetscCall(PetscLogEventRegister("MuonLMO", MUONLMO_CLASSID, &MUON_LMO));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_LMO, PETSC_FALSE));

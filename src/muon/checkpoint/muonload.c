@@ -342,7 +342,7 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
 {
   const MuonFileRecord *record = load->reader->record;
   const size_t          prefix = strlen(MuonPrefix(load->muon)) + 1;
-  char                 *here, *there, **now, **was, said[MUON_OPTIONS_SHOWN][MUON_FILE_TEXT];
+  char                 *here   = NULL, *there, **now, **was, said[MUON_OPTIONS_SHOWN][MUON_FILE_TEXT];
   int                   nnow, nwas, others = 0;
 
   PetscFunctionBegin;
@@ -368,8 +368,8 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
     if (strncmp(family, "muon_layer_", 11) == 0) {
       PetscCall(PetscSNPrintf(inherited, sizeof(inherited), "-%smuon_%s", MuonPrefix(load->muon), said[others - 1] + (family - now[k]) + 11 + (layer - now[k] - 8) + 1));
       while (same < others - 1 && strcmp(said[same], inherited) != 0) same++;
-      if (same < others - 1) others--;
-      if (same < others) continue;
+      if (same < --others) continue;
+      others++;
     }
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %s\n", said[others - 1]));
   }

@@ -146,7 +146,7 @@ static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *fo
 {
   MuonFileWriter writer;
   MuonFileRecord record;
-  char          *options;
+  char          *options = NULL;
 
   PetscFunctionBegin;
   PetscCall(MuonParametersWrite((PetscObject)muon, &options));

@@ -60,27 +60,24 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   MuonLayerStepInfo info;
   MuonLayerTask     task;
   MuonStatus        moved = MUON_STATUS_OK;
-  MuonArray         whole, W, X, Xnew;
+  MuonArray         whole, W, X, Xnew, x, xnew;
 
   PetscFunctionBegin;
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (item->kind == MUON_ASSEMBLY_NONE) {
+    task.G = shard->input;
+    PetscCall(MuonServerStep_Private(serving->muon, 1, &shard, &task, serving->record, serving->status));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   W    = MuonShardPart(shard, &whole);
   X    = MuonShardServerWeights(shard, &W);
   Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
-  if (item->kind == MUON_ASSEMBLY_NONE) {
-    task.G    = shard->input;
-    task.X    = X;
-    task.Xnew = Xnew;
-    PetscCall(MuonServerApply_Private(serving->muon, 1, &shard, &task, serving->record));
-    moved = task.status;
-  } else {
-    const MuonArray x = MuonItemPart(item, &X), xnew = MuonItemPart(item, &Xnew);
-
-    info = shard->info;
-    PetscUseTypeMethod(shard->layer, update, &info, item->number, &x, D, &xnew, &moved);
-    shard->info.squares = info.squares + (item->begins ? 0 : shard->info.squares);
-  }
+  x    = MuonItemPart(item, &X);
+  xnew = MuonItemPart(item, &Xnew);
+  info = shard->info;
+  PetscUseTypeMethod(shard->layer, update, &info, item->number, &x, D, &xnew, &moved);
+  shard->info.squares = info.squares + (item->begins ? 0 : shard->info.squares);
   MuonStatusMerge(moved, serving->status);
   if (item->ends && *serving->status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(serving->muon, shard, &Xnew, &W, serving->status));
   MuonNoteStatus(serving->muon, shard->layer, *serving->status);

@@ -60,56 +60,23 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights of a shard here, and of the layer */
-typedef struct {
-  MuonArray whole, W;
-} MuonShardWeights;
-
-static PetscBool MuonShardSendsStep_Private(const MuonShard *shard)
-{
-  return shard->downlink == MUON_DOWNLINK_STEP && shard->group->no_downlink == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /*
    Server: aggregates, steps of the rules, messages of what became of them, each for all shards in their order
 */
 static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonRecord *record, MuonStatus *status)
 {
-  MuonLayerTask    *task;
-  MuonShardWeights *weights;
-  MuonMark          mark;
+  MuonLayerTask *task;
+  MuonMark       mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(PetscCalloc2(n, &task, n, &weights));
+  PetscCall(PetscCalloc1(n, &task));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
     MuonNoteStatus(muon, shard[k]->layer, *status);
   }
-  if (*status == MUON_STATUS_OK) {
-    for (PetscInt k = 0; k < n; k++) {
-      PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-      weights[k].W = MuonShardPart(shard[k], &weights[k].whole);
-      task[k].X    = MuonShardServerWeights(shard[k], &weights[k].W);
-    }
-    if (MuonShardSendsStep_Private(shard[0])) { /* and is alone */
-      PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &weights[0].W, record, status));
-      MuonNoteStatus(muon, shard[0]->layer, *status);
-    } else {
-      for (PetscInt k = 0; k < n; k++) {
-        task[k].Xnew = shard[k]->Xnew;
-        if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
-      }
-      PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
-      for (PetscInt k = 0; k < n; k++) {
-        MuonStatusMerge(task[k].status, status);
-        if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &weights[k].W, status));
-        MuonNoteStatus(muon, shard[k]->layer, *status);
-      }
-    }
-    for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-  }
-  PetscCall(PetscFree2(task, weights));
+  if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, n, shard, task, record, status));
+  PetscCall(PetscFree(task));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,7 +84,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
 /* On the host nothing is gained by several, and a step as a message is made of one */
 static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
 {
-  return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep_Private(shard) ? PETSC_TRUE : PETSC_FALSE;
+  return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep(shard) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*

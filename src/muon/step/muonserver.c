@@ -80,7 +80,7 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record)
+static PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record)
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
@@ -107,7 +107,7 @@ static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const 
    The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they
    are there
 */
-PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
+static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
 {
   MuonLayerStepInfo *info    = &shard->info;
   MuonStatus         stepped = MUON_STATUS_OK;
@@ -167,5 +167,41 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
   MuonHashReplica_Private(shard, bytes, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *whole is borrowed until MuonLayerRestoreWeightsMemory() */
+typedef struct {
+  MuonArray whole, W;
+} MuonShardWeights;
+
+PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record, MuonStatus *status)
+{
+  MuonShardWeights *weights;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &weights));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
+    weights[k].W = MuonShardPart(shard[k], &weights[k].whole);
+    task[k].X    = MuonShardServerWeights(shard[k], &weights[k].W);
+    task[k].Xnew = shard[k]->Xnew;
+  }
+  if (MuonShardSendsStep(shard[0])) { /* and is alone */
+    PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &weights[0].W, record, status));
+    MuonNoteStatus(muon, shard[0]->layer, *status);
+  } else {
+    for (PetscInt k = 0; k < n; k++) {
+      if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
+    }
+    PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
+    for (PetscInt k = 0; k < n; k++) {
+      MuonStatusMerge(task[k].status, status);
+      if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &weights[k].W, status));
+      MuonNoteStatus(muon, shard[k]->layer, *status);
+    }
+  }
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonLayerRestoreWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
+  PetscCall(PetscFree(weights));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,10 +43,14 @@ PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const Muo
 */
 PETSC_INTERN PetscErrorCode MuonServerSumMessages_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
-/* Steps of n shards: G, X and Xnew of their tasks are given, the rest is filled */
-PETSC_INTERN PetscErrorCode MuonServerApply_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *);
+/* What the steps of n shards make of the weights, and its messages; G of their tasks are given. Scratch is the caller's to release */
+PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerEncode_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonServerEncodeStep_Private(Muon, MuonShard *, const MuonArray *input, const MuonArray *W, MuonRecord *, MuonStatus *);
+
+static inline PetscBool MuonShardSendsStep(const MuonShard *shard)
+{
+  return shard->downlink == MUON_DOWNLINK_STEP && shard->group->no_downlink == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+}
 
 /* A server that is several ranks: blocks are assembled of the rows of a group's shards */
 typedef struct {

@@ -163,8 +163,8 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
 
   With `bf16` the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of
   significand), by oneDNN and the matrix registers of processors that have them; sums are accumulated in
-  binary32. The rounded copies and oneDNN's code for each shape are kept, shared by all objects of the process
-  and freed by `PetscFinalize()`. oneDNN runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
+  binary32. The rounded copies are kept, shared by all objects of the process and freed by `PetscFinalize()`.
+  oneDNN keeps its code for each shape itself, see its `ONEDNN_PRIMITIVE_CACHE_CAPACITY`, and runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
   does: set it to one where each core has a rank.
 
   The monitor prints the numbers of `MuonPolarComputeQuality()`, which cost more than the factor, or the status
@@ -188,6 +188,7 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
   else PetscCall(MuonPolarSetDefaultType_Private(polar));
   PetscCall(MuonParametersSetFromOptions((PetscObject)polar, PetscOptionsObject));
   PetscTryTypeMethod(polar, setfromoptions);
+  if (polar->svd != NULL) PetscCall(MuonSVDSetFromOptions(polar->svd, (PetscObject)polar, "lmo_polar_"));
   PetscCall(PetscOptionsString("-lmo_polar_monitor", "One line for each factor", "MuonPolarSetFromOptions", "stdout", type, sizeof(type), NULL));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)polar, PetscOptionsObject));
   PetscOptionsEnd();
@@ -234,6 +235,7 @@ PetscErrorCode MuonPolarSetUp(MuonPolar polar)
   if (polar->ownprecision != PETSC_DETERMINE && polar->precision <= (int)MUON_POLAR_PRECISION_DOUBLE) legal = PETSC_TRUE;
   PetscCheck(legal, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; types that take any: %s, %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
              polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ);
+  if (polar->svd != NULL) PetscCall(MuonSVDSetUp(polar->svd));
   PetscTryTypeMethod(polar, setup);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -280,6 +282,7 @@ PetscErrorCode MuonPolarView(MuonPolar polar, PetscViewer viewer)
     PetscCall(MuonParametersView((PetscObject)polar, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscTryTypeMethod(polar, view, viewer);
+    if (polar->gathers) PetscCall(MuonSVDView(polar->svd, viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "precision: %s\n", MuonPolarPrecisions[precision]));
     if (polar->work != NULL) PetscCall(MuonWorkspaceGetBytes(polar->work, &bytes));
     PetscCall(PetscViewerASCIIPrintf(viewer, "scratch: %zu bytes\n", bytes));
@@ -307,7 +310,6 @@ PetscErrorCode MuonPolarReset(MuonPolar polar)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscTryTypeMethod(polar, reset);
   if (polar->svd != NULL) PetscCall(MuonSVDSetWorkspace(polar->svd, NULL));
   PetscCall(MuonWorkspaceDestroy(&polar->work));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -335,7 +337,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonPolarReset(*polar));
-  PetscCall(MuonPolarMonitorDestroy_Private(*polar));
+  if ((*polar)->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&(*polar)->monitor)); /* which takes no NULL in older releases */
   PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));

@@ -105,15 +105,6 @@ PetscErrorCode MuonPolarMonitor_Private(MuonPolar polar, const MuonMatrix *G, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarMonitorDestroy_Private(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  /* PetscViewerAndFormatDestroy() takes no NULL in older releases */
-  if (polar->monitor == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerAndFormatDestroy(&polar->monitor));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Read again behind another prefix, the later viewer takes the place of the earlier one */
 PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
 {
@@ -125,7 +116,7 @@ PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
   PetscCall(PetscOptionsCreateViewer(PETSC_COMM_SELF, ((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &viewer, &format, &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonSVDStart());
-  PetscCall(MuonPolarMonitorDestroy_Private(polar));
+  if (polar->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&polar->monitor));
   PetscCall(PetscViewerAndFormatCreate(viewer, format, &polar->monitor));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

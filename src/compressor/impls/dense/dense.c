@@ -104,7 +104,7 @@ static MuonWireValues DenseCodec(MuonCompressor c, const MuonArray *A)
 static PetscErrorCode MuonCompressorLayout_Dense(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_DENSE;
+  layout->header.kind   = MUON_WIRE_DENSE;
   layout->header.values = (uint8_t)DenseCodec(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   layout->exact         = PETSC_TRUE;
@@ -347,15 +347,16 @@ M*/
 
 static PetscErrorCode MuonCompressorCreate_Dense(MuonCompressor c)
 {
-  const struct Dense *dense = DenseTypes;
-  PetscBool           same;
+  struct Dense *dense;
+  PetscBool     same;
 
   PetscFunctionBegin;
+  PetscCall(PetscNew(&dense));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(DenseTypes); k++) {
     PetscCall(PetscStrcmp(DenseTypes[k].type, ((PetscObject)c)->type_name, &same));
-    if (same) dense = &DenseTypes[k];
+    if (same) *dense = DenseTypes[k];
   }
-  c->data        = (void *)dense;
+  c->data        = dense;
   c->keys        = dense->keys;
   c->assignment  = dense->flags & ASSIGNS ? PETSC_TRUE : PETSC_FALSE;
   c->ondevice    = PETSC_TRUE;

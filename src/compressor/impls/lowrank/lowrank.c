@@ -21,7 +21,7 @@ PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *s
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast((PetscInt)PetscMax(shape->len, shape->count), &size));
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
-  layout->header.form   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
+  layout->header.kind   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = (uint64_t)MuonCompressorRank_Private(c, shape);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,7 +196,7 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, const MuonCompress
 static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
-  const PetscBool    triples = layout->header.form == MUON_WIRE_TRIPLES ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool    triples = layout->header.kind == MUON_WIRE_TRIPLES ? PETSC_TRUE : PETSC_FALSE;
   void              *values;
   char              *s, *p, *q;
   PetscReal         *sigma;
@@ -371,7 +371,6 @@ static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
   c->ops->decode = MuonCompressorDecode_Factors;
   c->ops->alpha  = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
   if (triples) c->ops->changing = MuonCompressorChanging_TopSVD;
-  c->ops->destroy = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

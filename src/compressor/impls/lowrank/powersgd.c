@@ -109,15 +109,9 @@ static PetscErrorCode GetWarm_Private(MuonCompressor c, Warm **warm)
   MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
 
   PetscFunctionBegin;
-  if (c->block >= powersgd->nblocks) {
-    const PetscInt nblocks = PetscMax(c->block + 1, MuonBlocksCount_Private(&c->blocks));
-    Warm          *block;
-
-    PetscCall(PetscCalloc1(nblocks, &block));
-    PetscCall(PetscArraycpy(block, powersgd->block, powersgd->nblocks));
-    PetscCall(PetscFree(powersgd->block));
-    powersgd->block   = block;
-    powersgd->nblocks = nblocks;
+  if (powersgd->block == NULL) {
+    powersgd->nblocks = MuonBlocksCount_Private(&c->blocks);
+    PetscCall(PetscCalloc1(powersgd->nblocks, &powersgd->block));
   }
   *warm = &powersgd->block[c->block];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -274,7 +268,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   MuonArray          X, basis;
   double             norm, least, *norms, *ones;
   int64_t           *place;
-  Warm              *warm;
+  Warm              *warm = NULL;
   size_t             kept = 0;
   int                exponent;
 
@@ -291,7 +285,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   basis     = MuonArrayLike(&X, X.precision, NULL);
   basis.len = basis.ld = n;
   basis.count          = l;
-  if (IsLike(&warm->pending, &basis) == PETSC_FALSE) {
+  if (!IsLike(&warm->pending, &basis)) {
     PetscCall(MuonArrayDestroy(&warm->pending));
     PetscCall(MuonArrayCreate(&basis, basis.precision, &warm->pending));
   }
@@ -303,7 +297,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   start.data = (char *)warm->state.data;
   first.data = P.data + m * l * kernels->size;
   least      = (double)PetscMax(m, n) * unit * norm;
-  PetscCall(Iterate_Private(c, &X, l, IsLike(&warm->state, &basis) == PETSC_TRUE ? &start : NULL, least, &P, &V, norms));
+  PetscCall(Iterate_Private(c, &X, l, IsLike(&warm->state, &basis) ? &start : NULL, least, &P, &V, norms));
   Norms(&V, l, norms);
   if (l == rank) {
     kept        = CopyLarger(&V, l, norms, least, &first);
@@ -335,12 +329,12 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
 
 static PetscErrorCode MuonCompressorCommit_PowerSGD(MuonCompressor c)
 {
-  Warm *warm;
+  Warm *warm = NULL;
 
   PetscFunctionBegin;
   PetscCall(GetWarm_Private(c, &warm));
   /* A message that could not be written, of this block or another, changes nothing */
-  if (warm->pends == PETSC_TRUE && c->status == MUON_STATUS_OK) MuonArraySwap(&warm->state, &warm->pending);
+  if (warm->pends && c->status == MUON_STATUS_OK) MuonArraySwap(&warm->state, &warm->pending);
   warm->pends = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -348,23 +342,19 @@ static PetscErrorCode MuonCompressorCommit_PowerSGD(MuonCompressor c)
 static PetscErrorCode MuonCompressorVisitState_PowerSGD(MuonCompressor c, MuonStateVisitor *visitor)
 {
   MuonCompressor_PowerSGD *powersgd = (MuonCompressor_PowerSGD *)c->data;
-  const PetscInt           block = c->block, count = MuonBlocksCount_Private(&c->blocks);
+  Warm                    *warm     = NULL;
 
   PetscFunctionBegin;
-  for (PetscInt b = 0; b < PetscMax(powersgd->nblocks, visitor->make != NULL ? count : 0); b++) {
-    char  name[64];
-    Warm *warm;
+  if (visitor->make != NULL) PetscCall(GetWarm_Private(c, &warm));
+  for (PetscInt b = 0; b < powersgd->nblocks; b++) {
+    char name[64];
 
+    warm = &powersgd->block[b];
     PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.basis[%" PetscInt_FMT "]", b));
-    if (visitor->make != NULL) {
-      c->block = b;
-      PetscCall(GetWarm_Private(c, &warm));
-      c->block = block;
-      PetscCall((*visitor->make)(visitor, name, PETSC_FALSE, &warm->state));
-    }
-    PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_FALSE, &powersgd->block[b].state));
+    if (visitor->make != NULL) PetscCall((*visitor->make)(visitor, name, PETSC_FALSE, &warm->state));
+    PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_FALSE, &warm->state));
     PetscCall(PetscSNPrintf(name, sizeof(name), "compressor.nextbasis[%" PetscInt_FMT "]", b));
-    PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_TRUE, &powersgd->block[b].pending));
+    PetscCall(MuonStateVisitArray(visitor, name, PETSC_FALSE, PETSC_TRUE, &warm->pending));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -380,14 +370,6 @@ static PetscErrorCode MuonCompressorReset_PowerSGD(MuonCompressor c)
   }
   PetscCall(PetscFree(powersgd->block));
   powersgd->nblocks = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonCompressorDestroy_PowerSGD(MuonCompressor c)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorReset_PowerSGD(c));
-  PetscCall(PetscFree(c->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -462,7 +444,6 @@ static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   c->ops->commit     = MuonCompressorCommit_PowerSGD;
   c->ops->visitstate = MuonCompressorVisitState_PowerSGD;
   c->ops->reset      = MuonCompressorReset_PowerSGD;
-  c->ops->destroy    = MuonCompressorDestroy_PowerSGD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -30,7 +30,7 @@ static PetscErrorCode MuonCompressorLayout_QSGD(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   /* A block of four random numbers has 32 bits for its place */
   MuonCompressorCheck(c, MuonArrayEntries(shape) <= (size_t)1 << 33, PETSC_ERR_SUP, "", "a layer of %zu x %zu, expected at most 2^33 entries for the type %s", MuonArrayRows(shape), MuonArrayColumns(shape), MUONCOMPRESSORQSGD);
-  layout->header.form      = MUON_WIRE_BLOCKS;
+  layout->header.kind      = MUON_WIRE_BLOCKS;
   layout->header.values    = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.parameter = MuonWireBlocksParameter((unsigned)c->bits, MuonCompressorLengthLog_QSGD(c));
   layout->header.count     = MuonArrayEntries(shape);
@@ -299,7 +299,6 @@ static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   c->ops->encode   = MuonCompressorEncode_QSGD;
   c->ops->decode   = MuonCompressorDecode_QSGD;
   c->ops->alpha    = MuonCompressorAlpha_QSGD;
-  c->ops->destroy  = MuonCompressorDestroyData;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

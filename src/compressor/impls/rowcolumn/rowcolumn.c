@@ -43,7 +43,7 @@ static PetscErrorCode MuonCompressorLayout_RowColumn(MuonCompressor c, const Muo
   const Vectors vectors = MuonCompressorGetVectors_Private(c, shape);
 
   PetscFunctionBegin;
-  layout->header.form   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
+  layout->header.kind   = vectors.strided ? MUON_WIRE_WHOLECOLUMNS : MUON_WIRE_WHOLEROWS;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = (uint64_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count);
   layout->exact         = PETSC_TRUE;
@@ -262,14 +262,13 @@ static PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORROWTOPK, &data->rows));
-  c->data         = data;
-  c->keys         = "ratio values";
-  c->ondevice     = PETSC_TRUE;
-  c->ops->layout  = MuonCompressorLayout_RowColumn;
-  c->ops->encode  = MuonCompressorEncode_RowColumn;
-  c->ops->decode  = MuonCompressorDecode_RowColumn;
-  c->ops->alpha   = MuonCompressorAlpha_RowColumn;
-  c->ops->destroy = MuonCompressorDestroyData;
+  c->data        = data;
+  c->keys        = "ratio values";
+  c->ondevice    = PETSC_TRUE;
+  c->ops->layout = MuonCompressorLayout_RowColumn;
+  c->ops->encode = MuonCompressorEncode_RowColumn;
+  c->ops->decode = MuonCompressorDecode_RowColumn;
+  c->ops->alpha  = MuonCompressorAlpha_RowColumn;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

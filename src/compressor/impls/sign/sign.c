@@ -6,7 +6,7 @@
 static PetscErrorCode MuonCompressorLayout_Sign(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
   PetscFunctionBegin;
-  layout->header.form   = MUON_WIRE_SIGNS;
+  layout->header.kind   = MUON_WIRE_SIGNS;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = MuonArrayEntries(shape);
   PetscFunctionReturn(PETSC_SUCCESS);

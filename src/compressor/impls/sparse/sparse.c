@@ -22,7 +22,7 @@ static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonAr
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
-  layout->header.form   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
+  layout->header.kind   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = (uint64_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
   layout->exact         = PETSC_TRUE;

@@ -15,7 +15,7 @@ static PetscErrorCode MuonCompressorLayout_Step(MuonCompressor c, const MuonArra
   const int kind = ((MuonCompressorStep *)c->data)->kind;
 
   PetscFunctionBegin;
-  layout->header.form   = (uint8_t)kind;
+  layout->header.kind   = (uint8_t)kind;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->rows          = (uint64_t)MuonArrayRows(shape);
   layout->columns       = (uint64_t)MuonArrayColumns(shape);
@@ -45,7 +45,7 @@ static void Put(const MuonArray *A, size_t row, size_t column, double value)
 }
 
 /* Positions of what D has into the bitmap, codes of its entries, and values behind the magnitude in x[0] */
-static PetscInt64 ReadStep(MuonWireForm kind, const MuonArray *D, unsigned char bitmap[], uint64_t code[], double x[])
+static PetscInt64 ReadStep(MuonWireKind kind, const MuonArray *D, unsigned char bitmap[], uint64_t code[], double x[])
 {
   const size_t m = MuonArrayRows(D), n = MuonArrayColumns(D), ncodes = kind == MUON_WIRE_PERROW ? m : kind == MUON_WIRE_PERCOLUMN ? n : 0;
   PetscInt64   count = 0;
@@ -99,7 +99,7 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
     count = step->found;
     if (count > 0) PetscCall(PetscArraycpy(x + 1, step->u, m));
     if (count > 0) PetscCall(PetscArraycpy(x + 1 + m, step->v, n));
-  } else count = ReadStep((MuonWireForm)step->kind, T, bitmap, code, x);
+  } else count = ReadStep((MuonWireKind)step->kind, T, bitmap, code, x);
   PetscCall(MuonCompressorSetCount(c, layout, (uint64_t)count));
   MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, section->numbered, section->positions, bitmap, payload);
   MuonWireCodesEncode(section->width, 8, section->entries, code, payload + section->entriesat);
@@ -110,7 +110,7 @@ static PetscErrorCode MuonCompressorEncode_Step(MuonCompressor c, const MuonArra
 /* A step is assigned: Y is on the host and becomes D */
 static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
-  const MuonWireForm    kind    = (MuonWireForm)layout->header.form;
+  const MuonWireKind    kind    = (MuonWireKind)layout->header.kind;
   const size_t          m       = MuonArrayRows(Y);
   const MuonWireLayout *section = &layout->section;
   MuonWireIndexReader   reader;
@@ -156,13 +156,12 @@ PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm comm, int kind, MuonCom
   PetscCall(MuonCompressorCreate(comm, &c));
   PetscCall(PetscObjectChangeTypeName((PetscObject)c, "step"));
   PetscCall(PetscNew(&step));
-  step->kind      = kind;
-  c->data         = step;
-  c->values       = MUON_COMPRESSOR_VALUES_NATIVE;
-  c->ops->layout  = MuonCompressorLayout_Step;
-  c->ops->encode  = MuonCompressorEncode_Step;
-  c->ops->decode  = MuonCompressorDecode_Step;
-  c->ops->destroy = MuonCompressorDestroyData;
-  *newc           = c;
+  step->kind     = kind;
+  c->data        = step;
+  c->values      = MUON_COMPRESSOR_VALUES_NATIVE;
+  c->ops->layout = MuonCompressorLayout_Step;
+  c->ops->encode = MuonCompressorEncode_Step;
+  c->ops->decode = MuonCompressorDecode_Step;
+  *newc          = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

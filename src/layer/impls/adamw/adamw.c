@@ -90,7 +90,10 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
 
   PetscFunctionBegin;
   visitor->late = PETSC_TRUE;
-  for (int k = 0; k < 4; k++) PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
+  for (int k = 0; k < 4; k++) {
+    if (k < 2 && visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, Moments[k], PETSC_TRUE, &adamw->moment[k]));
+    PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
+  }
   if (adamw->moment[0].data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
   visitor->late = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -55,7 +55,7 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Nuclear(MuonLMO lmo)
 {
   PetscFunctionBegin;
   PetscCall(MuonLMOSetSingular(lmo, 1.0));
-  lmo->form          = MUON_WIRE_TRIPLES;
+  lmo->kind          = MUON_WIRE_TRIPLES;
   lmo->ops->apply    = MuonLMOApply_Nuclear;
   lmo->ops->factors  = MuonLMOSingularTriple;
   lmo->ops->getflops = MuonLMOGetFlops_Nuclear;

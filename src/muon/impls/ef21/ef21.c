@@ -22,7 +22,7 @@ static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char pr
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
-  if (type) PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
+  if (type) PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
   else PetscCall(MuonCompressorSetFromOptions(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,7 +69,7 @@ static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *
     /* Beside messages that leave something out, digits beyond single are bytes for nothing */
     if (all->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
   } else if (muon->setfromoptionscalled) {
-    PetscCall(MuonCompressorTypeSetFromOptions_Private(c));
+    PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
     PetscCall(MuonCompressorCopyOptions_Private(all, c));
     PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
   }
@@ -400,26 +400,6 @@ PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many layers, and entries of them, are compressed in a direction */
-static PetscErrorCode MuonEF21ViewSplit_Private(Muon muon, PetscViewer viewer, PetscBool down)
-{
-  PetscInt   layers[2]  = {0, 0};
-  PetscInt64 entries[2] = {0, 0};
-  PetscBool  assigns;
-
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *shard = &muon->shard[p];
-
-    PetscCall(MuonCompressorIsAssignment(down ? shard->down : shard->up, &assigns));
-    if (down && shard->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
-    layers[assigns]++;
-    entries[assigns] += (PetscInt64)shard->layer->m * shard->layer->n;
-  }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: compressed layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "; as they are %" PetscInt_FMT ", %" PetscInt64_FMT "\n", down ? "down" : "up", layers[0], entries[0], layers[1], entries[1]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
@@ -429,8 +409,21 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", ef21->rules == MUON_EF21_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", ef21->min_entries));
   if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_FALSE));
-  PetscCall(MuonEF21ViewSplit_Private(muon, viewer, PETSC_TRUE));
+  for (int down = 0; down < 2; down++) {
+    PetscInt   layers[2]  = {0, 0}; /* that are compressed, and that are not */
+    PetscInt64 entries[2] = {0, 0};
+
+    for (PetscInt p = 0; p < muon->nshards; p++) {
+      const MuonShard *shard = &muon->shard[p];
+      PetscBool        assigns;
+
+      PetscCall(MuonCompressorIsAssignment(down ? shard->down : shard->up, &assigns));
+      if (down && shard->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
+      layers[assigns]++;
+      entries[assigns] += (PetscInt64)shard->layer->m * shard->layer->n;
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: compressed layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "; as they are %" PetscInt_FMT ", %" PetscInt64_FMT "\n", down ? "down" : "up", layers[0], entries[0], layers[1], entries[1]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,16 +27,16 @@ PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsOb
 /* The prefix may have changed since the compressors were made */
 PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
 {
-  Muon_EF21  *ef21   = (Muon_EF21 *)muon->data;
-  const char *before = ((PetscObject)muon)->prefix ? ((PetscObject)muon)->prefix : "";
-  char        prefix[PETSC_MAX_OPTION_NAME];
+  Muon_EF21               *ef21     = (Muon_EF21 *)muon->data;
+  const MuonCompressor     c[2]     = {ef21->up, ef21->down};
+  static const char *const family[] = {"ef21_", "ef21_server_"};
+  char                     prefix[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%sef21_", before));
-  PetscCall(MuonCompressorSetOptionsPrefix(ef21->up, prefix));
-  PetscCall(MuonCompressorSetFromOptions(ef21->up));
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%sef21_server_", before));
-  PetscCall(MuonCompressorSetOptionsPrefix(ef21->down, prefix));
-  PetscCall(MuonCompressorSetFromOptions(ef21->down));
+  for (int down = 0; down < 2; down++) {
+    PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", MuonPrefix(muon), family[down]));
+    PetscCall(MuonCompressorSetOptionsPrefix(c[down], prefix));
+    PetscCall(MuonCompressorSetFromOptions(c[down]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

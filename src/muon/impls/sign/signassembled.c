@@ -4,33 +4,40 @@
    Votes, and steps along the majority, of whole blocks whose rows are on the ranks of a worker.
 */
 
-/* Votes with what is made of whole blocks: rows of T go in, and rows of U become signs where they come out */
+/* Votes: rows of T go in, and rows of U become signs where they come out. Of the majority, where there are lengths, its rows go in and nothing comes out */
 static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
 {
   MuonServing    *serving = (MuonServing *)ctx;
   const MuonItem *item    = &serving->group->item[i];
 
   PetscFunctionBegin;
-  *G = MuonItemPart(item, &item->shard->T);
+  if (serving->length != NULL) PetscCall(MuonVotesExpand_Private(serving->muon, item->shard, item->number, G));
+  else *G = MuonItemPart(item, &item->shard->T);
   if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetArray(serving->muon->work, G, G->precision, G)); /* the momentum may be the caller's memory */
+  if (serving->length == NULL) PetscCall(MuonWorkspaceGetArray(serving->muon->work, G, G->precision, G)); /* the momentum may be the caller's memory */
   PetscCall(MuonArrayZero(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonVoteDirection_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
+static PetscErrorCode MuonVoteApply_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
 {
-  MuonServing     *serving = (MuonServing *)ctx;
-  const MuonItem  *item    = &serving->group->item[i];
-  const MuonMatrix from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
-  Muon             muon    = serving->muon;
-  MuonStatus       applied = MUON_STATUS_OK;
+  MuonServing         *serving = (MuonServing *)ctx;
+  const MuonItem      *item    = &serving->group->item[i];
+  const MuonVotesRule *rule    = &MuonVotesOf(serving->group)->rule;
+  const MuonMatrix     from = MuonItemMatrix(item, G), to = MuonItemMatrix(item, D);
+  MuonStatus           applied = MUON_STATUS_OK;
+  double               length  = 1;
 
   PetscFunctionBegin;
-  PetscCall((*MuonVotesOf(serving->group)->rule.direction)(muon, 1, &item->shard, &from, &to, &applied));
-  MuonStatusMerge(applied, serving->status);
-  MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
-  if (applied != MUON_STATUS_OK) PetscCall(MuonArrayZero(&D->here));
+  if (serving->length == NULL) {
+    PetscCall((*rule->direction)(serving->muon, 1, &item->shard, &from, &to, &applied));
+    MuonStatusMerge(applied, serving->status);
+    MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
+  } else {
+    if (rule->length != NULL) PetscCall((*rule->length)(serving->muon, item->shard, &item->block, &from, &length, serving->status));
+    if (item->kind == MUON_ASSEMBLY_OWNER || serving->group->grid->position == 0) serving->length[i] = length;
+  }
+  if (applied != MUON_STATUS_OK || serving->length != NULL) PetscCall(MuonArrayZero(&D->here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,14 +47,14 @@ static PetscErrorCode MuonVoteOutput_Private(void *ctx, PetscInt i, const MuonAr
   const MuonItem *item    = &serving->group->item[i];
 
   PetscFunctionBegin;
-  if (*serving->status == MUON_STATUS_OK) PetscCall(MuonVotesFill_Private(serving->muon, item->shard, item->number, D, serving->status));
+  if (*serving->status == MUON_STATUS_OK && serving->length == NULL) PetscCall(MuonVotesFill_Private(serving->muon, item->shard, item->number, D, serving->status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
   MuonServing              serving = {muon, group, NULL, status, NULL, {NULL, NULL}};
-  const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteDirection_Private, MuonVoteOutput_Private, &serving};
+  const MuonAssemblyClient client  = {MuonVoteInput_Private, MuonVoteApply_Private, MuonVoteOutput_Private, &serving};
   PetscLogDouble           bytes, own;
 
   PetscFunctionBegin;
@@ -59,49 +66,17 @@ PetscErrorCode MuonVoteAssembled_Private(Muon muon, MuonGroup group, MuonStatus 
 }
 
 /* The step, or the length, of whole blocks of the majority */
-static PetscErrorCode MuonMajorityInput_Private(void *ctx, PetscInt i, MuonArray *G)
-{
-  MuonServing    *serving = (MuonServing *)ctx;
-  const MuonItem *item    = &serving->group->item[i];
-
-  PetscFunctionBegin;
-  PetscCall(MuonVotesExpand_Private(serving->muon, item->shard, item->number, G));
-  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(G));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonMajorityLength_Private(void *ctx, PetscInt i, const MuonMatrix *G, const MuonMatrix *D)
-{
-  MuonServing     *serving = (MuonServing *)ctx;
-  const MuonItem  *item    = &serving->group->item[i];
-  const MuonMatrix from    = MuonItemMatrix(item, G);
-  Muon             muon    = serving->muon;
-  double           length  = 1;
-
-  PetscFunctionBegin;
-  if (MuonVotesOf(serving->group)->rule.length != NULL) PetscCall((*MuonVotesOf(serving->group)->rule.length)(muon, item->shard, &item->block, &from, &length, serving->status));
-  if (item->kind == MUON_ASSEMBLY_OWNER || serving->group->grid->position == 0) serving->length[i] = length;
-  PetscCall(MuonArrayZero(&D->here));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonMajorityOutput_Private(void *ctx, PetscInt i, const MuonArray *D)
-{
-  PetscFunctionBegin;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonMajorityAssembled_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
   const PetscBool          steps = group->shard[0].Xnew.data != NULL ? PETSC_TRUE : PETSC_FALSE;
   MuonRecord               unused;
   MuonServing              serving = {muon, group, &unused, status, NULL, {NULL, NULL}};
-  const MuonAssemblyClient lengths = {MuonMajorityInput_Private, MuonMajorityLength_Private, MuonMajorityOutput_Private, &serving};
-  const MuonAssemblyClient moves   = {MuonMajorityInput_Private, MuonServeLMO_Private, MuonServeOutput_Private, &serving};
+  const MuonAssemblyClient lengths = {MuonVoteInput_Private, MuonVoteApply_Private, MuonVoteOutput_Private, &serving};
+  const MuonAssemblyClient moves   = {MuonVoteInput_Private, MuonServeLMO_Private, MuonServeOutput_Private, &serving};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&unused, sizeof(unused)));
-  PetscCall(PetscCalloc1(group->nitems, &serving.length));
+  PetscCall(PetscCalloc1(group->nitems + 1, &serving.length));
   PetscCall(MuonAssemblyRun(group->assembly, steps ? &moves : &lengths));
   if (steps == PETSC_FALSE) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, serving.length, (PetscMPIInt)group->nitems, MPI_DOUBLE, MPI_SUM, group->grid->inside));

@@ -115,38 +115,38 @@ PetscErrorCode MuonVotesMove_Private(Muon muon, MuonVotes votes, const MuonVotes
 
 PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt number, MuonArray *S)
 {
-  const MuonVotesBlock *one = MuonVotesFind(shard, number);
-  MuonArray             state, part; /* *S is scratch, of which the caller has the mark */
-  MuonBlock             block;
+  const MuonArray state = MuonShardStateShape(shard);
+  MuonArray       part  = state; /* *S is scratch, of which the caller has the mark */
+  MuonBlock       block;
 
   PetscFunctionBegin;
-  state = MuonShardStateShape(shard);
-  PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
-  part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
+  if (number >= 0) {
+    const MuonVotesBlock *one = MuonVotesFind(shard, number);
+
+    PetscCall(MuonLayerGetRowsBlock(shard->layer, number, &block));
+    part = one != NULL ? MuonVotesPart(one, &state) : MuonArrayPart(&state, 0, (size_t)block.column, 0, (size_t)block.n);
+  }
   PetscCall(MuonWorkspaceGetArray(muon->work, &part, state.precision, S));
   PetscCall(MuonArrayZero(S));
-  if (one != NULL) PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1, S, 1, S));
+  for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
+    const MuonVotesBlock *one = MuonVotesBlockOf(shard, b);
+
+    part = number < 0 ? MuonVotesPart(one, S) : *S;
+    if (number < 0 || one->number == number) PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1, &part, 1, &part));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The step of the rule to S of the whole shard, which all workers compute */
 static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const MuonArray *W, MuonStatus *status)
 {
-  MuonArray  state, S;
+  MuonArray  S;
   MuonStatus stepped = MUON_STATUS_OK;
   MuonMark   mark;
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  state = MuonShardStateShape(shard);
-  PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &S));
-  PetscCall(MuonArrayZero(&S));
-  for (PetscInt b = 0; b < MuonVotesCount(shard); b++) {
-    const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
-    const MuonArray       part = MuonVotesPart(one, &S);
-
-    PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1, &part, 1, &part));
-  }
+  PetscCall(MuonVotesExpand_Private(muon, shard, -1, &S));
   PetscCall(MuonLayerStep(shard->layer, &shard->info, &S, W, &shard->Xnew, &stepped));
   MuonStatusMerge(stepped, status);
   if (stepped == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard, &shard->Xnew, W, status));

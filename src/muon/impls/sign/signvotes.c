@@ -106,7 +106,7 @@ unsigned MuonVotesWrite(MuonVotes votes, PetscInt i, unsigned planes, unsigned c
   MuonWireMessage header;
 
   header.layer     = (uint32_t)votes->hash[i];
-  header.form      = MUON_WIRE_VOTES;
+  header.kind      = MUON_WIRE_VOTES;
   header.indices   = MUON_WIRE_INDICES_NONE;
   header.values    = 0;
   header.parameter = (uint8_t)planes;
@@ -123,7 +123,7 @@ const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes,
   const unsigned char *plain;
 
   if (MuonWireMessageExpand(message, bytes, (uint32_t)votes->hash[i], 1, (uint64_t)(votes->cut[i + 1] - votes->cut[i]), 0, NULL, &plain, &header) != MUON_WIRE_OK) return NULL;
-  return header.form == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
+  return header.kind == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
 PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt number, const MuonArray *U, MuonStatus *status)
@@ -229,61 +229,50 @@ static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the tree asks of the votes: counts of those below, the worker's own among them */
-typedef struct {
-  Muon      muon;
-  MuonGroup group;
-} MuonVotesTree;
-
-static PetscErrorCode MuonVotesTreeMost_Private(void *ctx, PetscMPIInt workers, size_t *bytes)
-{
-  PetscFunctionBegin;
-  *bytes = MuonVotesMessageBytes(MuonVotesOf(((MuonVotesTree *)ctx)->group), 0, MuonKernelVotePlanes((size_t)workers));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonVotesTreeMerge_Private(void *ctx, PetscMPIInt workers, size_t bytes, const unsigned char message[], MuonStatus *status)
-{
-  MuonVotes            votes  = MuonVotesOf(((MuonVotesTree *)ctx)->group);
-  const unsigned char *theirs = MuonVotesOpen(votes, 0, MuonKernelVotePlanes((size_t)workers), bytes, message);
-  unsigned char       *before = votes->counts[0];
-
-  PetscFunctionBegin;
-  if (theirs == NULL) *status = MUON_STATUS_CORRUPT;
-  else {
-    MuonKernelVoteAdd(votes->bits, (size_t)votes->counted, before, (size_t)workers, theirs, votes->counts[1]);
-    votes->counts[0] = votes->counts[1];
-    votes->counts[1] = before;
-    votes->counted += workers;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonVotesTreeWrite_Private(void *ctx, PetscMPIInt workers, unsigned char message[], size_t *bytes)
-{
-  Muon           muon   = ((MuonVotesTree *)ctx)->muon;
-  MuonVotes      votes  = MuonVotesOf(((MuonVotesTree *)ctx)->group);
-  const unsigned planes = MuonKernelVotePlanes((size_t)workers);
-  uint64_t       whole;
-  const unsigned head = MuonVotesWrite(votes, 0, planes, message, &whole);
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemcpy(message + head, votes->counts[0], planes * votes->bytes));
-  MuonVotesCountMessage(muon, ((MuonVotesTree *)ctx)->group, 0, PETSC_FALSE, votes->bits, planes, message + head, (double)votes->bits, 8.0 * (double)whole);
-  *bytes = (size_t)whole;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* A binomial tree: worker w is above those from w + 1 to w + 2^k - 1, 2^k being the lowest bit of w, and sends to w - 2^k */
 static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
-  MuonVotes                    votes  = MuonVotesOf(group);
-  MuonVotesTree                tree   = {muon, group};
-  const MuonExchangeTreeClient client = {MuonVotesTreeMost_Private, MuonVotesTreeMerge_Private, MuonVotesTreeWrite_Private, &tree};
+  MuonVotes         votes = MuonVotesOf(group);
+  const PetscMPIInt me = group->exchange->worker, all = group->exchange->nworkers;
+  PetscMPIInt       workers = 1; /* that counts[0] is of */
+  unsigned          planes, head;
+  unsigned char    *to;
+  uint64_t          whole;
+  size_t            max;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes)); /* counts change places */
-  votes->counted = 1;
-  PetscCall(MuonExchangeTree(group->exchange, &client, status));
+  PetscCall(PetscMemcpy(votes->counts[0], votes->own, votes->bytes));
+  for (PetscMPIInt step = 1; step < all && (me & step) == 0; step *= 2) {
+    const PetscMPIInt    below = me + step, theirs = PetscMin(step, all - below);
+    unsigned char       *before = votes->counts[0];
+    const unsigned char *message, *counts = NULL;
+    size_t               bytes;
+    MuonStatus           received;
+
+    if (below >= all) continue;
+    planes = MuonKernelVotePlanes((size_t)theirs);
+    PetscCall(MuonExchangeTreeReceive(group->exchange, below, MuonVotesMessageBytes(votes, 0, planes), &bytes, &message, &received));
+    if (received == MUON_STATUS_OK) counts = MuonVotesOpen(votes, 0, planes, bytes, message);
+    if (received == MUON_STATUS_OK && counts == NULL) received = MUON_STATUS_CORRUPT;
+    MuonStatusMerge(received, status);
+    if (counts != NULL) {
+      MuonKernelVoteAdd(votes->bits, (size_t)workers, before, (size_t)theirs, counts, votes->counts[1]);
+      votes->counts[0] = votes->counts[1];
+      votes->counts[1] = before;
+    }
+    workers += theirs;
+  }
+  if (me == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  planes = MuonKernelVotePlanes((size_t)workers);
+  max    = MuonVotesMessageBytes(votes, 0, planes);
+  if (*status == MUON_STATUS_OK) {
+    PetscCall(MuonExchangeReserve(group->exchange, MUON_EXCHANGE_UP, 0, max, &to));
+    head = MuonVotesWrite(votes, 0, planes, to, &whole);
+    PetscCall(PetscMemcpy(to + head, votes->counts[0], planes * votes->bytes));
+    MuonVotesCountMessage(muon, group, 0, PETSC_FALSE, votes->bits, planes, to + head, (double)votes->bits, 8.0 * (double)whole);
+    PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, 0, (size_t)whole));
+  }
+  PetscCall(MuonExchangeTreeSend(group->exchange, me - (me & -me), max, *status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

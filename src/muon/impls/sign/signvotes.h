@@ -36,8 +36,7 @@ struct _n_MuonVotes {
   unsigned char        *own, *majority[2]; /* rows */
   size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
   unsigned char        *counts[2];
-  PetscMPIInt           counted; /* how many workers counts[0] is of */
-  unsigned              size;    /* bytes of a sign or sum */
+  unsigned              size; /* bytes of a sign or sum */
   const unsigned char **plane;
 };
 
@@ -74,7 +73,7 @@ PETSC_INTERN void                 MuonVotesCountMessage(Muon, MuonGroup, int dow
 
 /*
    The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
-   majority in it, +1, -1 or 0, until the next call; the number that it is divided by
+   majority in it, +1, -1 or 0, or with -1 in the whole shard; the number that it is divided by
 */
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonShard *, PetscInt number, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesFillAll_Private(Muon, MuonGroup, MuonStatus *);

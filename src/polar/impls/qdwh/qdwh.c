@@ -20,7 +20,7 @@ static const char MuonCitation[] = "@article{nakatsukasa2010optimizing,\n"
 
 typedef struct {
   PetscInt steps, qr;      /* of the last matrix */
-  PetscInt decompositions; /* since the object was made or reset */
+  PetscInt decompositions; /* since the object was made */
 } MuonPolar_QDWH;
 
 /*
@@ -105,7 +105,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
 /*
    Divides the panel and its Gram matrix by a bound of the largest singular value, the root of the largest row
    sum of the latter, and finds the interval [l,1] of the singular values then: from the norm of the inverse
-   where rounding leaves the Gram matrix positive definite by a margin, halved because that is an estimate;
+   where rounding leaves the Gram matrix positive definite by a margin, halved because that rounds;
    else *known is false and l is four times the relative size below which singular values are taken for zero.
 */
 static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double *l, PetscBool *known)
@@ -257,17 +257,6 @@ static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
-{
-  MuonPolar_QDWH *data = (MuonPolar_QDWH *)polar->data;
-
-  PetscFunctionBegin;
-  data->steps          = 0;
-  data->qr             = 0;
-  data->decompositions = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*MC
   MUONPOLARQDWH - "qdwh" - the polar factor to working accuracy by Halley's iteration with dynamic weights,
   without singular values
@@ -280,16 +269,16 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   Notes:
   A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the weights that are best for singular
   values in $[l, 1]$, which it maps into the next such interval; at most six steps bring $10^{-16}$ to one,
-  five
-  $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from the row sums of its Gram matrix. $l$ comes from an estimate of the condition number where the Gram matrix has one that rounding leaves
-  alone, up to about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
+  five $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from
+  the row sums of its Gram matrix. $l$ comes from those of the inverse of that where rounding leaves it alone, up
+  to a condition of about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
 
   A step is Zolotarev's function with one pole: while $c \leq 100$ the inverse is formed from a Cholesky factor,
   as in `MUONPOLARZOLOTAREV`. For larger $c$ a QR factorization of $X$
   above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a
   shift, so that a parallel matrix is never gathered: a rank needs twice its part and two matrices of the
-  shorter side $s$. On ranks that have less than $s$ of the longer side, where that would be more than $s^2 +
-  3 d / J$ entries, the weights are those of $c = 100$ instead, with Cholesky factors alone: more steps, about
+  shorter side $s$. On ranks that have less than $s$ of the longer side, where the panels are the smaller part of
+  that, the weights are those of $c = 100$ instead, with Cholesky factors alone: more steps, about
   eleven for $10^{-14}$.
 
   Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with
@@ -297,9 +286,8 @@ static PetscErrorCode MuonPolarReset_QDWH(MuonPolar polar)
   takes over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on
   its first rank for that. `MuonPolarView()` and `-info` tell.
 
-  In the memory of a device the steps are the same, with the library of the vendor; $l$ comes from the norm of
-  the inverse itself there, which takes $s^3$ flops more. Where the rank is not full and the rows are spread
-  over ranks, they are decomposed on the host of the first.
+  In the memory of a device the steps are the same, with the library of the vendor. Where the rank is not full
+  and the rows are spread over ranks, they are decomposed on the host of the first.
 
   `MuonPolarGetFlops()` is the count for a matrix whose condition number is not known, of six steps, two of
   them by QR.
@@ -322,6 +310,5 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   polar->ops->apply    = MuonPolarApply_QDWH;
   polar->ops->getflops = MuonPolarGetFlops_QDWH;
   polar->ops->view     = MuonPolarView_QDWH;
-  polar->ops->reset    = MuonPolarReset_QDWH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,32 +1,10 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
 
-static PetscErrorCode MuonPolarSetUp_SVD(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetUp(polar->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonPolarGetFlops_SVD(MuonPolar polar, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
   PetscCall(MuonSVDGetFlops(m, n, PetscMin(m, n), flops));
   *flops += 2.0 * m * n * PetscMin(m, n);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarSetFromOptions_SVD(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
-  PetscCall(MuonSVDSetFromOptions(polar->svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonPolarView_SVD(MuonPolar polar, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSVDView(polar->svd, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,13 +39,9 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
   PetscFunctionBegin;
   PetscCall(MuonSVDStart());
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)polar), &polar->svd));
-  PetscCall(MuonSVDSetOptionsPrefix(polar->svd, (PetscObject)polar, "lmo_polar_"));
-  polar->gathers             = PETSC_TRUE;
-  polar->ondevice            = PETSC_TRUE;
-  polar->ops->setup          = MuonPolarSetUp_SVD;
-  polar->ops->apply          = MuonPolarExact_Private;
-  polar->ops->getflops       = MuonPolarGetFlops_SVD;
-  polar->ops->setfromoptions = MuonPolarSetFromOptions_SVD;
-  polar->ops->view           = MuonPolarView_SVD;
+  polar->gathers       = PETSC_TRUE;
+  polar->ondevice      = PETSC_TRUE;
+  polar->ops->apply    = MuonPolarExact_Private;
+  polar->ops->getflops = MuonPolarGetFlops_SVD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -45,18 +45,11 @@ typedef struct {
   MuonPolarPrecision precision;
 } MuonPolarFunction;
 
-/* The poles of the second one of two nested functions, 0 where there are none */
-static PetscInt MuonPolarNested_Zolotarev(PetscInt poles)
-{
-  MuonKernelZolotarev first, second;
-
-  return (PetscInt)MuonKernelZolotarevNest((int)poles, 0.5, &first, &second);
-}
-
 /* What an evaluation takes, in units of s^3 flops */
 static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
 {
-  const PetscInt nested = MuonPolarNested_Zolotarev(poles);
+  MuonKernelZolotarev first, second;
+  const PetscInt      nested = (PetscInt)MuonKernelZolotarevNest((int)poles, 0.5, &first, &second);
 
   return nested > 0 ? nested + 3 : poles;
 }
@@ -372,13 +365,6 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonPolarReset_Zolotarev(MuonPolar polar)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(((MuonPolar_Zolotarev *)polar->data)->failed, 3));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #define ROW(key, kind, field, value, least, most, flags, help) \
   { \
     key, kind, offsetof(MuonPolar_Zolotarev, field), value, least, most, NULL, MUON_PARAMETER_DATA | (flags), help \
@@ -427,11 +413,10 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of
   them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2
   or 3: degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are
-  better conditioned. On several ranks the poles are dealt to them, and a rank needs the square of the shorter
-  side and three times its part of the matrix.
+  better conditioned. On several ranks the poles are dealt to them. Beside three times its part of the matrix
+  a rank needs the square of the shorter side once where it has one pole, and three times where it has several.
 
-  In the memory of a device all poles are added up, each by a Cholesky factorization and an inverse of the
-  vendor's library.
+  In the memory of a device all poles are added up, with the inverses of the vendor's library.
 
   Rounding in the Gram matrix is seen where singular values are near $l \nu$, an error of order $u / c_1$.
   Eight steps of Lanczos estimate the norm of the result, which is divided by it where it is above 1. Where a
@@ -460,6 +445,5 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   polar->ops->getprecision   = MuonPolarGetPrecision_Zolotarev;
   polar->ops->setfromoptions = MuonPolarSetUp_Zolotarev;
   polar->ops->view           = MuonPolarView_Zolotarev;
-  polar->ops->reset          = MuonPolarReset_Zolotarev;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

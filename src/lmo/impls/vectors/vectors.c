@@ -3,24 +3,24 @@
 #include <string.h>
 
 /*
-   The norms that are made of the norms of columns, or of rows: q-norms of p-norms, of which muonlmoslices.c
+   The norms that are made of the norms of columns, or of rows: q-norms of p-norms, of which muonlmovectors.c
    makes everything.
 */
 static const struct {
   const char *type;
   PetscBool   rows;
   double      p, q;
-  int         form;
+  int         kind;
   PetscBool   scion; /* has a shape factor */
-} Norms[] = {{MUONLMOFROBENIUS, PETSC_FALSE, 2, 2, MUON_LMO_NO_FORM, PETSC_FALSE},    {MUONLMOMAX, PETSC_FALSE, HUGE_VAL, HUGE_VAL, MUON_LMO_NO_FORM, PETSC_TRUE},
-             {MUONLMOL1, PETSC_FALSE, 1, 1, MUON_WIRE_SPARSE, PETSC_FALSE},           {MUONLMOCOLUMN, PETSC_FALSE, 2, HUGE_VAL, MUON_LMO_NO_FORM, PETSC_TRUE},
-             {MUONLMOROW, PETSC_TRUE, 2, HUGE_VAL, MUON_LMO_NO_FORM, PETSC_TRUE},     {MUONLMOCOLSUM, PETSC_FALSE, 1, HUGE_VAL, MUON_WIRE_PERCOLUMN, PETSC_FALSE},
+} Norms[] = {{MUONLMOFROBENIUS, PETSC_FALSE, 2, 2, MUON_LMO_NO_KIND, PETSC_FALSE},    {MUONLMOMAX, PETSC_FALSE, HUGE_VAL, HUGE_VAL, MUON_LMO_NO_KIND, PETSC_TRUE},
+             {MUONLMOL1, PETSC_FALSE, 1, 1, MUON_WIRE_SPARSE, PETSC_FALSE},           {MUONLMOCOLUMN, PETSC_FALSE, 2, HUGE_VAL, MUON_LMO_NO_KIND, PETSC_TRUE},
+             {MUONLMOROW, PETSC_TRUE, 2, HUGE_VAL, MUON_LMO_NO_KIND, PETSC_TRUE},     {MUONLMOCOLSUM, PETSC_FALSE, 1, HUGE_VAL, MUON_WIRE_PERCOLUMN, PETSC_FALSE},
              {MUONLMOROWSUM, PETSC_TRUE, 1, HUGE_VAL, MUON_WIRE_PERROW, PETSC_FALSE}, {MUONLMOL21, PETSC_FALSE, 2, 1, MUON_WIRE_COLUMNS, PETSC_FALSE},
-             {MUONLMOMIXED, PETSC_FALSE, 2, 2, MUON_LMO_NO_FORM, PETSC_FALSE}};
+             {MUONLMOMIXED, PETSC_FALSE, 2, 2, MUON_LMO_NO_KIND, PETSC_FALSE}};
 
 #define ROW(key, field, help) \
   { \
-    key, MUON_PARAMETER_REAL, offsetof(MuonLMOSlices, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, help \
+    key, MUON_PARAMETER_REAL, offsetof(MuonLMOVectors, field), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, help \
   }
 static const MuonParameter MuonLMOParameters_Mixed[] = {ROW("mixed_exponent_p", p, "Exponent in the norm of a column"), ROW("mixed_exponent_q", q, "Exponent in the norm of these norms"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef ROW
@@ -131,7 +131,7 @@ M*/
 
   The norm is $\ell_{1,\infty}$ of `MUONLMOMIXED`. Its use for messages is from appendix D.1 of K.
   Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
-  https://arxiv.org/abs/2510.00643, which describes this oracle and calls the norm the row sum
+  https://arxiv.org/abs/2510.00643, which describes this LMO and calls the norm the row sum
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOROWSUM`, `MUONLMOCOLUMN`, `MUONLMOMIXED`
 M*/
@@ -201,30 +201,30 @@ M*/
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOSCHATTEN`
 M*/
-static PetscErrorCode MuonLMOShapeFactor_Slices(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
+static PetscErrorCode MuonLMOShapeFactor_Vectors(MuonLMO lmo, MuonShapeFactor factor, PetscReal m, PetscReal n, PetscReal *value)
 {
-  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
 
   PetscFunctionBegin;
   if (factor == MUON_SHAPE_FACTOR_SCION) *value = (norm->p == 2 && !norm->rows ? PetscSqrtReal(m) : 1) / (norm->rows ? PetscSqrtReal(n) : n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOCreate_Slices(MuonLMO lmo)
+static PetscErrorCode MuonLMOCreate_Vectors(MuonLMO lmo)
 {
   size_t k = 0;
 
   PetscFunctionBegin;
   while (strcmp(Norms[k].type, ((PetscObject)lmo)->type_name) != 0) k++;
-  PetscCall(MuonLMOSetSlices(lmo, Norms[k].rows, Norms[k].p, Norms[k].q));
-  lmo->form = Norms[k].form;
-  if (Norms[k].scion) lmo->ops->shapefactor = MuonLMOShapeFactor_Slices;
+  PetscCall(MuonLMOSetVectors(lmo, Norms[k].rows, Norms[k].p, Norms[k].q));
+  lmo->kind = Norms[k].kind;
+  if (Norms[k].scion) lmo->ops->shapefactor = MuonLMOShapeFactor_Vectors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMORegisterSlices_Private(void)
+PetscErrorCode MuonLMORegisterVectors_Private(void)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Norms); k++) PetscCall(MuonLMORegister(Norms[k].type, MuonLMOCreate_Slices, strcmp(Norms[k].type, MUONLMOMIXED) == 0 ? MuonLMOParameters_Mixed : NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Norms); k++) PetscCall(MuonLMORegister(Norms[k].type, MuonLMOCreate_Vectors, strcmp(Norms[k].type, MUONLMOMIXED) == 0 ? MuonLMOParameters_Mixed : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,7 +14,7 @@ static unsigned char *MuonWireSectionEnd(uint64_t coded, uint8_t id, uint64_t by
   return to + bytes;
 }
 
-uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to)
+uint64_t MuonWireMessageCode(const unsigned char *plain, uint64_t rows, uint64_t columns, unsigned char *to)
 {
   const unsigned char *from;
   unsigned char       *at;
@@ -32,7 +32,7 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   values  = layout.bytes - layout.valuesat;
   if (layout.entriesat > layout.seed) coded = MuonWireGapsEncode((MuonWireIndices)header.indices, layout.numbered, layout.positions, from, layout.entriesat - 1, at);
   at    = MuonWireSectionEnd(coded, MUON_WIRE_INDICES_GAPS, layout.entriesat, from, at, &header.indices);
-  coded = header.form == MUON_WIRE_BLOCKS && entries > 0 ? MuonWireCodedEncode(layout.width, layout.entries, from + layout.entriesat, entries - 1, at) : MUON_WIRE_TOO_LONG;
+  coded = header.kind == MUON_WIRE_BLOCKS && entries > 0 ? MuonWireCodedEncode(layout.width, layout.entries, from + layout.entriesat, entries - 1, at) : MUON_WIRE_TOO_LONG;
   at    = MuonWireSectionEnd(coded, MUON_WIRE_INDICES_CODED, entries, from + layout.entriesat, at, &header.indices);
   coded = header.values == MUON_WIRE_VALUES_NATURAL && values > 0 ? 0 : MUON_WIRE_TOO_LONG;
   for (unsigned s = 0; s < layout.sections && coded != MUON_WIRE_TOO_LONG; s++) {
@@ -49,19 +49,19 @@ uint64_t MuonWireMessageCompact(const unsigned char *plain, uint64_t rows, uint6
   return after + header.bytes;
 }
 
-int MuonWireMessageIsPlain(const MuonWireMessage *header)
+int MuonWireMessageIsUncompressed(const MuonWireMessage *header)
 {
   return header->indices != MUON_WIRE_INDICES_GAPS && header->indices != MUON_WIRE_INDICES_CODED && header->values != MUON_WIRE_VALUES_CODED;
 }
 
-MuonWireResult MuonWireMessagePlain(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout)
+MuonWireResult MuonWireMessageUncompressed(const MuonWireMessage *header, uint64_t rows, uint64_t columns, MuonWireMessage *plain, MuonWireLayout *layout)
 {
   *plain = *header;
   if (plain->values == MUON_WIRE_VALUES_CODED) plain->values = MUON_WIRE_VALUES_NATURAL;
-  if (plain->indices == MUON_WIRE_INDICES_CODED && plain->form == MUON_WIRE_BLOCKS) plain->indices = MUON_WIRE_INDICES_NONE;
+  if (plain->indices == MUON_WIRE_INDICES_CODED && plain->kind == MUON_WIRE_BLOCKS) plain->indices = MUON_WIRE_INDICES_NONE;
   if (plain->indices == MUON_WIRE_INDICES_GAPS) {
     /* Of a layer that is too large or has not so many entries it is some codec, and the layout is refused */
-    plain->indices = (uint8_t)MuonWireFormIndices((MuonWireForm)plain->form, rows, columns, plain->count);
+    plain->indices = (uint8_t)MuonWireKindIndices((MuonWireKind)plain->kind, rows, columns, plain->count);
     if (plain->indices == MUON_WIRE_INDICES_NONE) return MUON_WIRE_CORRUPT;
   }
   if (MuonWireMessageLayout(plain, rows, columns, layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
@@ -107,24 +107,24 @@ static MuonWireResult MuonWirePayloadExpand(const MuonWireMessage *came, const M
   return from.rest == 0 ? MUON_WIRE_OK : MUON_WIRE_CORRUPT;
 }
 
-MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *room, const unsigned char **plain, MuonWireMessage *header)
+MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *buffer, const unsigned char **plain, MuonWireMessage *header)
 {
   MuonWireMessage      came, expanded;
   MuonWireLayout       layout;
   const unsigned char *payload;
 
   if (MuonWireMessageRead(bytes, length, &came) != MUON_WIRE_OK || came.layer != layer || MuonWireMessageBytes(&came) != length) return MUON_WIRE_CORRUPT;
-  if (MuonWireMessagePlain(&came, rows, columns, &expanded, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
+  if (MuonWireMessageUncompressed(&came, rows, columns, &expanded, &layout) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
   payload = bytes + MuonWireMessageHeaderBytes(&came);
   *plain  = bytes;
-  if (!MuonWireMessageIsPlain(&came)) {
+  if (!MuonWireMessageIsUncompressed(&came)) {
     unsigned char *to;
 
     if (MuonWireMessageBytes(&expanded) > capacity) return MUON_WIRE_CORRUPT;
-    to = room + MuonWireMessageWrite(room, &expanded);
+    to = buffer + MuonWireMessageWrite(buffer, &expanded);
     if (MuonWirePayloadExpand(&came, &expanded, &layout, payload, to) != MUON_WIRE_OK) return MUON_WIRE_CORRUPT;
     payload = to;
-    *plain  = room;
+    *plain  = buffer;
   } else if (came.bytes != layout.bytes) return MUON_WIRE_CORRUPT;
   *header = expanded;
   /* Positions and numbers that a decoder wrote need no check */

@@ -3,18 +3,18 @@
 #include <float.h>
 #include <limits.h>
 
-/* The slices of a matrix, and what is said of each of them, in scratch */
+/* The vectors of a matrix, and what is said of each of them, in scratch */
 typedef struct {
   const MuonMatrix  *A;
   const MuonKernels *kernels;
-  int                across; /* a slice is no line of the memory */
+  int                across; /* a vector is no line of the memory */
   PetscBool          cut;    /* and has entries on other ranks */
   size_t             count, length;
   double            *most, *sum, *size, *weight, *f0, *f1;
   int64_t           *place;
   int               *exponent;
-  PetscBool          finite; /* as far as is known: no slice here has a norm of NaN or Inf, or has entries that say so */
-} Slices;
+  PetscBool          finite; /* as far as is known: no vector here has a norm of NaN or Inf, or has entries that say so */
+} Vectors;
 
 double MuonLMOConjugate(double p)
 {
@@ -33,13 +33,13 @@ static double WithExactConjugate(double p)
   return MuonLMOConjugate(p) == 1.0 ? HUGE_VAL : (MuonLMOConjugate(p) == 2.0 ? 2.0 : p);
 }
 
-static PetscErrorCode MuonLMOSlicesOpen_Private(MuonLMO lmo, PetscBool rows, const MuonMatrix *A, Slices *s)
+static PetscErrorCode MuonLMOVectorsOpen_Private(MuonLMO lmo, PetscBool rows, const MuonMatrix *A, Vectors *s)
 {
   PetscFunctionBegin;
   s->A       = A;
   s->finite  = PETSC_TRUE;
   s->kernels = MuonArrayKernels(&A->here);
-  s->across  = rows == PETSC_TRUE ? !A->here.rowmajor : A->here.rowmajor;
+  s->across  = rows ? !A->here.rowmajor : A->here.rowmajor;
   s->cut     = rows == PETSC_FALSE && A->size > 1 ? PETSC_TRUE : PETSC_FALSE;
   s->count   = s->across ? A->here.len : A->here.count;
   s->length  = s->across ? A->here.count : A->here.len;
@@ -54,7 +54,7 @@ static PetscErrorCode MuonLMOSlicesOpen_Private(MuonLMO lmo, PetscBool rows, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOExtreme_Private(const Slices *s, size_t count, MPI_Datatype type, MPI_Op op, void *x)
+static PetscErrorCode MuonLMOExtreme_Private(const Vectors *s, size_t count, MPI_Datatype type, MPI_Op op, void *x)
 {
   PetscMPIInt c;
 
@@ -124,31 +124,31 @@ PetscErrorCode MuonLMOCombine(MuonLMO lmo, const MuonMatrix *A, double p, double
    most, which is nothing beside a sum above 2^-900; a sum of 0 may be squares that vanished, but not those of
    singles, which are all normal doubles
 */
-static PetscBool InRange(const Slices *s, int power, double sum)
+static PetscBool InRange(const Vectors *s, int power, double sum)
 {
   return sum <= DBL_MAX && (power == 1 || sum >= ldexp(1.0, -900) || s->A->here.precision == MUON_SINGLE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* One slice as an array of its own */
-static MuonArray Slice(const Slices *s, size_t k)
+/* One vector as an array of its own */
+static MuonArray Vector(const Vectors *s, size_t k)
 {
-  MuonArray slice = s->A->here;
+  MuonArray vector = s->A->here;
 
-  slice.data = (char *)slice.data + (s->across ? k : k * slice.ld) * s->kernels->size;
-  if (s->across) slice.len = 1;
-  else slice.count = 1;
-  return slice;
+  vector.data = (char *)vector.data + (s->across ? k : k * vector.ld) * s->kernels->size;
+  if (s->across) vector.len = 1;
+  else vector.count = 1;
+  return vector;
 }
 
-/* Slices of zeros, and those whose entries have no square: weight, f0 and f1 hold what is computed again */
-static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int power)
+/* Vectors of zeros, and those whose entries have no square: weight, f0 and f1 hold what is computed again */
+static PetscErrorCode MuonLMOVectorNormsAgain_Private(MuonLMO lmo, Vectors *s, int power)
 {
   size_t bad = 0;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < s->count; k++) {
     if (InRange(s, power, s->sum[k]) == PETSC_FALSE) {
-      const MuonArray x = Slice(s, k);
+      const MuonArray x = Vector(s, k);
 
       s->f1[bad] = (double)k;
       s->kernels->VectorArgMax(x.len, x.count, x.data, x.ld, s->across, &s->weight[bad++], s->place);
@@ -162,29 +162,29 @@ static PetscErrorCode MuonLMOSliceNormsAgain_Private(MuonLMO lmo, Slices *s, int
   }
   if (!s->finite) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t b = 0; b < bad; b++) {
-    const MuonArray x = Slice(s, (size_t)s->f1[b]);
+    const MuonArray x = Vector(s, (size_t)s->f1[b]);
 
     s->kernels->VectorPowers(x.len, x.count, x.data, x.ld, s->across, power, &s->weight[b], &s->f0[b]);
   }
-  if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)bad, s->f0));
+  if (s->cut) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)bad, s->f0));
   for (size_t b = 0; b < bad; b++) MuonKernelVectorNorms(1, power, &s->weight[b], &s->f0[b], &s->size[(size_t)s->f1[b]], &s->exponent[(size_t)s->f1[b]]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   size, exponent = the p-norms of whole slices. most is set where p is neither 1 nor 2, sum as well where it
+   size, exponent = the p-norms of whole vectors. most is set where p is neither 1 nor 2, sum as well where it
    is finite; for the largest entries, place is where this rank has one, or -1
 */
-static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p)
+static PetscErrorCode MuonLMOVectorNorms_Private(MuonLMO lmo, Vectors *s, double p)
 {
   const MuonArray *A = &s->A->here;
 
   PetscFunctionBegin;
   if (p == 1.0 || p == 2.0) {
     s->kernels->VectorSums(A->len, A->count, A->data, A->ld, s->across, (int)p, s->sum);
-    if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
+    if (s->cut) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
     MuonKernelVectorNorms(s->count, p, NULL, s->sum, s->size, s->exponent);
-    PetscCall(MuonLMOSliceNormsAgain_Private(lmo, s, (int)p));
+    PetscCall(MuonLMOVectorNormsAgain_Private(lmo, s, (int)p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   s->kernels->VectorArgMax(A->len, A->count, A->data, A->ld, s->across, s->most, s->place);
@@ -201,14 +201,14 @@ static PetscErrorCode MuonLMOSliceNorms_Private(MuonLMO lmo, Slices *s, double p
     MuonKernelVectorNorms(s->count, 1.0, NULL, s->most, s->size, s->exponent);
   } else {
     s->kernels->VectorPowers(A->len, A->count, A->data, A->ld, s->across, p, s->most, s->sum);
-    if (s->cut == PETSC_TRUE) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
+    if (s->cut) PetscCall(MuonLMOSum(lmo, s->A, (PetscInt)s->count, s->sum));
     MuonKernelVectorNorms(s->count, p, s->most, s->sum, s->size, s->exponent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The q-norm of the norms: rows of other ranks are other slices. NaN where an entry of any rank is not finite */
-static PetscErrorCode MuonLMOSlicesTotal_Private(MuonLMO lmo, const Slices *s, double q, double *size, int *exponent)
+/* The q-norm of the norms: rows of other ranks are other vectors. NaN where an entry of any rank is not finite */
+static PetscErrorCode MuonLMOVectorsTotal_Private(MuonLMO lmo, const Vectors *s, double q, double *size, int *exponent)
 {
   PetscFunctionBegin;
   *exponent = 0;
@@ -217,23 +217,23 @@ static PetscErrorCode MuonLMOSlicesTotal_Private(MuonLMO lmo, const Slices *s, d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscLogDouble NormFlops(double p, double q, PetscLogDouble entries, PetscLogDouble slices)
+static PetscLogDouble NormFlops(double p, double q, PetscLogDouble entries, PetscLogDouble vectors)
 {
-  return (p == HUGE_VAL ? 0.0 : (p == 1.0 ? 1.0 : (p == 2.0 ? 2.0 : 3.0))) * entries + (q == HUGE_VAL ? 0.0 : (q == 1.0 ? 1.0 : 3.0)) * slices;
+  return (p == HUGE_VAL ? 0.0 : (p == 1.0 ? 1.0 : (p == 2.0 ? 2.0 : 3.0))) * entries + (q == HUGE_VAL ? 0.0 : (q == 1.0 ? 1.0 : 3.0)) * vectors;
 }
 
-static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, PetscLogDouble slices)
+static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, PetscLogDouble vectors)
 {
-  return NormFlops(MuonLMOConjugate(p), MuonLMOConjugate(q), entries, slices) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL || (p == 2.0 && q == 2.0) ? 0.0 : 6.0) * slices;
+  return NormFlops(MuonLMOConjugate(p), MuonLMOConjugate(q), entries, vectors) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL || (p == 2.0 && q == 2.0) ? 0.0 : 6.0) * vectors;
 }
 
-PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, double *value)
+PetscErrorCode MuonLMONorm_Vectors(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, double *value)
 {
-  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
-  double               p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q), size;
-  Slices               s;
-  int                  exponent;
-  PetscLogDouble       flops;
+  const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
+  double                p = MuonLMOExponent(norm->p), q = MuonLMOExponent(norm->q), size;
+  Vectors               s;
+  int                   exponent;
+  PetscLogDouble        flops;
 
   PetscFunctionBegin;
   if (dual) {
@@ -241,9 +241,9 @@ PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, PetscBool dual, const MuonMatrix 
     q = MuonLMOConjugate(q);
   }
   PetscCall(MuonLogDeviceBegin(X->here.memory, &flops));
-  PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, X, &s));
-  PetscCall(MuonLMOSliceNorms_Private(lmo, &s, p));
-  PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, q, &size, &exponent));
+  PetscCall(MuonLMOVectorsOpen_Private(lmo, norm->rows, X, &s));
+  PetscCall(MuonLMOVectorNorms_Private(lmo, &s, p));
+  PetscCall(MuonLMOVectorsTotal_Private(lmo, &s, q, &size, &exponent));
   *value = ldexp(size, exponent);
   PetscCall(PetscLogFlops(NormFlops(p, q, (PetscLogDouble)MuonArrayEntries(&X->here), (PetscLogDouble)s.count)));
   PetscCall(MuonLogDeviceEnd(X->here.memory, flops));
@@ -251,10 +251,10 @@ PetscErrorCode MuonLMONorm_Slices(MuonLMO lmo, PetscBool dual, const MuonMatrix 
 }
 
 /*
-   Of the places of a slice's largest entry the lowest of all ranks stays, which is the one entry of the slice
+   Of the places of a vector's largest entry the lowest of all ranks stays, which is the one entry of the vector
    that p = 1 keeps
 */
-static PetscErrorCode MuonLMOSlicePlaces_Private(const Slices *s)
+static PetscErrorCode MuonLMOVectorPlaces_Private(const Vectors *s)
 {
   const int64_t first = (int64_t)s->A->first, last = first + (int64_t)s->length;
 
@@ -268,9 +268,9 @@ static PetscErrorCode MuonLMOSlicePlaces_Private(const Slices *s)
 
 /*
    p = q = 1 keeps one entry of the matrix: among equals the first in the order of the memory, of a matrix on
-   many ranks as if it were all on one. The slices are columns
+   many ranks as if it were all on one. The vectors are columns
 */
-static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
+static PetscErrorCode MuonLMOVectorsLargest_Private(const Vectors *s)
 {
   const int64_t column = s->across ? 1 : (int64_t)s->A->rows, row = s->across ? (int64_t)s->A->columns : 1;
   int64_t       first = INT64_MAX, i, j;
@@ -292,31 +292,31 @@ static PetscErrorCode MuonLMOSlicesLargest_Private(const Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+PetscErrorCode MuonLMOApply_Vectors(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
-  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
-  const double         p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
-  const MuonArray     *g = &G->here, *d = &D->here;
-  const MuonKernels   *kernels = MuonArrayKernels(g);
-  Slices               s;
-  double               size;
-  int                  exponent;
-  PetscLogDouble       flops;
+  const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
+  const double          p = WithExactConjugate(MuonLMOExponent(norm->p)), q = MuonLMOExponent(norm->q);
+  const MuonArray      *g = &G->here, *d = &D->here;
+  const MuonKernels    *kernels = MuonArrayKernels(g);
+  Vectors               s;
+  double                size;
+  int                   exponent;
+  PetscLogDouble        flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(g->memory, &flops));
-  PetscCall(MuonLMOSlicesOpen_Private(lmo, norm->rows, G, &s));
-  PetscCall(MuonLMOSliceNorms_Private(lmo, &s, MuonLMOConjugate(p)));
-  PetscCall(MuonLMOSlicesTotal_Private(lmo, &s, MuonLMOConjugate(q), &size, &exponent));
+  PetscCall(MuonLMOVectorsOpen_Private(lmo, norm->rows, G, &s));
+  PetscCall(MuonLMOVectorNorms_Private(lmo, &s, MuonLMOConjugate(p)));
+  PetscCall(MuonLMOVectorsTotal_Private(lmo, &s, MuonLMOConjugate(q), &size, &exponent));
   *dual = ldexp(size, exponent);
   if (!(size >= 0.0)) {
     PetscCall(MuonLogDeviceEnd(g->memory, flops));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (p == 1.0 && q == 1.0) PetscCall(MuonLMOSlicesLargest_Private(&s));
+  if (p == 1.0 && q == 1.0) PetscCall(MuonLMOVectorsLargest_Private(&s));
   else {
     MuonKernelScaledDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
-    if (p == 1.0) PetscCall(MuonLMOSlicePlaces_Private(&s));
+    if (p == 1.0) PetscCall(MuonLMOVectorPlaces_Private(&s));
   }
   if (p == 2.0) {
     /* Frobenius' norm divides all entries by the same number */
@@ -341,28 +341,28 @@ PetscErrorCode MuonLMOApply_Slices(MuonLMO lmo, const MuonMatrix *G, const MuonM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOGetFlops_Slices(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
+PetscErrorCode MuonLMOGetFlops_Vectors(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
-  const MuonLMOSlices *norm = (MuonLMOSlices *)lmo->data;
+  const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
 
   PetscFunctionBegin;
   *flops = ApplyFlops(MuonLMOExponent(norm->p), MuonLMOExponent(norm->q), (PetscLogDouble)m * (PetscLogDouble)n, (PetscLogDouble)(norm->rows ? m : n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOSetSlices(MuonLMO lmo, PetscBool rows, double p, double q)
+PetscErrorCode MuonLMOSetVectors(MuonLMO lmo, PetscBool rows, double p, double q)
 {
-  MuonLMOSlices *slices;
+  MuonLMOVectors *vectors;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&slices));
-  slices->rows       = rows;
-  slices->p          = (PetscReal)p;
-  slices->q          = (PetscReal)q;
-  lmo->data          = slices;
+  PetscCall(PetscNew(&vectors));
+  vectors->rows      = rows;
+  vectors->p         = (PetscReal)p;
+  vectors->q         = (PetscReal)q;
+  lmo->data          = vectors;
   lmo->ondevice      = PETSC_TRUE;
-  lmo->ops->apply    = MuonLMOApply_Slices;
-  lmo->ops->norm     = MuonLMONorm_Slices;
-  lmo->ops->getflops = MuonLMOGetFlops_Slices;
+  lmo->ops->apply    = MuonLMOApply_Vectors;
+  lmo->ops->norm     = MuonLMONorm_Vectors;
+  lmo->ops->getflops = MuonLMOGetFlops_Vectors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
