@@ -14,14 +14,14 @@ static char help[] = "Forges messages on their way, checksums included: what no 
 #define LENGTH 50
 typedef struct {
   const char  *what;
-  int          form, offset;
+  int          kind, offset;
   size_t       bytes;
   unsigned int keep, put; /* each byte becomes (byte & keep) | put */
 } Forgery;
 
 static const Forgery Forgeries[] = {
   {"the layer", MUON_WIRE_TRIPLES, 0, 1, 0xFF, 0x5A},
-  {"the form", MUON_WIRE_TRIPLES, 4, 1, 0, 2},
+  {"the kind", MUON_WIRE_TRIPLES, 4, 1, 0, 2},
   {"the codec of the values", MUON_WIRE_COLUMNS, 5, 1, 0, 2},
   {"two triples", MUON_WIRE_TRIPLES, 6, 1, 0, 2},
   {"a row less", MUON_WIRE_PERROW, 6, 1, 0, 11},
