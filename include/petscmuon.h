@@ -47,7 +47,7 @@ typedef const char *MuonType;
 .  `MUON_CONVERGED_ITERATING` - not stopped
 .  `MUON_DIVERGED_NANORINF`   - a loss, a gradient or a result is NaN or Inf on some rank
 .  `MUON_DIVERGED_CORRUPT`    - a received message is not one that its sender could have written
-.  `MUON_DIVERGED_LMO`        - a factorization in an oracle or a compressor failed
+.  `MUON_DIVERGED_LMO`        - a factorization in an LMO or a compressor failed
 -  `MUON_DIVERGED_WEIGHTS`    - ranks that should hold the same weights hold others, see `MuonSetParameter()`
 
    Level: beginner
@@ -112,7 +112,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonMomentumStyles[];
 
 /*E
-   MuonNesterovType - What the oracle sees, with g the gradient, M the new momentum and mu its weight
+   MuonNesterovType - What the LMO sees, with g the gradient, M the new momentum and mu its weight
 
    Values:
 +  `MUON_NESTEROV_NONE`     - M
@@ -160,7 +160,7 @@ PETSC_EXTERN const char *const MuonWeightDecayStyles[];
    MuonClipLayers - Whose gradients are clipped
 
    Values:
-+  `MUON_CLIP_OTHERS` - those of the layers that another rule than `MUONLAYERLMO` moves
++  `MUON_CLIP_OTHERS` - those of the layers that another optimizer than `MUONLAYERLMO` updates
 -  `MUON_CLIP_ALL`    - all, as one vector
 
    Level: intermediate
@@ -268,7 +268,7 @@ PETSC_EXTERN const char *const MuonEF21Inits[];
    MuonEF21CompressorRules - Which layers the compressors for all layers are for
 
    Values:
-+  `MUON_EF21_COMPRESSOR_RULES_LMO` - those that the rule lmo moves
++  `MUON_EF21_COMPRESSOR_RULES_LMO` - those that the optimizer lmo updates
 -  `MUON_EF21_COMPRESSOR_RULES_ALL` - all
 
    Level: intermediate

@@ -98,7 +98,7 @@ typedef struct {
 } MuonLayerArray;
 
 /*E
-   MuonDownlink - How a server tells the workers of new weights
+   MuonDownlink - How a server sends new weights to the workers
 
    Values:
 +  `MUON_DOWNLINK_WEIGHTS` - by a message of a compressor: the weights, or their difference to those that the workers have

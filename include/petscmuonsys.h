@@ -21,7 +21,7 @@
 +  `MUON_STATUS_OK`       - the result is valid
 .  `MUON_STATUS_NANORINF` - the input or a result has entries that are NaN or Inf
 .  `MUON_STATUS_CORRUPT`  - a received message is not one that its sender could have written
--  `MUON_STATUS_LMO`      - a factorization or an iteration of the linear minimization oracle, or of a compressor, failed
+-  `MUON_STATUS_LMO`      - a factorization or an iteration of an LMO, or of a compressor, failed
 
    Level: intermediate
 

@@ -46,7 +46,7 @@ static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, Petsc
 {
   const PetscInt n = p->G->columns;
 
-  return (size_t)(rows == PETSC_TRUE ? p->G->ranges[rank] : (n / p->size) * rank + PetscMin(rank, n % p->size));
+  return (size_t)(rows ? p->G->ranges[rank] : (n / p->size) * rank + PetscMin(rank, n % p->size));
 }
 
 /*
@@ -60,7 +60,7 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
   const PetscMPIInt  mine = (PetscMPIInt)MuonArrayRows(&p->G->here), local = (PetscMPIInt)p->local;
   const int          order = p->G->here.rowmajor ? MPI_ORDER_C : MPI_ORDER_FORTRAN, whole[2][2] = {{mine, (int)p->l}, {(int)p->s, local}};
   const size_t       bytes[2] = {(size_t)mine * p->l * p->real->size, p->s * p->local * p->real->size};
-  const int          from     = forwards == PETSC_TRUE ? 0 : 1;
+  const int          from     = forwards ? 0 : 1;
   void              *there[2] = {rows, columns}, *at[2] = {rows, columns};
   MPI_Datatype      *type;
   PetscMPIInt       *count, *zero;
@@ -119,16 +119,16 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, s
   p->left = (wide == PETSC_TRUE) != (G->here.rowmajor != 0);
   p->s    = (size_t)PetscMin(G->rows, G->columns);
   p->l    = (size_t)PetscMax(G->rows, G->columns);
-  if (p->cut == PETSC_TRUE) p->local = MuonPolarPanelStart(p, PETSC_FALSE, G->rank + 1) - MuonPolarPanelStart(p, PETSC_FALSE, G->rank);
+  if (p->cut) p->local = MuonPolarPanelStart(p, PETSC_FALSE, G->rank + 1) - MuonPolarPanelStart(p, PETSC_FALSE, G->rank);
   else p->local = p->size > 1 ? MuonArrayRows(&G->here) : p->l;
   /* The same question on all ranks */
-  PetscCall(PetscBLASIntCast(p->cut == PETSC_TRUE ? G->columns : PetscMax(most, G->columns), &fits));
+  PetscCall(PetscBLASIntCast(p->cut ? G->columns : PetscMax(most, G->columns), &fits));
   p->whole = PETSC_FALSE;
   p->Z     = NULL;
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, n * p->s * p->local * real->size, &p->Y));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   rows = (char *)p->Y;
-  if (p->cut == PETSC_TRUE) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&G->here) * real->size, &rows));
+  if (p->cut) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&G->here) * real->size, &rows));
   for (size_t k = 0; k < n; k++) {
     const MuonArray *g = &task[k]->G.here;
     char            *Y = rows + k * p->s * p->l * real->size;
@@ -136,7 +136,7 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, s
     if (n > 1 && MuonArrayEntries(g) < p->s * p->l) MuonDeviceGet()->zero(p->s * p->l * real->size, Y);
     real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, Y, n > 1 ? MuonPolarPanelLD(p) : g->len);
   }
-  if (p->cut == PETSC_TRUE) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE, rows, p->Y));
+  if (p->cut) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE, rows, p->Y));
   PetscCall(MuonWorkspaceRelease(polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,7 +149,7 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, size_t number, double scal
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
-  if (p->cut == PETSC_TRUE) {
+  if (p->cut) {
     PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonArrayEntries(q) * p->real->size, &Y));
     PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE, Y, p->Y));
   }
@@ -201,7 +201,7 @@ size_t MuonPolarPanelLeast(const MuonPolarPanel *p)
   size_t least = p->local;
 
   for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) {
-    const PetscBool rows = p->cut == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
+    const PetscBool rows = p->cut ? PETSC_FALSE : PETSC_TRUE;
 
     least = PetscMin(least, MuonPolarPanelStart(p, rows, r + 1) - MuonPolarPanelStart(p, rows, r));
   }
@@ -217,7 +217,7 @@ PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *p, PetscMPIInt n, double x[])
 
 size_t MuonPolarPanelGetStrip(const MuonPolarPanel *p)
 {
-  return p->whole == PETSC_TRUE ? p->local : PetscMin(p->local, STRIP);
+  return p->whole ? p->local : PetscMin(p->local, STRIP);
 }
 
 /* The strip of the long side from first on, and a copy of it without padding */

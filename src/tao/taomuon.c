@@ -325,7 +325,7 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   Notes:
   A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and
   `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is
-  one vector that the rule adamw updates, by `-muon_adamw_learning_rate`, which is printed.
+  one vector that the optimizer adamw updates, by `-muon_adamw_learning_rate`, which is printed.
 
   Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no
   objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine,

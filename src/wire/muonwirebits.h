@@ -1,5 +1,5 @@
 /*
-   Integers as little-endian bytes, for the files of this room and of src/file. Written with shifts, so that
+   Integers as little-endian bytes, for the files of this component and of src/file. Written with shifts, so that
    nothing depends on the byte order or the alignment of the machine; compilers turn each of them into a
    single load or store where the machine is little-endian.
 */
@@ -99,7 +99,7 @@ static inline unsigned MuonWireStoreVar(unsigned char *to, uint64_t word)
   return bytes;
 }
 
-/* Returns how many bytes it has, 0 where there is none in room bytes */
+/* Returns how many bytes it has, 0 where there is none in that many bytes */
 static inline unsigned MuonWireLoadVar(const unsigned char *from, uint64_t room, uint64_t *word)
 {
   *word = 0;

@@ -14,13 +14,13 @@ typedef struct _n_MuonExchangePackets *MuonExchangePackets;
 typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
 
 /*
-   A type says who owns what, and moves packets. Each of the routines MuonExchangePackets...() below can be
+   A type says who owns what, and sends packets. Each of the routines MuonExchangePackets...() below can be
    up or down.
 */
 struct _MuonExchangeOps {
   PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker owns */
-  PetscErrorCode (*up)(MuonExchange, MuonExchangePackets);   /* moves the packets of the workers */
-  PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* moves the packets of the servers; not called where every worker owns */
+  PetscErrorCode (*up)(MuonExchange, MuonExchangePackets);   /* sends the packets of the workers */
+  PetscErrorCode (*down)(MuonExchange, MuonExchangePackets); /* sends the packets of the servers; not called where every worker owns */
   PetscErrorCode (*view)(MuonExchange, PetscViewer);
   PetscErrorCode (*destroy)(MuonExchange);
 };
@@ -96,7 +96,7 @@ typedef enum {
    many bytes, Advance says how many of them a message took. Move finalizes and moves the packets, or error
    packets where status is not MUON_STATUS_OK: a failed sender still joins every call. Get returns a message
    out of the bytes that were received, valid until the next Begin: up that of a worker on an item that is owned
-   here, down that of the owner, or, where every worker owns and nothing moves, the worker's own. status tells
+   here, down that of the owner, or, where every worker owns and nothing is sent, the worker's own. status names
    an error packet or a corrupt one (all its items have that status, and no message). GetOwn returns what this
    rank itself encoded, nothing where it sent an error packet.
 

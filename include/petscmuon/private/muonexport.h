@@ -1,5 +1,5 @@
 /*
-   What types outside of the library may call of the rooms that know nothing of PETSc, and what stands around
+   What types outside of the library may call of the components that know nothing of PETSc, and what stands around
    the C of a header that C++ includes
 */
 #pragma once

@@ -18,7 +18,7 @@ PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggrega
 #define MAXMUONMONITORS 5
 
 /*
-   What every rank tells every other at the end of a step, in one call: what became of it and what monitors
+   What every rank sends to every other at the end of a step, in one call: what became of it and what monitors
    print
 */
 typedef struct {
@@ -94,7 +94,7 @@ typedef struct {
   void         *data;     /* the type's */
 
   /* In one step */
-  MuonLayerStepInfo info;                  /* rate, decay, radius; what the step tells */
+  MuonLayerStepInfo info;                  /* rate, decay, radius; what the step reports */
   double            beta, gradient_weight; /* of momentum and gradient in the new momentum */
   MuonArray         gradient;              /* of the layer, borrowed */
   MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
@@ -116,7 +116,7 @@ typedef struct {
 } MuonShard;
 
 /*
-   What is assembled at a time of a server's shards: a block of a layer, or all of a shard whose rule moves
+   What is assembled at a time of a server's shards: a block of a layer, or all of a shard whose optimizer updates
    each entry by itself
 */
 typedef struct {
@@ -146,7 +146,7 @@ struct _n_MuonGroup {
   MuonShard          *shard;
   PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
-  unsigned int        weights; /* and of a slice of the weights that others have too, before the step */
+  unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
 };
 
 /*
@@ -179,7 +179,7 @@ typedef struct {
    allocates its state when owners are known.
 
    In a step the driver calls, for each shard: momentum() may change shard->beta and shard->gradient_weight;
-   worker() tells what is sent, T being the new momentum; aggregate() turns the sum of count messages into
+   worker() says what is sent, T being the new momentum; aggregate() turns the sum of count messages into
    what momentum and LMO of the server see (the mean where it is NULL); apply() makes new weights of it (a step
    of the layer's optimizer where it is NULL); commit() changes the type's state, after all ranks have agreed.
    None of them returns early on numerical trouble: it sets status.

@@ -25,7 +25,7 @@ typedef struct {
   MuonKernels kernels[2]; /* by MuonPrecision */
   /* Starts what the rest needs. NULL, or why there is no device here */
   const char *(*start)(void);
-  /* NULL where there is no room */
+  /* NULL where memory is short */
   void *(*allocate)(size_t bytes);
   void (*release)(void *data);
   /* 1 for a pointer to its memory */
@@ -41,7 +41,7 @@ typedef struct {
   */
   void (*moved)(double bytes[2], double copies[2]);
   void (*zero)(size_t bytes, void *data);
-  /* Memory of the host that is copied fast, NULL where there is no room */
+  /* Memory of the host that is copied fast, NULL where memory is short */
   void *(*pin)(size_t bytes);
   void (*unpin)(void *data);
   /* A pointer to its memory as others take it who work there, MPI for one */

@@ -281,7 +281,7 @@ static inline double MuonLayerSumSquares(const MuonArray *D)
 }
 /*
    Steps of an LMO as messages of the whole layer. reason: why a layer cannot, or nothing; rate, decay and radius
-   are those of the same step at sender and receiver. Validate tells whether bytes are such a message, Decode
+   are those of the same step at sender and receiver. Validate says whether bytes are such a message, Decode
    takes only those and turns X into what the step would make of it, bit for bit
 */
 PETSC_EXTERN PetscErrorCode MuonLayerCanEncode_Private(MuonLayer, size_t, char reason[]);

@@ -200,7 +200,7 @@ MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, siz
    The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG
    where they are more than limit, and then has written no more than limit. Coded has codes of width bits,
    packed: 9 are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and
-   tells in *used how many the section has; natural codes that come out are values. They have no
+   sets *used to how many the section has; natural codes that come out are values. They have no
    memory but the stack, up to 112 kB of it
 */
 #define MUON_WIRE_TOO_LONG UINT64_MAX

@@ -98,7 +98,7 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
 /*
-   A matrix as an oracle sees it: the rows of it that this rank has, as an array, and who has the others. A
+   A matrix as an LMO gets it: the rows of it that this rank has, as an array, and who has the others. A
    matrix on one rank is all here, with the communicator MPI_COMM_SELF. rows and columns are those of the
    whole matrix, first is the number of the first row here; ranges[r] is that of rank r, NULL where size is 1
 */
@@ -149,10 +149,10 @@ PETSC_EXTERN PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *, PetscBool *);
 /*
    State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor
    names every one of its arrays and numbers once, in one routine, to a visitor: memory in a view, checkpoints
-   and moves between memories are visitors. An object tells in the same order each time.
+   and moves between memories are visitors. An object names them in the same order each time.
 
-   holder says whose it is: a worker's (different on each), a server's (where the layer is served), everyone's
-   (the same on all ranks). An entrywise state has the shape of the piece and follows its entries when a layer
+   holder says whose it is: a worker's (different on each), a server's (on the owner), everyone's
+   (the same on all ranks). An entrywise state has the shape of the shard and follows its entries when a layer
    is cut anew; any other is opaque, an array of its own shape or bytes. scratch is memory that a step writes
    before it reads: counted, not kept
 */
@@ -163,7 +163,7 @@ typedef enum {
 } MuonStateHolder;
 
 typedef struct {
-  const char     *layer; /* name of the layer or piece */
+  const char     *layer; /* name of the layer or shard */
   const char     *name;  /* of the state, unique in the layer: "momentum", "compressor.basis[2]" */
   MuonStateHolder holder;
   PetscBool       entrywise, scratch;
@@ -175,7 +175,7 @@ typedef struct {
 typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
   const char     *layer;  /* that is being visited: set by who walks the layers */
-  MuonStateHolder holder; /* of what a compressor or a rule names, which do not know where they are */
+  MuonStateHolder holder; /* of what a compressor or an optimizer of a layer names, which do not know where they are */
   /*
      Not NULL where state is about to be restored. Who makes an array at the first step only has it made now,
      where there is a state of this name: of the shape and precision that state of the layer has here where it
@@ -212,7 +212,7 @@ PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write,
 PETSC_EXTERN PetscErrorCode MuonArrayGetPinned(MuonWorkspace, const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayPutPinned(const MuonArray *, const MuonArray *host);
 /*
-   An error on every rank where a viewer is for neither text nor a string: nothing would be seen of the object
+   An error on every rank where a viewer is for neither text nor a string: nothing of the object would be shown
 */
 PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 
@@ -277,7 +277,7 @@ PETSC_EXTERN PetscErrorCode MuonSVDDestroy(MuonSVD *);
     const char *const has_ = ((PetscObject)(object))->type_name; \
     PetscBool         same_; \
     PetscCall(PetscObjectTypeCompare((PetscObject)(object), type, &same_)); \
-    PetscCheck(same_ == PETSC_TRUE, PetscObjectComm((PetscObject)(object)), PETSC_ERR_SUP, "A %s of type %s has no such choice, expected type %s", ((PetscObject)(object))->class_name, has_ != NULL ? has_ : "(not set)", type); \
+    PetscCheck(same_, PetscObjectComm((PetscObject)(object)), PETSC_ERR_SUP, "A %s of type %s has no such choice, expected type %s", ((PetscObject)(object))->class_name, has_ != NULL ? has_ : "(not set)", type); \
   } while (0)
 #define MuonGetOfType(object, classid, type, to, value) \
   do { \
@@ -347,7 +347,7 @@ static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
    The keys of an object that works on one layer: those behind the prefix that all layers share, then the
    layer's own, where there are any. Of a type that is the layer's alone nobody has read the shared keys: they
    are read then, and the own ones again. read does as SetFromOptions behind a prefix, or reads the keys of
-   the object's type alone. sharedread: the object has the shared choices already
+   the object's type alone. sharedread: the object has the shared options already
 */
 PETSC_EXTERN PetscErrorCode MuonSetFromLayeredOptions(PetscObject, const char shared[], PetscBool sharedread, const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type));
 /* Whether the options database of an object has any key behind a prefix */

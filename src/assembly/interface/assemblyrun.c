@@ -59,7 +59,7 @@ static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const Muon
       float strip[STRIP];
 
       count = PetscMin(host.len - i, STRIP);
-      /* What is not finite, or is not once it is rounded, must be seen by the LMO */
+      /* What is not finite, or is not once it is rounded, must reach the LMO */
       if (MuonArrayKernels(&host)->ToSingle(count, (char *)host.data + (i + j * host.ld) * MuonArrayEntryBytes(&host), 1, strip)) {
         for (size_t k = 0; k < count; k++) strip[k] = NAN;
       }
@@ -217,7 +217,7 @@ PetscErrorCode MuonAssemblyGetMemory(MuonAssembly assembly, PetscLogDouble *byte
   size_t scratch = 0;
 
   PetscFunctionBegin;
-  if (assembly->ownwork == PETSC_TRUE) PetscCall(MuonWorkspaceGetBytes(assembly->work, &scratch));
+  if (assembly->ownwork) PetscCall(MuonWorkspaceGetBytes(assembly->work, &scratch));
   *bytes = (PetscLogDouble)scratch + assembly->capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

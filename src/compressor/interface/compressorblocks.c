@@ -57,7 +57,7 @@ PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, const MuonArr
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetDefaultType_Private(c));
   *count = 1;
-  if (c->assignment == PETSC_TRUE || MuonBlocksCount_Private(&c->blocks) == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->assignment || MuonBlocksCount_Private(&c->blocks) == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonBlocksCheck_Private(c->blocks.nrows, c->blocks.rows, (PetscInt)MuonArrayRows(shape), c->blocks.ncolumns, c->blocks.columns, (PetscInt)MuonArrayColumns(shape), &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_SIZ, "", "%s", reason);
   *count = MuonBlocksCount_Private(&c->blocks);

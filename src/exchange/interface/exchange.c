@@ -9,7 +9,7 @@ static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g
 
 static const char *MuonExchangeGetLegal_Private(MuonExchange exchange, PetscBool summable)
 {
-  return MuonExchangeLegal[exchange->everywhere == PETSC_TRUE ? 3 : (int)exchange->ownership][exchange->votes == PETSC_TRUE ? 2 : (summable == PETSC_TRUE ? 0 : 1)];
+  return MuonExchangeLegal[exchange->everywhere ? 3 : (int)exchange->ownership][exchange->votes ? 2 : (summable ? 0 : 1)];
 }
 
 /*@
@@ -80,7 +80,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscAssertPointer(type, 2);
   PetscCall(PetscObjectTypeCompare((PetscObject)exchange, type, &match));
-  if (match == PETSC_TRUE) {
+  if (match) {
     exchange->typeset = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -150,8 +150,8 @@ PetscErrorCode MuonExchangeSetDefaultType_Private(MuonExchange exchange)
   const MuonExchangeType votes = exchange->nworkers > 2 ? MUONEXCHANGERANGE : MUONEXCHANGEREPLICATED;
 
   PetscFunctionBegin;
-  if (exchange->typeset == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonExchangeSetType(exchange, exchange->votes == PETSC_TRUE ? votes : MUONEXCHANGELAYERWISE));
+  if (exchange->typeset) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonExchangeSetType(exchange, exchange->votes ? votes : MUONEXCHANGELAYERWISE));
   exchange->typeset = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +226,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
 .ve
   Any other combination is an error on all ranks when the optimizer is set up.
 
-  With allreduce every worker gets the sums and keeps room for them, also where one alone uses it: this is how
+  With allreduce every worker gets the sums and keeps memory for them, also where one alone uses it: this is how
   Muon was distributed first, and costs more than reduce for nothing.
 
   With gather, sums run in the order of the workers, and the same run gives the same bits whoever owns a
@@ -280,7 +280,7 @@ PetscErrorCode MuonExchangeIsLegal(MuonExchange exchange, MuonExchangeMode mode,
 /*
    MuonExchangeResolveMode - The mode of a step: the one that was set, if it is legal, else the default
 
-   summable says whether the messages are plain arrays that can be added; culprit names, for the error, what
+   summable says whether the messages are uncompressed arrays that can be added; culprit names, for the error, what
    makes them something else
 */
 PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable, const char culprit[], MuonExchangeMode *mode)
@@ -336,7 +336,7 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
   PetscCall(MuonViewerCheck((PetscObject)exchange, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
-  if (isascii == PETSC_TRUE) {
+  if (isascii) {
     PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)exchange, viewer));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(MuonExchangeGetMode(exchange, &mode));
@@ -348,7 +348,7 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
     PetscCallMPI(MPI_Allreduce(&local, &largest, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)exchange)));
     PetscCall(PetscViewerASCIIPrintf(viewer, "buffers of messages: %.0f bytes, %.0f of them on the rank that has most\n", sum, largest));
     PetscCall(PetscViewerASCIIPopTab(viewer));
-  } else if (isstring == PETSC_TRUE) PetscCall(PetscViewerStringSPrintf(viewer, " MuonExchangeType: %s", ((PetscObject)exchange)->type_name != NULL ? ((PetscObject)exchange)->type_name : "not set"));
+  } else if (isstring) PetscCall(PetscViewerStringSPrintf(viewer, " MuonExchangeType: %s", ((PetscObject)exchange)->type_name != NULL ? ((PetscObject)exchange)->type_name : "not set"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,7 @@ PetscErrorCode MuonExchangeCutVotes(MuonExchange exchange, PetscInt n, const Pet
   PetscFunctionBegin;
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   *items = n;
-  if (exchange->everywhere == PETSC_TRUE || exchange->ownership == MUON_EXCHANGE_OWNERSHIP_ONE) *items = 1;
+  if (exchange->everywhere || exchange->ownership == MUON_EXCHANGE_OWNERSHIP_ONE) *items = 1;
   else if (exchange->ownership == MUON_EXCHANGE_OWNERSHIP_RANGES) *items = exchange->nworkers;
   PetscCall(PetscMalloc1(*items + 1, cut));
   for (PetscInt i = 0; i <= *items; i++) {
@@ -79,8 +79,8 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
   PetscInt         *first;
 
   PetscFunctionBegin;
-  if (exchange->setupcalled == PETSC_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(exchange->itemsset == PETSC_TRUE, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems() must be called before MuonExchangeSetUp()");
+  if (exchange->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(exchange->itemsset, PetscObjectComm((PetscObject)exchange), PETSC_ERR_ORDER, "MuonExchangeSetItems() must be called before MuonExchangeSetUp()");
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   PetscCall(MuonExchangeResetPlan_Private(exchange));
   PetscCall(PetscCalloc4(n, &exchange->owner, n, &exchange->order, n, &exchange->place, nworkers + 1, &exchange->first));

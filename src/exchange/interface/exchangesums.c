@@ -7,7 +7,7 @@
 static PetscErrorCode MuonExchangeSumStart_Private(MuonExchange exchange, PetscInt i, PetscBool wait, uint64_t length, MPI_Datatype type, const void *in, void *out)
 {
   MuonTransport *transport = &exchange->link->transport;
-  const int      root      = exchange->everywhere == PETSC_TRUE || exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
+  const int      root      = exchange->everywhere || exchange->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[i];
 
   PetscFunctionBegin;
   exchange->link->sum[i].begin = transport->started;

@@ -25,7 +25,7 @@ typedef enum {
 
 /* The order in which calls are computed: a stream of the back end, NULL for its own */
 void MuonVendorSetStream(void *stream);
-/* Memory of the host that the device copies fast, NULL where there is no room */
+/* Memory of the host that the device copies fast, NULL where memory is short */
 void *MuonVendorPin(size_t bytes);
 void  MuonVendorUnpin(void *data);
 /* 0 where there is no arithmetic of that kind on this device */

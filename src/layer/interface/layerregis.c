@@ -5,14 +5,14 @@ PetscFunctionList MuonLayerRuleList           = NULL;
 static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
 
 /*@C
-  MuonLayerRuleRegister - Adds a rule that moves layers
+  MuonLayerRuleRegister - Adds an optimizer of layers
 
   Not Collective; No Fortran Support
 
   Input Parameters:
-+ name     - name of the rule
-. function - routine that gives a layer the rule's operations
-- rows     - the parameters of the rule, ended by a row without a key, or `NULL`; the array is not copied
++ name     - name of the optimizer
+. function - routine that gives a layer the optimizer's operations
+- rows     - the parameters of the optimizer, ended by a row without a key, or `NULL`; the array is not copied
 
   Level: advanced
 

@@ -120,7 +120,7 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
 . layer - the layer
 
   Output Parameter:
-. rms - root mean square of what the rate multiplied in the last step: scale x shape factor x the point of the norm ball, or the direction of another rule; -1 on ranks that do not serve the layer, and where it
+. rms - root mean square of what the rate multiplied in the last step: scale x shape factor x the point of the norm ball, or the direction of another optimizer; -1 on ranks that do not own the layer, and where it
         was not measured
 
   Level: intermediate

@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 
-/* One pass, which is that of the momentum: it tells what is finite */
+/* One pass, which is that of the momentum: it finds what is not finite */
 MuonStatus MuonLayerUpdate(const MuonLayerStepInfo *info, const MuonArray *X, double by, const MuonArray *D, const MuonArray *Xnew)
 {
   const MuonKernels *kernels = MuonArrayKernels(Xnew);

@@ -298,7 +298,7 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 . layer - the layer
 
   Output Parameter:
-. w - the weights, borrowed; of a range the full vector, in which `MuonLayerGetVecRange()` tells where it is
+. w - the weights, borrowed; of a range the full vector, in which `MuonLayerGetVecRange()` says where it is
 
   Level: beginner
 
@@ -517,11 +517,11 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 
   Input Parameters:
 + layer - the layer
-- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a range of a parallel one, or `NULL` to ask only whether this rank serves the layer
+- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a range of a parallel one, or `NULL` to ask only whether this rank owns the layer
 
   Output Parameters:
-+ X      - the server's weights where this rank serves the layer, else unchanged
-- serves - whether it does
++ X    - the server's weights where this rank owns the layer, else unchanged
+- owns - whether it does
 
   Level: intermediate
 
@@ -531,16 +531,16 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 
 .seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetOwner()`, `MUONEF21`
 @*/
-PetscErrorCode MuonLayerGetServerWeights(MuonLayer layer, Mat X, PetscBool *serves)
+PetscErrorCode MuonLayerGetServerWeights(MuonLayer layer, Mat X, PetscBool *owns)
 {
   MuonArray W;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   if (X != NULL) PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
-  PetscAssertPointer(serves, 3);
-  *serves = layer->serverisweights || (layer->server != NULL && layer->server->data != NULL) ? PETSC_TRUE : PETSC_FALSE;
-  if (*serves == PETSC_FALSE || X == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscAssertPointer(owns, 3);
+  *owns = layer->serverisweights || (layer->server != NULL && layer->server->data != NULL) ? PETSC_TRUE : PETSC_FALSE;
+  if (*owns == PETSC_FALSE || X == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->serverisweights) {
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
     PetscCall(MuonMatCopyArray(&W, X));

@@ -88,7 +88,7 @@ PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *,
 PETSC_INTERN PetscErrorCode MuonCheckpointStart_Private(Muon, const char folder[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointPrograms_Private(Muon, PetscInt failed, const char does[]);
 PETSC_INTERN PetscErrorCode MuonCheckpointStep_Private(Muon, PetscBool last);
-/* Whether this rank asks for a checkpoint, in the agreement of a step */
+/* Whether this rank asks for a checkpoint, in the status reduction of a step */
 PETSC_INTERN PetscErrorCode MuonCheckpointAsked_Private(Muon, double *);
 /* Lets go of the folder of checkpoints; and of all that the user set of them */
 PETSC_INTERN PetscErrorCode MuonCheckpointsDestroy_Private(Muon);

@@ -83,7 +83,7 @@ static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
 
     program->bytes = 0;
     program->data  = NULL;
-    /* What it returns is told to all ranks, so that none waits for it */
+    /* What it returns is sent to all ranks, so that none waits for it */
     if ((*program->save)(muon, &program->bytes, &program->data, program->ctx) != PETSC_SUCCESS || program->bytes < 0) failed = k;
   }
   PetscCall(MuonCheckpointPrograms_Private(muon, failed, "gives"));
@@ -258,7 +258,7 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
 }
 
 /*
-   The weights of all layers as dense matrices, which rank 0 writes. What goes wrong there is told to the other
+   The weights of all layers as dense matrices, which rank 0 writes. What goes wrong there is sent to the other
    ranks at the end, so that none waits for another. Of a layer whose rows are spread the ranks of rank 0's
    worker take part
 */

@@ -298,7 +298,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 }
 
 /*@
-  MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their oracles from the options database
+  MuonSetFromOptions - Sets an optimizer, its exchange, its layers and their LMOs from the options database
 
   Collective
 
@@ -319,7 +319,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_momentum_style style       - how a gradient enters the momentum (ema|sgd)
 . -muon_momentum_at at             - where the momentum is kept (worker|server)
 . -muon_dampening dampening        - 1 minus the weight of a new gradient in the style sgd
-. -muon_nesterov nesterov          - what the oracle sees (none|ema|sgd|undamped)
+. -muon_nesterov nesterov          - what the LMO sees (none|ema|sgd|undamped)
 . -muon_weight_decay decay         - weight decay
 . -muon_weight_decay_style style   - how it enters a step (decoupled|coupled|cautious)
 . -muon_clip norm                  - the largest norm of a gradient
@@ -327,12 +327,12 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_rule_match match           - rules of layers by their names, see `MuonSetRuleMatch()`
 . -muon_test_gradient              - compares gradients with differences of losses at the first step, see `MuonTestGradient()`
 . -muon_layer_rule rule            - rule of the layers that no pattern matches
-. -muon_adamw_learning_rate rate   - learning rate of layers that AdamW or NAdamW moves
+. -muon_adamw_learning_rate rate   - learning rate of layers that AdamW or NAdamW updates
 . -muon_adamw_weight_decay decay   - their weight decay
 . -muon_adamw_beta1 beta1          - decay of their mean of gradients
 . -muon_adamw_beta2 beta2          - decay of their mean of squares
 . -muon_adamw_epsilon epsilon      - added to its root
-. -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent moves
+. -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent updates
 . -muon_sgd_weight_decay decay     - their weight decay
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
 . -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
@@ -366,7 +366,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   Level: beginner
 
   Notes:
-  Layers may be added before or after. A key of a layer's rule, oracle or compressor holds for all layers;
+  Layers may be added before or after. A key of a layer's optimizer, LMO or compressor holds for all layers;
   behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
 
   At the first step a warning names each key that begins as the keys of this library do and that nothing

@@ -9,7 +9,7 @@
 #include "../checkpoint/muoncheckpoint.h"
 
 /*
-   Layers that are slices become those of another vector with the same entries on each rank, before
+   Layers that are ranges become those of another vector with the same entries on each rank, before
    MuonSetUp()
 */
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);

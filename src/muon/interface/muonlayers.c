@@ -50,7 +50,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   Input Parameters:
 + muon - the optimizer
 . name - name of the layer: a letter, then letters, digits, points and underscores; the same on every rank, different from other names by more than case
-- W    - the weights; rows are outputs, columns inputs; the optimizer keeps a reference and moves them
+- W    - the weights; rows are outputs, columns inputs; the optimizer keeps a reference and updates them
 
   Output Parameter:
 . newlayer - the layer, borrowed; may be `NULL`
@@ -65,7 +65,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   PETSc's layout says, maybe none on some. The optimizer's communicator must be made of workers of the same
   number of ranks with the same layout, whose weights are the same: one such matrix on all ranks (as in FSDP
   and ZeRO-3), or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in
-  their workers exchange what they hold of the layer; inside a worker the matrix is assembled for its oracle
+  their workers exchange what they hold of the layer; inside a worker the matrix is assembled for its LMO
   (`-muon_assembly`). Compressors act on the rows of a rank as on a matrix of their own\: low rank
   sends its right factors once a rank.
 
@@ -98,7 +98,7 @@ PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newl
   Input Parameters:
 + muon - the optimizer
 . name - name of the layer, as in `MuonAddLayer()`
-- w    - the weights, sequential or spread over the ranks of a worker, as in `MuonAddLayer()`; the optimizer keeps a reference and moves them
+- w    - the weights, sequential or spread over the ranks of a worker, as in `MuonAddLayer()`; the optimizer keeps a reference and updates them
 
   Output Parameter:
 . newlayer - the layer, borrowed; may be `NULL`
@@ -122,13 +122,13 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 }
 
 /*@C
-  MuonAddVecLayers - Adds the slices of one vector to an optimizer, each of which is a matrix of weights
+  MuonAddVecLayers - Adds ranges of one vector to an optimizer, each of which is a matrix of weights
 
   Logically Collective; No Fortran Support
 
   Input Parameters:
 + muon     - the optimizer
-. x        - the weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker, as in `MuonAddLayer()`; the optimizer keeps a reference and moves them
+. x        - the weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker, as in `MuonAddLayer()`; the optimizer keeps a reference and updates them
 . g        - the worker's mean gradient, of the type and distribution of `x`, which each step reads and does not change; the optimizer keeps a reference
 . n        - number of layers
 . names    - their names, as in `MuonAddLayer()`
@@ -143,14 +143,14 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
   size.
 
   A rank has a range of the entries of x, which may cut a row or column, and none of some layers. Such a layer
-  is assembled for its oracle (`-muon_assembly`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`,
-  and has no blocks of its own\: blocks whose entries follow each other are added as slices. Compressors act
+  is assembled for its LMO (`-muon_assembly`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`,
+  and has no blocks of its own\: blocks whose entries follow each other are added as ranges. Compressors act
   on the entries of a rank as on one column; low rank has nothing to save there.
 
   The memory of both vectors is taken and given back inside each step, which changes `x` as
   `VecRestoreArray()` does\: norms that PETSc keeps are forgotten.
 
-  `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetVecRange()` tells where one is.
+  `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetVecRange()` says where one is.
 
 .seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerGetVecRange()`, `MuonGetLayerByName()`
 @*/

@@ -170,8 +170,8 @@ static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[])
 }
 
 /*
-   PETSc tells of keys that nobody reads when the program ends, after the run that they should have changed.
-   This tells before the first step, once, and only of keys that begin as ours do behind this optimizer's
+   PETSc names keys that nobody reads when the program ends, after the run that they should have changed.
+   This warns before the first step, once, and only of keys that begin as ours do behind this optimizer's
    prefix.
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)

@@ -242,13 +242,13 @@ PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 
   Input Parameters:
 + muon     - the optimizer
-. schedule - the form, or `MUON_SCHEDULE_CURRENT`
+. schedule - its type, or `MUON_SCHEDULE_CURRENT`
 . warmup   - steps in which the rate rises, or `PETSC_CURRENT`
 . constant - fraction of the steps for which the trapezoid is flat, in [0,1), or `PETSC_CURRENT`
 - minimum  - part of the rate that schedules end at, in [0,1], or `PETSC_CURRENT`
 
   Options Database Keys:
-+ -muon_schedule schedule          - the form (constant|trapezoid|linear|cosine), constant by default
++ -muon_schedule schedule          - how the rate changes (constant|trapezoid|linear|cosine), constant by default
 . -muon_schedule_warmup steps      - steps in which the rate rises, 0 by default
 . -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat, 0.4 by default
 - -muon_schedule_minimum fraction  - part of the rate that schedules end at, 0 by default

@@ -89,7 +89,7 @@ PetscErrorCode MuonInitializePackage(void)
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   MuonPackageInitialized = PETSC_TRUE;
-  PetscCall(MuonCompressorInitializePackage()); /* whose keys are told of where they are misspelt, whether or not there is a compressor */
+  PetscCall(MuonCompressorInitializePackage()); /* whose misspelled keys are reported, whether or not there is a compressor */
   PetscCall(MuonLMOInitializePackage());        /* keys of compressors are read before there is one */
   PetscCall(PetscClassIdRegister("Muon", &MUON_CLASSID));
   PetscCall(MuonParametersRegisterClass(MUON_CLASSID, &parameters));

@@ -35,7 +35,7 @@ PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
 }
 
 /*
-   Of all that was sent since the last step ended: between workers, inside them, the agreement, and what the
+   Of all that was sent since the last step ended: between workers, inside them, the status, and what the
    caller gathered of weights
 */
 static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
@@ -137,7 +137,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
 }
 
 /*@
-  MuonStep - Takes one step: gradients at the weights, exchange, oracle, new weights
+  MuonStep - Takes one step: gradients at the weights, exchange, LMO, new weights
 
   Collective
 
@@ -152,7 +152,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   `MuonGetLoss()` gives afterwards is that of W^s.
 
   What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of
-  its entries. Its memory may be another after each step, `MuonLayerGetGradient()` tells which.
+  its entries. Its memory may be another after each step, `MuonLayerGetGradient()` gives it.
 
   The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a
   monitor that fails does not undo it.
@@ -278,7 +278,7 @@ PetscErrorCode MuonSolve(Muon muon)
   It is for programs that keep weights themselves\: schedules, random numbers and intervals go by this number.
   Nothing else changes; `MuonReset()` makes it 0. `MuonLoadCheckpoint()` sets it with the state.
 
-  The slices of weights that are compared between ranks go by this number too.
+  The samples of weights that are compared between ranks go by this number too.
 
 .seealso: `Muon`, `MuonGetStepNumber()`, `MuonLoadCheckpoint()`, `MuonSetMaxSteps()`
 @*/
@@ -338,7 +338,7 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
 }
 
 /*@
-  MuonGetGradientDualNorm - Gets the dual norm of what the oracles saw in the last step
+  MuonGetGradientDualNorm - Gets the dual norm of the LMOs' inputs in the last step
 
   Not Collective
 
@@ -346,12 +346,12 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
 . muon - the optimizer
 
   Output Parameter:
-. norm - sum over the layers of <G,-D>, with D the oracle's answer to G
+. norm - sum over the layers of <G,-D>, with D the LMO's point for G
 
   Level: intermediate
 
   Note:
-  With exact oracles this is the dual norm in the product of the layers' unit balls; iterative polar factors
+  With exact LMOs this is the dual norm in the product of the layers' unit balls; iterative polar factors
   make it an estimate.
 
 .seealso: `Muon`, `MuonStep()`, `MuonLMOComputeDualNorm()`
@@ -484,11 +484,11 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   Level: intermediate
 
   Notes:
-  One line a layer tells the derivative of the mean loss along one random direction, whose entries are 1 and
+  One line a layer shows the derivative of the mean loss along one random direction, whose entries are 1 and
   -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
   the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
 
-  How far it may be off follows from the differences themselves\: those with twice the step tell their error,
+  How far it may be off follows from the differences themselves\: those with twice the step give their error,
   and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
   the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
   than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably

@@ -1,7 +1,7 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
-/* The ranks that hold the rows of a layer, or of its state, and who has the whole of it for its oracle */
+/* The ranks that hold the rows of a layer, or of its state, and who has all of it for its LMO */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
   PetscFunctionBegin;
@@ -281,7 +281,7 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
   seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's
   link, plus gamma times the bytes that it sums. A link carries as much in each direction at once.
 
-  Sums and broadcasts go along trees. The seconds take them as cut into pieces that follow one another, or for
+  Sums and broadcasts go along trees. The seconds take them as cut into parts that follow one another, or for
   sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends
   on waits for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a
   layer, each of which pays the latency; messages are one packet for all layers.

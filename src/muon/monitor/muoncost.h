@@ -3,7 +3,7 @@
    on a link that carries as much in each direction at once.
 
    A cost counts the messages that wait for one another, and the bytes on the busiest direction of a link of
-   the rank that has most. Sums and broadcasts come in two ways: cut into pieces that follow one another
+   the rank that has most. Sums and broadcasts come in two ways: cut into parts that follow one another
    through the ranks, or as whole messages along a binomial tree, each of whose ceil(log2 J) levels waits for
    the one before. MPI chooses; both are given.
 */
@@ -13,7 +13,7 @@
 
 typedef struct {
   double rounds; /* messages one after the other */
-  double bytes;  /* on the busiest direction of a link, where what goes along a tree is cut into pieces */
+  double bytes;  /* on the busiest direction of a link, where what goes along a tree is cut into parts */
   double whole;  /* the same where trees carry whole messages */
   double work;   /* bytes that the busiest rank sums or votes on */
 } MuonCost;

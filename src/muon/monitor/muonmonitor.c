@@ -160,7 +160,7 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
 }
 
 /*@C
-  MuonSetValidation - Sets a routine that tells how good the weights are on data that nobody trains on
+  MuonSetValidation - Sets a routine that measures how good the weights are on data that no worker trains on
 
   Logically Collective
 
@@ -295,9 +295,9 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps.
 
   The loss is left out where there is no routine of `MuonSetObjectiveAndGradient()`, as in a program's own loop.
-  The rate is that of `MuonGetRate()`, or where no layer has the rule `lmo` that of the first layer.
+  The rate is that of `MuonGetRate()`, or where no layer has the optimizer `lmo` that of the first layer.
 
-  The dual norm is the sum over the layers of <G,-D>, with G what the oracle saw and D its answer: how fast
+  The dual norm is the sum over the layers of <G,-D>, with G the LMO's input and D its point: how fast
   the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they
   vote or have another rule.
 
@@ -406,7 +406,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   PetscMPIInt    failed = 0;
 
   PetscFunctionBegin;
-  /* What could not be written was told before */
+  /* What could not be written was reported before */
   if (csv->file != NULL) failed = fclose(csv->file) != 0 && csv->failed == 0;
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
   PetscCall(PetscFree(csv));

@@ -6,7 +6,7 @@
 */
 
 /*
-   The optimizer's choices among the ranks of a position; beside votes, where they are for votes alone, those
+   The optimizer's options among the ranks of a position; beside votes, where they are for votes alone, those
    of means. One worker has nobody to exchange with: it owns itself
 */
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)

@@ -146,7 +146,7 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
     for (int j = 0; j < 2; j++) PetscCall(MuonHashedName_Private(&all[k - 1 + j], sizeof(same[j]), same[j]));
   }
   PetscCall(PetscFree(all));
-  /* Shards have other names at other positions in their workers: the first rank that found a pair tells all */
+  /* Shards have other names at other positions in their workers: the first rank that found a pair sends it to all */
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finder, 1, MPI_INT, MPI_MIN, comm));
   if (finder == muon->size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Bcast(same, (PetscMPIInt)sizeof(same), MPI_CHAR, finder, comm));

@@ -2,7 +2,7 @@
 #include <fnmatch.h>
 
 /*
-   Which layer takes which rule, and the numbers of the rules that are not lmo. A number that was not set is
+   Which layer has which optimizer, and the numbers of those that are not lmo. A number that was not set is
    PETSC_DETERMINE and means the optimizer's own.
 */
 
@@ -20,7 +20,7 @@ static PetscErrorCode MuonMatches_Private(const char pattern[], const char end[]
 }
 
 /*
-   The pattern that text begins with, the rule behind it, and where the next one begins; an error where there
+   The pattern that text begins with, the optimizer behind it, and where the next one begins; an error where there
    are none
 */
 static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const char **pattern, const char **end, char rule[64])
@@ -164,7 +164,7 @@ PetscErrorCode MuonCheckRuleMatchText_Private(Muon muon, const char match[])
   char        rule[64];
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerInitializePackage()); /* the rules that there are */
+  PetscCall(MuonLayerInitializePackage()); /* the optimizers that there are */
   while (*text != '\0') PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -183,7 +183,7 @@ PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
 }
 
 /*@
-  MuonSetRuleMatch - Chooses the rules of layers by their names
+  MuonSetRuleMatch - Chooses the optimizers of layers by their names
 
   Logically Collective
 
@@ -199,11 +199,11 @@ PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
   Notes:
   The first pattern that a name matches decides; a layer whose name none matches keeps its rule. In a pattern
   * stands for any letters, none among them, and ? for one; large and small letters are the same. The layers
-  that are there take the rule at once, the others when they are added; `MuonLayerSetRule()` after that, and
+  that are there take the optimizer at once, the others when they are added; `MuonLayerSetRule()` after that, and
   `-muon_layer_NAME_rule`, go before.
 
   A pattern that decides nothing is named at `MuonSetUp()`. `MuonView()` prints how many layers and parameters
-  each rule moves.
+  each optimizer updates.
 
 .seealso: `Muon`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamW()`
 @*/

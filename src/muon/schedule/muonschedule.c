@@ -147,7 +147,7 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
   it was. It may communicate, and ask for the loss of the step before.
 
   The factor multiplies all learning rates, those of rules and of single layers too. Momentum and decay are
-  the optimizer's: a layer, or a rule, that has its own keeps them. To give rates as such set the learning
+  the optimizer's: a layer, or its optimizer, that has its own keeps them. To give rates as such set the learning
   rate 1.
 
   `MuonGetRate()` gives the rate of the step that is taken, or was taken last, where there is such a routine.

@@ -28,7 +28,7 @@ PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
 /*
    The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that
-   decide nothing; how many layers and entries each rule moves
+   decide nothing; how many layers and entries each optimizer updates
 */
 /* An error where a text is not one of -muon_rule_match, or no rule */
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
@@ -36,7 +36,7 @@ PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
 /*
-   The rate of the coming step that monitors show: Muon's own where a layer has the rule lmo, else that of the
+   The rate of the coming step that monitors show: Muon's own where a layer has the optimizer lmo, else that of the
    first layer
 */
 PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);

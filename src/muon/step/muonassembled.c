@@ -11,7 +11,7 @@ MuonArray MuonItemPart(const MuonItem *item, const MuonArray *rows)
   return MuonArrayPart(rows, (size_t)(item->first - item->shard->row), (size_t)item->block.column, (size_t)item->rows, (size_t)item->block.n);
 }
 
-/* What is assembled of a slice's entries is its matrix */
+/* What is assembled of a range's entries is its matrix */
 MuonMatrix MuonItemMatrix(const MuonItem *item, const MuonMatrix *assembled)
 {
   MuonMatrix matrix = *assembled;

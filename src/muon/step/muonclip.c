@@ -15,7 +15,7 @@ static double MuonClipNorm_Private(const MuonArray *G)
   return ldexp(norm, exponent);
 }
 
-/* A norm that is not finite shortens nothing: what is wrong is seen in the gradient itself */
+/* A norm that is not finite shortens nothing: what is wrong shows in the gradient itself */
 static void MuonClipSetFactor_Private(Muon muon, double norm)
 {
   muon->clipfactor = norm > (double)muon->clip && norm <= PETSC_MAX_REAL ? (double)muon->clip / norm : 1;

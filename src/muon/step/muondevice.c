@@ -43,7 +43,7 @@ static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Errors on every rank alike, since all have the same layers and choices */
+/* Errors on every rank alike, since all have the same layers and options */
 PetscErrorCode MuonCheckDevice_Private(Muon muon)
 {
   const char *first = NULL;

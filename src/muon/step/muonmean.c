@@ -19,9 +19,9 @@ static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
 }
 
 /*
-   Arrays that are summed by MPI travel in full whatever their status is: a NaN is seen in the sum. A server
+   Arrays that are summed by MPI travel in full whatever their status is: a NaN shows in the sum. A server
    waits for one sum at a time, while the others flow. They begin in the order in which sums begin before the
-   step: ranks may differ in what they do before it, until the status tells them
+   step: ranks may differ in what they do before it, until the status says so
 */
 static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
 {
@@ -61,7 +61,7 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
 }
 
 /*
-   Server: aggregates, steps of the rules, messages of what became of them, each for all shards in their order
+   Server: aggregates, steps of the layers' optimizers, messages of what became of them, each for all shards in their order
 */
 static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonRecord *record, MuonStatus *status)
 {

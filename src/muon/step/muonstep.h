@@ -86,7 +86,7 @@ static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
   return muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? (double)layer->weight_decay : 0;
 }
 
-/* Weights that differ where they must not: looked for in each step; the first layer where a slice of them does. Collective */
+/* Weights that differ where they must not: looked for in each step; the first layer where a sample of them does. Collective */
 PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
 PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
 PETSC_INTERN PetscErrorCode MuonFindMismatch_Private(Muon, PetscInt slice, MuonLayer *);
@@ -97,7 +97,7 @@ PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, Petsc
    from the host's and are to be compared
 */
 PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
-/* Before a round and behind it, which tells PETSc's log what was copied between the memories meanwhile */
+/* Before a round and behind it: passes to PETSc's log what was copied between the memories meanwhile */
 PETSC_INTERN PetscErrorCode MuonDeviceBegin_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
 

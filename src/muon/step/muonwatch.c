@@ -8,7 +8,7 @@
    the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
    Servers that keep none step from W anyway.
 
-   Before a step each rank has a checksum of a slice of its weights, another one in each step, which the
+   Before a step each rank has a checksum of a sample of its weights, another one in each step, which the
    status reduction compares.
 */
 

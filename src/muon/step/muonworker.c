@@ -32,7 +32,7 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
 /*
    Worker: shard->T is what the step sends. A new momentum takes the place of the gradient in the layer's own
    memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a
-   momentum T is the gradient itself: whether it is finite is seen by who reads it next, the compressor or the
+   momentum T is the gradient itself: whether it is finite is found by what reads it next, the compressor or the
    server
 */
 PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecord *record, MuonStatus *status)
@@ -138,7 +138,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   int             finite; /* who sums looks at the sum */
 
   PetscFunctionBegin;
-  if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* a gradient is mended before it is sent */
+  if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* entries that are not finite are replaced before it is sent */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
   M        = MuonArrayLike(&state, state.precision, NULL);
   shard->T = G;

@@ -76,7 +76,7 @@ PetscErrorCode MuonCompressorDenseDecode_Private(MuonCompressor c, MuonWireValue
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What tells the types of the family apart */
+/* How the types of the family differ */
 enum {
   ASSIGNS = 1, /* T itself is sent */
   DAMPS   = 2, /* ratio times the matrix */

@@ -43,7 +43,7 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
 {
   MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
   const double     c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1);
-  const PetscBool  same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same == PETSC_TRUE && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool  same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
   MuonArray        to = *Xnew;
   int              finite;
   PetscLogDouble   flops;

@@ -321,7 +321,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonState
   Level: intermediate
 
   Note:
-  What is set here before `MuonSetUp()` holds for all layers of the rule lmo (`-ef21_compressor_rules`)
+  What is set here before `MuonSetUp()` holds for all layers of the optimizer lmo (`-ef21_compressor_rules`)
   that are not too small (`-ef21_compressor_min_entries`); `-muon_layer_NAME_ef21_compressor topk` and
   its sub-keys speak to one layer, of any rule and size.
 
@@ -446,7 +446,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 . -ef21_server_compressor type   - compressor from servers to workers, likewise
 . -ef21_compressor_rules rules   - layers that the two are for (lmo|all), others are sent uncompressed, unless a layer's own key says otherwise
 . -ef21_compressor_min_entries n - entries of the smallest layer that they are for, smaller layers are sent uncompressed
-. -ef21_downlink downlink        - how servers tell of new weights (weights|step), `step` sends the point of the norm ball in its natural format
+. -ef21_downlink downlink        - how servers send new weights (weights|step), `step` sends the point of the norm ball in its natural format
 . -ef21_init init                - what EF21 starts from (zero|gradient)
 . -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetDrift()`
 - -ef21_monitor_compression      - measures contraction and lag of each layer and prints them, see `MuonEF21SetMonitorCompression()`
@@ -475,7 +475,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   With `-ef21_downlink step` S is D itself in its natural format, and every worker computes
   W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long as the dual
   norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
-  few bits for each row or column. It is for layers of the rule lmo whose norm is nuclear, l1, rowsum, colsum
+  few bits for each row or column. It is for layers of the optimizer lmo whose norm is nuclear, l1, rowsum, colsum
   or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer
   another downlink. Where every rank owns (`MUONEXCHANGEREPLICATED`) and no layer has another lossy
   compressor nothing goes down, as with identity.

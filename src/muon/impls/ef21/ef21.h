@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
   MuonCompressor   up, down; /* what the options say of all layers */
-  unsigned int     chosen;   /* hash of these choices at set-up */
+  unsigned int     chosen;   /* hash of these options at set-up */
   PetscObjectState state;    /* of both, when they were last looked at */
   MuonDownlink     downlink;
   MuonEF21Init     init;
@@ -45,7 +45,7 @@ typedef struct {
 } Muon_EF21;
 
 /*
-   Before the ranks agree on a step: tells them whether this one measures it. Nothing is measured, and no rank
+   Before the status of a step: reports whether this one measures it. Nothing is measured, and no rank
    waits for another, in the steps of which monitors do not speak
 */
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, EF21Meter *, MuonRecord *);

@@ -4,9 +4,9 @@
 PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *record)
 {
   PetscFunctionBegin;
-  meter->active = meter->wanted == PETSC_TRUE && MuonMonitorSpeaks(muon, muon->step) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
-  if (meter->active == PETSC_TRUE) PetscCall(PetscArrayzero(meter->mine, muon->nshards));
-  record->measure = meter->active == PETSC_TRUE ? 1 : 0;
+  meter->active = meter->wanted && MuonMonitorSpeaks(muon, muon->step) ? PETSC_TRUE : PETSC_FALSE;
+  if (meter->active) PetscCall(PetscArrayzero(meter->mine, muon->nshards));
+  record->measure = meter->active ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +126,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm
   or its dual, singular value decompositions for the norms of singular values, which take longer than the step
   itself; a gather to every rank of eight numbers a layer from each; memory for these, and for a matrix of the
-  size of the largest layer and what its oracle needs to compute a norm, which ranks that serve layers have
+  size of the largest layer and what its LMO needs to compute a norm, which ranks that own layers have
   for their steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
 
   The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for
@@ -138,7 +138,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
   norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are
   those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and shape
-  factor; where the rule of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
+  factor; where the optimizer of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
 
   What the compressor identity and the downlink step send is exact\: there is no line of it. With
   `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
@@ -206,7 +206,7 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
   PetscInt              tablevel;
 
   PetscFunctionBegin;
-  /* An optimizer that has got another type since has nothing to tell */
+  /* An optimizer that has got another type since has nothing to report */
   MuonIgnoreUnlessType(muon, MUONEF21);
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
   PetscCall(PetscViewerPushFormat(viewer, vf->format));

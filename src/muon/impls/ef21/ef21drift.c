@@ -2,7 +2,7 @@
 
 /*
    G is the mean of the workers' estimates G_j by what each side adds, up to rounding. Whether it is one still
-   is seen by summing the estimates as they are.
+   is found by summing the estimates as they are.
 */
 
 /*@

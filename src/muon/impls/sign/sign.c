@@ -207,7 +207,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
 }
 
 /*MC
-  MUONSIGN - SignMuon: the workers vote by signs, one bit an entry, and every worker moves by the majority
+  MUONSIGN - SignMuon: the workers vote by signs, one bit an entry, and every worker updates by the majority
 
   Options Database Keys:
 + -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), fixed at `MuonSetUp()`
@@ -246,7 +246,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   positive, so the sign is that of the moment, which is M_j in the style ema with mu in the place of beta1,
   and the second moment is not kept.
 
-  Only layers of the rule lmo vote, and with the spectral norm, whose `MuonPolar` is that of polar. The cubic
+  Only layers of the optimizer lmo vote, and with the spectral norm, whose `MuonPolar` is that of polar. The cubic
   iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with
   `-lmo_polar_normalization frobenius` or `spectral`; the latter's estimate is watched, see
   `MUONPOLARNEWTONSCHULZ`, because two power iterations alone fall short of the norm by up to a quarter and

@@ -137,7 +137,7 @@ PetscErrorCode MuonVotesExpand_Private(Muon muon, MuonShard *shard, PetscInt num
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step of the rule to S of the whole shard, which all workers compute */
+/* The step of the layer's optimizer to S of the whole shard, which all workers compute */
 static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const MuonArray *W, MuonStatus *status)
 {
   MuonArray  S;

@@ -32,7 +32,7 @@ struct _n_MuonVotes {
   size_t                bits, bytes;
   PetscLogDouble        entries; /* of all layers that vote */
   PetscMPIInt           workers;
-  unsigned              planes;            /* of a result: the majority, and behind it the ties where there may be any and nobody moves there */
+  unsigned              planes;            /* of a result: the majority, and behind it the ties where there may be any and there is no update */
   unsigned char        *own, *majority[2]; /* rows */
   size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
   unsigned char        *counts[2];

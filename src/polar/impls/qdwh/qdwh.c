@@ -78,7 +78,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   real->identity(s, 1.0 / sqrt(c), Q2);
   real->shift(s, 1, 1.0 / c + (1.0 / c < 4.0 * noise ? noise : 0.0), A);
   *failed = PETSC_TRUE;
-  for (int pass = 0; pass < PASSES && *failed == PETSC_TRUE; pass++) {
+  for (int pass = 0; pass < PASSES && *failed; pass++) {
     if (pass > 0) {
       PetscCall(MuonPolarPanelGram(&q, A));
       real->gram(1, s, s, 1, 1.0, Q2, s, 1.0, A);
@@ -140,7 +140,7 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   PetscCall(MuonPolarPanelAgree(p, 2, agreed));
   inverse = agreed[1];
   *known  = agreed[0] > 0.0 ? PETSC_FALSE : PETSC_TRUE;
-  *l      = *known == PETSC_TRUE ? PetscMin(1.0, 0.5 / sqrt(inverse)) : PetscMin(1.0, 4.0 * (double)p->l * eps);
+  *l      = *known ? PetscMin(1.0, 0.5 / sqrt(inverse)) : PetscMin(1.0, 4.0 * (double)p->l * eps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +165,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
   PetscCall(MuonWorkspaceGetIn(p->polar->work, real->memory, p->s * p->s * real->size, &A));
   PetscCall(MuonPolarPanelGram(p, A));
   PetscCall(MuonPolarInterval_QDWH(p, A, &l, &known));
-  PetscCall(PetscInfo(p->polar, "Singular values in [%g,1], %s; steps by %s\n", l, known == PETSC_TRUE ? "estimated" : "or zero", qr == PETSC_TRUE ? "QR and Cholesky" : "Cholesky alone, because a rank has less of the long side than the short one"));
+  PetscCall(PetscInfo(p->polar, "Singular values in [%g,1], %s; steps by %s\n", l, known ? "estimated" : "or zero", qr ? "QR and Cholesky" : "Cholesky alone, because a rank has less of the long side than the short one"));
   while (1.0 - l > 20.0 * real->unit && failed == PETSC_FALSE) {
     PetscBool step = PETSC_FALSE;
 
@@ -179,10 +179,10 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
       }
     }
     if (data->steps > 0) PetscCall(MuonPolarPanelGram(p, A));
-    if (step == PETSC_TRUE) PetscCall(MuonPolarQRStep_QDWH(p, w, A, &failed));
+    if (step) PetscCall(MuonPolarQRStep_QDWH(p, w, A, &failed));
     else PetscCall(MuonPolarPoleStep_QDWH(p, w, A, &failed));
     data->steps++;
-    if (step == PETSC_TRUE) data->qr++;
+    if (step) data->qr++;
     l = next;
   }
   w[0] = w[2] = 3.0;
@@ -203,7 +203,7 @@ static PetscErrorCode MuonPolarIterate_QDWH(MuonPolarPanel *p, PetscBool qr, Pet
     }
   }
   if (*converged == PETSC_FALSE)
-    PetscCall(PetscInfo(p->polar, "%s after %" PetscInt_FMT " steps, orthogonality error %g: a singular value decomposition takes over\n", failed == PETSC_TRUE ? "A Cholesky factorization failed" : "Not of full rank", data->steps, error));
+    PetscCall(PetscInfo(p->polar, "%s after %" PetscInt_FMT " steps, orthogonality error %g: a singular value decomposition takes over\n", failed ? "A Cholesky factorization failed" : "Not of full rank", data->steps, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +224,7 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, PetscInt n, MuonPolar
      <= local on every rank; Cholesky alone needs one and a strip
   */
   PetscCall(MuonPolarIterate_QDWH(&panel, panel.s <= MuonPolarPanelLeast(&panel) ? PETSC_TRUE : PETSC_FALSE, &converged));
-  if (converged == PETSC_TRUE) PetscCall(MuonPolarPanelStore(&panel, 0, 1.0, &task[0]->Q));
+  if (converged) PetscCall(MuonPolarPanelStore(&panel, 0, 1.0, &task[0]->Q));
   else {
     ((MuonPolar_QDWH *)polar->data)->decompositions++;
     PetscCall(MuonWorkspaceRelease(polar->work, &mark));
@@ -252,8 +252,7 @@ static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii == PETSC_TRUE)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "steps of the last matrix: %" PetscInt_FMT ", by QR: %" PetscInt_FMT ", matrices left to a singular value decomposition: %" PetscInt_FMT "\n", data->steps, data->qr, data->decompositions));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(viewer, "steps of the last matrix: %" PetscInt_FMT ", by QR: %" PetscInt_FMT ", matrices left to a singular value decomposition: %" PetscInt_FMT "\n", data->steps, data->qr, data->decompositions));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
