@@ -222,6 +222,7 @@ static const Mistake Mistakes[] = {
   {"bf16 of qdwh", "-lmo_polar_type qdwh -lmo_polar_precision bf16", "lmo_polar_precision", SetUp},
   {"bf16 of one layer", "-muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_precision bf16", "muon_layer_h0.out_lmo_polar_precision", SetUp},
   {"a monitor that draws", "-lmo_polar_monitor draw", "lmo_polar_monitor", SetUp},
+  {"a monitor of no known kind", "-lmo_polar_monitor bogus", "bogus", SetUp},
   {"type of the polar factor's solver", "-lmo_polar_type svd -lmo_polar_svd_type bogus", "bogus", SetUp},
   {"type of one layer's solver", "-muon_layer_h0.out_lmo_polar_type svd -muon_layer_h0.out_lmo_polar_svd_type bogus", "bogus", SetUp},
   {"type of a norm's solver", "-lmo_type schatten -lmo_svd_type bogus", "bogus", SetUp},
