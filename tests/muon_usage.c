@@ -237,8 +237,6 @@ static const Mistake Mistakes[] = {
   {"votes' momentum at the server", "-muon_type sign -lmo_type spectral -muon_momentum_at server", "muon_momentum_at server", SetUp},
   {"votes with a Nesterov term", "-muon_type sign -lmo_type spectral -muon_momentum_at server -muon_nesterov ema", "muon_nesterov ema", SetUp},
   {"votes of a norm", "-muon_type sign", "muon_layer_embed_lmo_type max", SetUp},
-  {"votes and a compressor", "-muon_type sign -lmo_type spectral -ef21_compressor topk", "ef21_compressor topk", SetUp},
-  {"votes and a server's compressor", "-muon_type sign -lmo_type spectral -ef21_server_compressor natural", "ef21_server_compressor natural", SetUp},
   {"direction", "-muon_type sign -sign_direction bogus", "bogus", SetUp},
   {"update", "-muon_type sign -sign_update bogus", "bogus", SetUp},
   {"tie", "-muon_type sign -sign_tie bogus", "bogus", SetUp},
