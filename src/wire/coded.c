@@ -235,11 +235,15 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   memset(counts, 0, sizeof(counts));
   for (unsigned first = 0; first < count; first += BLOCK) {
     const unsigned some = count - first < BLOCK ? count - first : BLOCK;
+    unsigned       i    = 0;
 
     MuonWireCodesDecode(width, 2, some, from, first, codes);
     /* In turn in four tables, so that one code twice in a row does not wait for itself */
-    MUON_WIRE_UNROLL
-    for (unsigned i = 0; i < some; i++) counts[i % 4][codes[i]]++;
+    for (; i + 4 <= some; i += 4) {
+      MUON_WIRE_UNROLL
+      for (unsigned k = 0; k < 4; k++) counts[k][codes[i + k]]++;
+    }
+    for (; i < some; i++) counts[0][codes[i]]++;
   }
   for (unsigned code = 0; code < SYMBOLS; code++) counts[0][code] += counts[1][code] + counts[2][code] + counts[3][code];
   if (MuonWireModelOf(counts[0], count, &model)) {

@@ -16,6 +16,23 @@ MUON_WIRE_EACH void MuonWireCodePut(unsigned size, void *codes, uint64_t i, uint
   else ((uint64_t *)codes)[i] = code;
 }
 
+/* The lowest width bits of eight bytes side by side, and back: much faster than one by one */
+static inline uint64_t MuonWireBytesJoin(uint64_t x, unsigned width)
+{
+  x = (x & UINT64_C(0x00FF00FF00FF00FF)) | (x >> 8 & UINT64_C(0x00FF00FF00FF00FF)) << width;
+  x = (x & UINT64_C(0x0000FFFF0000FFFF)) | (x >> 16 & UINT64_C(0x0000FFFF0000FFFF)) << 2 * width;
+  return (x & UINT64_C(0x00000000FFFFFFFF)) | (x >> 32) << 4 * width;
+}
+
+static inline uint64_t MuonWireBytesPart(uint64_t x, unsigned width)
+{
+  const uint64_t one = (UINT64_C(1) << width) - 1, two = (UINT64_C(1) << 2 * width) - 1, four = (UINT64_C(1) << 4 * width) - 1;
+
+  x = (x & four) | (x >> 4 * width & four) << 32;
+  x = (x & (two | two << 32)) | (x >> 2 * width & (two | two << 32)) << 16;
+  return (x & (one | one << 16 | one << 32 | one << 48)) | (x >> width & (one | one << 16 | one << 32 | one << 48)) << 8;
+}
+
 /*
    Inlined with a constant size, and for natural values with a constant width. Eight codes of at most 9 bits are
    a word, and of nine bits one byte more. A word is written and read whole where the codes behind it have the
@@ -30,7 +47,8 @@ MUON_WIRE_EACH void MuonWirePack(unsigned width, unsigned size, uint64_t count, 
     uint64_t word = 0;
 
     MUON_WIRE_UNROLL
-    for (unsigned k = 0; k < 8; k++) word |= MuonWireCodeGet(size, codes, i + k) << k * width;
+    for (unsigned k = 0; k < 8 && size > 1; k++) word |= MuonWireCodeGet(size, codes, i + k) << k * width;
+    if (size == 1) word = MuonWireBytesJoin(MuonWireLoad64((const unsigned char *)codes + i), width);
     MuonWireStore64(to, word);
     if (width == 9) to[8] = (unsigned char)(MuonWireCodeGet(size, codes, i + 7) >> 1);
   }
@@ -51,11 +69,16 @@ MUON_WIRE_EACH void MuonWireUnpack(unsigned width, unsigned size, uint64_t count
   uint64_t       rest = 0, i = 0;
 
   for (; width <= 9 && i + (width < 8 ? 64 : 8) <= count; i += 8, from += width) {
-    const uint64_t word = MuonWireLoad64(from), last = width == 9 ? word >> 63 | (uint64_t)from[8] << 1 : word >> 7 * width;
+    const uint64_t word = MuonWireLoad64(from);
 
+    if (size == 1) {
+      MuonWireStore64((unsigned char *)codes + i, MuonWireBytesPart(word, width));
+      continue;
+    }
     MUON_WIRE_UNROLL
     for (unsigned k = 0; k < 7; k++) MuonWireCodePut(size, codes, i + k, word >> k * width & mask);
-    MuonWireCodePut(size, codes, i + 7, last & mask);
+    /* The last byte is read behind these stores, or gcc would gather all eight in a vector, which is slower */
+    MuonWireCodePut(size, codes, i + 7, (width == 9 ? word >> 63 | (uint64_t)from[8] << 1 : word >> 7 * width) & mask);
   }
   for (; i < count; i++) {
     for (; held < width; held += 8) rest |= (uint64_t)*from++ << held;
