@@ -63,7 +63,7 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
    Values:
 +  `MUON_EXCHANGE_ASSIGNMENT_LPT`        - longest job first, each to the least loaded worker
 .  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
--  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - the same among the items of each shape, of which the first goes to the first worker
+-  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - the same among the matrices of each shape, of which the first goes to the first worker
 
    Options Database Key:
 . -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets it, lpt by default
@@ -74,8 +74,8 @@ PETSC_EXTERN const char *const MuonExchangeModes[];
   It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J)
   times the load that it has in the best of all assignments.
 
-  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the items of each
-  shape are dealt to the workers one after the other, beginning at worker 0, and a bucket whose number of items
+  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the matrices of each
+  shape are dealt to the workers one after the other, beginning at worker 0, and a bucket whose number of matrices
   is no multiple of the number of workers is padded to one. Nothing is sent for a pad here.
 
 .seealso: `MuonExchange`, `MUONEXCHANGELAYERWISE`
@@ -99,7 +99,7 @@ PETSC_EXTERN const char *const MuonExchangeAssignments[];
    Options Database Keys:
 +  -muon_assembly kind                                 - who (allgather|owner|gram), chosen by a model of its cost by default
 .  -muon_assembly_assignment (lpt|roundrobin|bucketed) - how owners are chosen, lpt by default; the cost of a matrix is that of its LMO
-.  -muon_assembly_chunk items                          - how many matrices travel together, as many as the worker has ranks by default
+.  -muon_assembly_chunk n                              - how many matrices travel together, as many as the worker has ranks by default
 -  -muon_assembly_warmup chunks                        - how many chunks are on their way at once, 5 by default as in Motif's Parallel Muon
 
    Level: intermediate

@@ -355,6 +355,7 @@ PetscErrorCode MuonLMOSetVectors(MuonLMO lmo, PetscBool rows, double p, double q
   MuonLMOVectors *vectors;
 
   PetscFunctionBegin;
+  PetscCheck(!rows || q == HUGE_VAL, PetscObjectComm((PetscObject)lmo), PETSC_ERR_SUP, "A norm of rows with q %g is not supported: rows of other ranks are not compared, expected an infinite q", q);
   PetscCall(PetscNew(&vectors));
   vectors->rows      = rows;
   vectors->p         = (PetscReal)p;

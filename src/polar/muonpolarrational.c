@@ -45,7 +45,7 @@ PetscErrorCode MuonPolarRational(MuonPolarPanel *p, const MuonKernelZolotarev *z
 
 /*
    With B = (R + nu^2 c I)^{-1} and Q1 = I + a nu^2 B the Gram matrix of the first is s^2 R Q1^2 / nu^2, in which
-   R B = I - nu^2 c B spares a product; the second is evaluated at that. Two squares, and four where the second
+   R B = I - nu^2 c B saves a product; the second is evaluated at that. Two squares, and four where the second
    one has several poles
 */
 PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **B, PetscBool *failed)

@@ -4,7 +4,7 @@
 
    An array in that memory has kernels of the same names as the host's, in MuonKernelsGet(precision,
    MUON_DEVICE). They take pointers to entries of arrays in the memory of the device. What is not an array of
-   entries, that is bitmaps, codes, values without gaps, numbers of slices, may lie in either memory: a kernel
+   entries, that is bitmaps, codes, values without gaps, numbers of rows or columns, may lie in either memory: a kernel
    copies what is on the host. Scalars come back to the host.
 
    Where the back end is the host itself, the memory is one of its own all the same: pointers are marked, so

@@ -197,7 +197,7 @@ MUON_EXPORT MuonWireResult MuonWireMessageUncompressed(const MuonWireMessage *he
 MUON_EXPORT MuonWireResult MuonWireMessageExpand(const unsigned char *bytes, size_t length, uint32_t layer, uint64_t rows, uint64_t columns, size_t capacity, unsigned char *buffer, const unsigned char **plain, MuonWireMessage *header);
 
 /*
-   The sections of these codecs, from and to the plain ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG
+   The sections of these codecs, from and to the uncompressed ones. Encode returns the bytes, or MUON_WIRE_TOO_LONG
    where they are more than limit, and then has written no more than limit. Coded has codes of width bits,
    packed: 9 are natural ones, 2 to 8 those of blocks. Decode trusts nothing, reads at most room bytes and
    sets *used to how many the section has; natural codes that come out are values. They have no

@@ -56,7 +56,7 @@ void     MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, 
 
 /*
    Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are
-   compact and rounded to binary32. Returns 0, or 1 where a value is not finite
+   without gaps and rounded to binary32. Returns 0, or 1 where a value is not finite
 */
 int   MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 float MuonKernelNaturalValue(uint16_t code);

@@ -52,7 +52,7 @@ static PetscErrorCode MuonLayerFinalizePackage_Private(void)
 }
 
 /*@C
-  MuonLayerInitializePackage - Registers the class of layers and its rules; called when the first layer is
+  MuonLayerInitializePackage - Registers the class of layers and their optimizers; called when the first layer is
   made
 
   Not Collective

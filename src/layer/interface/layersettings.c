@@ -93,12 +93,12 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 - rate  - the rate, finite and at least 0
 
   Options Database Key:
-. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME, that of its rule by default
+. -muon_layer_NAME_learning_rate rate - the learning rate of the layer called NAME, that of its optimizer by default
 
   Level: intermediate
 
   Note:
-  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's rule; the schedule
+  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's optimizer; the schedule
   multiplies it, and in a norm ball scale and shape factor do.
 
 .seealso: `MuonLayer`, `MuonSetLearningRate()`, `MuonSetAdamW()`, `MuonLayerSetScale()`

@@ -139,7 +139,7 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
           `adamw.mean`, `adamw.square` and `compressor.basis[0]`, at a server `server.compressor.basis[0]`
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a slice of a parallel
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a range of a parallel
          vector; of what has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the
          state; may be `NULL`
 - kept - whether this rank keeps such a state; `A` is not touched where it does not

@@ -324,9 +324,9 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_weight_decay_style style   - how it enters a step (decoupled|coupled|cautious)
 . -muon_clip norm                  - the largest norm of a gradient
 . -muon_clip_layers layers         - whose gradients are clipped (others|all)
-. -muon_rule_match match           - rules of layers by their names, see `MuonSetRuleMatch()`
+. -muon_rule_match match           - optimizers of layers by their names, see `MuonSetRuleMatch()`
 . -muon_test_gradient              - compares gradients with differences of losses at the first step, see `MuonTestGradient()`
-. -muon_layer_rule rule            - rule of the layers that no pattern matches
+. -muon_layer_rule rule            - optimizer of the layers that no pattern matches
 . -muon_adamw_learning_rate rate   - learning rate of layers that AdamW or NAdamW updates
 . -muon_adamw_weight_decay decay   - their weight decay
 . -muon_adamw_beta1 beta1          - decay of their mean of gradients

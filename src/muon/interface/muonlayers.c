@@ -235,7 +235,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
   `PetscScalar` is.
 
   The weights may be in the memory of a device, on all ranks or on none. A rank that has no row of them says
-  so by `memtype`, as it has no pointer that tells.
+  so by `memtype`, as it has no pointer that would show it.
 
 .seealso: `Muon`, `MuonLayer`, `MuonLayerArray`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetGradientArray()`, `MuonSetParameter()`
 @*/

@@ -288,7 +288,7 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
 
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
   would choose; sizes are the most that a message may have, and after a step those of this step. The second
-  is of votes on signs, one bit an entry up. What moves inside a worker of several ranks is in neither.
+  is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
 
   No step is taken, and nothing is measured.
 

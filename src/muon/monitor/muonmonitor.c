@@ -300,7 +300,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 
   The dual norm is the sum over the layers of <G,-D>, with G the LMO's input and D its point: how fast
   the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they
-  vote or have another rule.
+  vote or have another optimizer.
 
   Bits are means over the ranks of what the network sees, headers of messages included and what a rank sends to
   itself left out; on one rank there are none. `MuonGetTraffic()` has all messages. Behind them are these bits

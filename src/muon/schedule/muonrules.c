@@ -192,12 +192,12 @@ PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
 - match - pattern:rule with commas between them, or `NULL`
 
   Options Database Key:
-. -muon_rule_match match - the patterns and rules, as in `"*embed*:adamw,*norm*:adamw,*.bias:sgd"`
+. -muon_rule_match match - the patterns and optimizers, as in `"*embed*:adamw,*norm*:adamw,*.bias:sgd"`
 
   Level: intermediate
 
   Notes:
-  The first pattern that a name matches decides; a layer whose name none matches keeps its rule. In a pattern
+  The first pattern that a name matches decides; a layer whose name none matches keeps its optimizer. In a pattern
   * stands for any letters, none among them, and ? for one; large and small letters are the same. The layers
   that are there take the optimizer at once, the others when they are added; `MuonLayerSetRule()` after that, and
   `-muon_layer_NAME_rule`, go before.

@@ -146,7 +146,7 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
   that was chosen, and a difference, or a number that is illegal, is an error on all ranks that leaves all as
   it was. It may communicate, and ask for the loss of the step before.
 
-  The factor multiplies all learning rates, those of rules and of single layers too. Momentum and decay are
+  The factor multiplies all learning rates, those of optimizers of layers and of single layers too. Momentum and decay are
   the optimizer's: a layer, or its optimizer, that has its own keeps them. To give rates as such set the learning
   rate 1.
 

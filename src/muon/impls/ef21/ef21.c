@@ -323,7 +323,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonState
   Note:
   What is set here before `MuonSetUp()` holds for all layers of the optimizer lmo (`-ef21_compressor_rules`)
   that are not too small (`-ef21_compressor_min_entries`); `-muon_layer_NAME_ef21_compressor topk` and
-  its sub-keys speak to one layer, of any rule and size.
+  its sub-keys speak to one layer, of any optimizer and size.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/

@@ -250,7 +250,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with
   `-lmo_polar_normalization frobenius` or `spectral`; the latter's estimate is watched, see
   `MUONPOLARNEWTONSCHULZ`, because two power iterations alone fall short of the norm by up to a quarter and
-  the iteration then may turn signs around. Layers of other rules need a gradient\: the mean of theirs is
+  the iteration then may turn signs around. Layers of other optimizers need a gradient\: the mean of theirs is
   formed as in `MUONDENSE`, in the same step, by the same type of exchange, or layerwise where that is for
   votes alone.
 

@@ -206,7 +206,7 @@ const MuonParameter MuonPolarParameters_Gram[] = {MUON_POLAR_POLYNOMIALS_ROWS,
 
   A step without a restart pays where $b > a$ and needs four matrices of the shorter side. Where $2 b < 3 a +
   \min(b, 512)$ that is more than $a^2 + 3 a b$ entries in all, and the method restarts after each step
-  whatever the option says, as it tells through `PetscInfo()`: for square matrices it is
+  whatever the option says, as `PetscInfo()` shows: for square matrices it is
   `MUONPOLARNEWTONSCHULZ`. On $J$ ranks that holds with the least part of $b$ that a rank has in place of $b$,
   so that a rank needs at most $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the $d$ entries of the
   matrix.

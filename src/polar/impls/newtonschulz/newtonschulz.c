@@ -54,7 +54,7 @@ const MuonParameter MuonPolarParameters_NewtonSchulz[] = {MUON_POLAR_POLYNOMIALS
   turned around, with singular values of -1.08. It is here to compare with.
 
   The Frobenius norm is a safe bound of the largest singular value, up to $\sqrt{\min(m,n)}$ times too large.
-  `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate instead, which spares steps\: both are those of
+  `MUON_POLAR_NORMALIZATION_SPECTRAL` divides by an estimate instead, which saves steps\: both are those of
   SignMuon's PolarNS. A few power iterations on the Gram matrix of the first step give an estimate $s$ that is
   too small (0.74 of the largest was seen after two on Gaussian matrices), and some polynomials diverge above
   it\: the matrix is divided by $\min(\|G\|_F, 1.2 s)$, and eight more iterations stand in for $1.2 s$ where

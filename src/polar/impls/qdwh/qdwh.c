@@ -283,7 +283,7 @@ static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
   Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with
   a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD`
   takes over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on
-  its first rank for that. `MuonPolarView()` and `-info` tell.
+  its first rank for that. `MuonPolarView()` and `-info` show it.
 
   In the memory of a device the steps are the same, with the library of the vendor. Where the rank is not full
   and the rows are spread over ranks, they are decomposed on the host of the first.

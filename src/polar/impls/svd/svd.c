@@ -22,7 +22,7 @@ static PetscErrorCode MuonPolarGetFlops_SVD(MuonPolar polar, PetscInt m, PetscIn
 
   With the solver `lapack`, which is the one to use for all singular triples, the matrix is first reduced to
   the triangle of its QR factorization. SLEPc's iterative solvers find small singular values less accurately;
-  where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` tell.
+  where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` show.
   Their residual is a rounding of $\sigma_1$ unless `-lmo_polar_svd_tol` says otherwise. `-lmo_polar_svd_nsv`
   is an error.
 

@@ -422,7 +422,7 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   Eight steps of Lanczos estimate the norm of the result, which is divided by it where it is above 1. Where a
   factorization fails, it is repeated in double precision, then on intervals that grow by 4 up to 0.03; what
   fails there is decomposed as by `MUONPOLARSVD`, or, where a matrix is parallel, ends as `MUON_STATUS_LMO`.
-  `-info` tells each, and `MuonPolarView()` how many there were.
+  `-info` shows each, and `MuonPolarView()` how many there were.
 
   References:
 . * - Y. Nakatsukasa and R. W. Freund, Computing fundamental matrix decompositions accurately via the matrix sign function in two iterations: The power of Zolotarev's functions, SIAM Review 58, 2016, of which this is
