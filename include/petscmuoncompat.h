@@ -14,12 +14,63 @@
   #define PETSC_SUCCESS ((PetscErrorCode)0)
 #endif
 
-/* Dense matrices in the memory of a device are read and written on the host in 3.18 */
+/*
+   Dense matrices in the memory of a device, which in 3.18 are those of CUDA alone: these functions are
+   composed with them, and with the local ones of parallel matrices; they leave the state of the object to the
+   caller
+*/
 #if PETSC_VERSION_LT(3, 19, 0)
-  #define MatDenseGetArrayAndMemType(A, array, memtype)     (*(memtype) = PETSC_MEMTYPE_HOST, MatDenseGetArray(A, array))
-  #define MatDenseRestoreArrayAndMemType(A, array)          MatDenseRestoreArray(A, array)
-  #define MatDenseGetArrayReadAndMemType(A, array, memtype) (*(memtype) = PETSC_MEMTYPE_HOST, MatDenseGetArrayRead(A, array))
-  #define MatDenseRestoreArrayReadAndMemType(A, array)      MatDenseRestoreArrayRead(A, array)
+  #include <petscmat.h>
+
+static inline PetscErrorCode MuonMatDenseCUDA(Mat A, const char name[], PetscScalar **array, PetscMemType *memtype)
+{
+  PetscErrorCode (*call)(Mat, PetscScalar **);
+  Mat here;
+
+  PetscFunctionBegin;
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(MatDenseGetLocalMatrix(A, &here));
+  PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
+  *memtype = call != NULL ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  if (call != NULL) PetscCall((*call)(here, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDenseGetArrayAndMemType(Mat A, PetscScalar **array, PetscMemType *memtype)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonMatDenseCUDA(A, "MatDenseCUDAGetArray_C", array, memtype));
+  if (PetscMemTypeHost(*memtype)) PetscCall(MatDenseGetArray(A, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDenseRestoreArrayAndMemType(Mat A, PetscScalar **array)
+{
+  PetscMemType memtype;
+
+  PetscFunctionBegin;
+  PetscCall(MuonMatDenseCUDA(A, "MatDenseCUDARestoreArray_C", array, &memtype));
+  if (PetscMemTypeHost(memtype)) PetscCall(MatDenseRestoreArray(A, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDenseGetArrayReadAndMemType(Mat A, const PetscScalar **array, PetscMemType *memtype)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonMatDenseCUDA(A, "MatDenseCUDAGetArrayRead_C", (PetscScalar **)array, memtype));
+  if (PetscMemTypeHost(*memtype)) PetscCall(MatDenseGetArrayRead(A, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDenseRestoreArrayReadAndMemType(Mat A, const PetscScalar **array)
+{
+  PetscMemType memtype;
+
+  PetscFunctionBegin;
+  PetscCall(MuonMatDenseCUDA(A, "MatDenseCUDARestoreArrayRead_C", (PetscScalar **)array, &memtype));
+  if (PetscMemTypeHost(memtype)) PetscCall(MatDenseRestoreArrayRead(A, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 #if PETSC_VERSION_LT(3, 20, 0)

@@ -14,7 +14,7 @@ static char help[] = "Forges messages on their way, checksums included: what no 
 #define LENGTH 50
 typedef struct {
   const char  *what;
-  int          form, offset;
+  int          kind, offset;
   size_t       bytes;
   unsigned int keep, put; /* each byte becomes (byte & keep) | put */
 } Forgery;

@@ -1,6 +1,7 @@
-static char help[] = "Polar factors of matrices whose rows lie on many ranks: statuses that agree; several matrices in one call.\n\n";
+static char help[] = "Polar factors of matrices whose rows lie on many ranks: statuses and errors that agree; several matrices in one call.\n\n";
 
 #include "polar_common.h"
+#include <slepcsvd.h>
 
 /* How many of m rows this rank gets: uneven, none on the first where they are few */
 static PetscInt Rows(PetscInt m, PetscMPIInt size, PetscMPIInt rank)
@@ -66,6 +67,49 @@ static PetscErrorCode Status(MuonStatus status, MuonStatus expected, const char 
   PetscCallMPI(MPI_Allreduce(&here, &least, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Allreduce(&here, &most, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   PetscCheck(least == (int)expected && most == (int)expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the statuses are between %d and %d, expected %d", what, least, most, (int)expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solver of SLEPc that options may name, and that is refused where it is to decompose a matrix */
+static PetscErrorCode Refuse(SVD svd)
+{
+  static int calls = 0;
+
+  PetscFunctionBeginUser;
+  PetscCheck(calls++ == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Refused");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error on the rank that gathers the matrix is one on all of its ranks, of the factor as of its quality */
+static PetscErrorCode CheckError(void)
+{
+  MuonPolar        polar;
+  MuonPolarQuality quality;
+  Mat              G, Q;
+  PetscErrorCode   ierr[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 8, 5, NULL, &G));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 8, 5, NULL, &Q));
+  PetscCall(MatShift(G, 1.0));
+  PetscCall(MatShift(Q, 1.0));
+  PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
+  PetscCall(MuonPolarSetOptionsPrefix(polar, "refused_"));
+  PetscCall(PetscOptionsSetValue(NULL, "-refused_lmo_polar_svd_type", "refuse"));
+  PetscCall(MuonPolarSetType(polar, MUONPOLARSVD));
+  PetscCall(SVDRegister("refuse", Refuse));
+  PetscCall(MuonPolarSetFromOptions(polar));
+  PetscCall(MuonPolarSetUp(polar));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr[0] = MuonPolarApply(polar, G, Q, NULL);
+  ierr[1] = MuonPolarComputeQuality(polar, G, Q, &quality);
+  PetscCall(PetscPopErrorHandler());
+  for (int k = 0; k < 2; k++) PetscCheck(ierr[k] == PETSC_ERR_LIB, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d of %s, expected %d", (int)ierr[k], k == 0 ? "a factor" : "a quality", (int)PETSC_ERR_LIB);
+  PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(MatDestroy(&G));
+  PetscCall(MatDestroy(&Q));
+  /* What was begun where a call ended with an error stays allocated */
+  PetscCall(PetscOptionsClearValue(NULL, "-malloc_dump"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,6 +232,7 @@ int main(int argc, char **argv)
   }
   PetscCall(PetscFree(types));
   PetscCall(MuonPolarDestroy(&polar));
+  PetscCall(CheckError());
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -391,12 +391,25 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An error of the first rank, which alone has the whole matrix, is one of all ranks: they wait for it */
+static PetscErrorCode MuonSVDErrorOfAll_Private(const MuonMatrix *A, PetscErrorCode ierr)
+{
+  PetscMPIInt first = (PetscMPIInt)ierr;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Bcast(&first, 1, MPI_INT, 0, A->comm));
+  PetscCall(ierr);
+  PetscCheck(first == 0, PETSC_COMM_SELF, (PetscErrorCode)first, "The first rank has no room for a %" PetscInt_FMT " x %" PetscInt_FMT " matrix or could not decompose it, see its error", A->rows, A->columns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The first rank has the whole matrix, in the precision and order of its parts, and the whole U */
 static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatrix *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  MuonArray    whole = A->here, vectors, part;
-  PetscScalar *P     = NULL;
-  PetscMPIInt  values, length, answer[2] = {0, 0};
+  MuonArray      whole = A->here, vectors, part;
+  PetscScalar   *P     = NULL;
+  PetscMPIInt    values, length, answer[2] = {0, 0};
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   whole.len   = (size_t)(whole.rowmajor ? A->columns : A->rows);
@@ -404,12 +417,14 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());
   if (A->rank == 0) {
-    PetscCall(MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole));
-    if (U != NULL) PetscCall(MuonWorkspaceGet(svd->work, (size_t)A->rows * nsv * sizeof(PetscScalar), &P));
+    ierr = MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole);
+    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, (size_t)A->rows * nsv * sizeof(PetscScalar), &P);
   }
+  PetscCall(MuonSVDErrorOfAll_Private(A, ierr));
   PetscCall(MuonMatrixMoveRows(A, &A->here, &whole, PETSC_TRUE));
+  if (A->rank == 0) ierr = MuonSVDComputeSequential_Private(svd, &whole, nsv, sigma, P, V, count, status);
+  PetscCall(MuonSVDErrorOfAll_Private(A, ierr));
   if (A->rank == 0) {
-    PetscCall(MuonSVDComputeSequential_Private(svd, &whole, nsv, sigma, P, V, count, status));
     answer[0] = (PetscMPIInt)*count;
     answer[1] = (PetscMPIInt)*status;
   }

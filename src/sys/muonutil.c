@@ -29,10 +29,11 @@ PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's own takes no NULL in older releases */
 PetscErrorCode MuonViewerAndFormatDestroy(void **ctx)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
+  if (*ctx != NULL) PetscCall(PetscViewerAndFormatDestroy((PetscViewerAndFormat **)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -263,11 +263,16 @@ static inline void Factors(const MuonKernelReal *real, int layers, StepLayer *la
   free(G);
 }
 
-/* The steps of all layers that AdamW does not move: the driver takes them when it comes to the first */
-static inline void StepMuon(const MuonKernelReal *real, int layers, StepLayer *layer)
+/* The steps of all layers in the order of MuonLayerStepMany(): AdamW's as they come, and then the others together */
+static inline void StepMany(const MuonKernelReal *real, int layers, StepLayer *layer)
 {
   const MuonKernels *kernels = MuonKernelsGet(MUON_SINGLE, MUON_DEVICE);
 
+  for (int l = 0; l < layers; l++) {
+    StepLayer *x = &layer[l];
+
+    if (x->mean != NULL) (void)kernels->AdamW(x->m, x->n, x->sum, x->m, 0.9, 0.95, 1e-8, 0, 0.1, 0.05, 0.02, 1, x->mean, x->square, x->X, x->m, x->newmean, x->newsquare, x->Xnew, x->m);
+  }
   Factors(real, layers, layer);
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
@@ -310,12 +315,7 @@ static inline void Step(const MuonKernelReal *real, int layers, StepLayer *layer
     Scatter(x, x->bits, x->values, 0, x->sum);
     kernels->Axpby(x->m, x->n, 1, x->Gs, x->m, 1, x->sum, x->m);
   }
-  StepMuon(real, layers, layer);
-  for (int l = 0; l < layers; l++) {
-    StepLayer *x = &layer[l];
-
-    if (x->mean != NULL) (void)kernels->AdamW(x->m, x->n, x->sum, x->m, 0.9, 0.95, 1e-8, 0, 0.1, 0.05, 0.02, 1, x->mean, x->square, x->X, x->m, x->newmean, x->newsquare, x->Xnew, x->m);
-  }
+  StepMany(real, layers, layer);
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 

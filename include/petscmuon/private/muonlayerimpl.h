@@ -266,7 +266,10 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetFlops(MuonLayer, PetscLogDouble *);
    MUON_STATUS_NANORINF; where the status is not MUON_STATUS_OK Xnew holds nothing of worth
 */
 PETSC_EXTERN PetscErrorCode MuonLayerStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
-/* The same for several layers; LMOs in the memory of a device are computed together */
+/*
+   The same for several layers; LMOs in the memory of a device are computed together, after the other layers.
+   tests/benchmarks/gpu_step.h has the same order, which tests/device_order.c compares
+*/
 PETSC_EXTERN PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[]);
 /*
    What an optimizer ends with: Xnew = (1 - rate decay) X + by D with rate and decay of the step, and with decay

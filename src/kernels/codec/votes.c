@@ -236,18 +236,27 @@ MUON_KERNEL_CLONES void MuonKernelVoteSummed(size_t entries, unsigned size, cons
 
 void MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, unsigned char *to, size_t where)
 {
-  size_t done = 0;
+  const unsigned       right = (unsigned)(at % 8), left = (unsigned)(where % 8);
+  const unsigned char *x     = from + at / 8;
+  unsigned char       *y     = to + where / 8;
+  const size_t         bytes = (right + count + 7) / 8; /* of from that have a bit of ours */
+  unsigned             have  = left > 0 ? *y & ((1u << left) - 1) : 0;
 
-  if (at % 8 == 0 && where % 8 == 0) {
-    memcpy(to + where / 8, from + at / 8, count / 8);
-    done = count / 8 * 8;
+  if (count == 0) return;
+  if (left == 0 && right == 0) {
+    memcpy(y, x, count / 8);
+    if (count % 8 != 0) y[count / 8] = (unsigned char)(x[count / 8] & ((1u << count % 8) - 1));
+    return;
   }
-  for (size_t some; done < count; done += some) {
-    const size_t   right = (at + done) % 8, left = (where + done) % 8;
-    unsigned char *y = to + (where + done) / 8;
+  for (size_t done = 0, i = 0; done < count; done += 8, i++) {
+    const unsigned some = count - done < 8 ? (unsigned)(count - done) : 8;
+    unsigned       byte = x[i] >> right;
 
-    some = 8 - (left > right ? left : right);
-    some = some < count - done ? some : count - done;
-    *y   = (unsigned char)((*y & ((1u << left) - 1)) | (from[(at + done) / 8] >> right & ((1u << some) - 1)) << left);
+    if (right > 0 && i + 1 < bytes) byte |= (unsigned)x[i + 1] << (8 - right);
+    byte &= (1u << some) - 1;
+    have |= byte << left;
+    y[i] = (unsigned char)(have & 255u);
+    have >>= 8;
+    if (left + some > 8) y[i + 1] = (unsigned char)have;
   }
 }

@@ -12,6 +12,7 @@
 /* How a line says what is known of a step: loss, rate, dual norm, bits and parts of fp32 up and down, validation, agreement. All but the last are columns of the file */
 static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e", " agreement %.4f"};
 #define COLUMNS    PETSC_STATIC_ARRAY_LENGTH(MuonColumns)
+#define LOSS       0
 #define VALIDATION 7 /* behind the reason, in the file */
 
 /*
@@ -378,7 +379,8 @@ static PetscErrorCode MuonCSVRow_Private(Muon muon, PetscInt step, PetscReal los
   PetscCall(MuonGetColumns_Private(muon, step, loss, value, has));
   PetscCall(MuonLocaleBegin(&locale));
   csv->failed = fprintf(csv->file, "%" PetscInt_FMT, step) < 0;
-  for (int k = 0; k < VALIDATION; k++) csv->failed = csv->failed || fprintf(csv->file, ",%.17g", value[k]) < 0;
+  csv->failed = csv->failed || (has[LOSS] ? fprintf(csv->file, ",%.17g", value[LOSS]) : fprintf(csv->file, ",")) < 0;
+  for (int k = LOSS + 1; k < VALIDATION; k++) csv->failed = csv->failed || fprintf(csv->file, ",%.17g", value[k]) < 0;
   csv->failed = csv->failed || fprintf(csv->file, ",%s,", MuonConvergedReasons[muon->reason]) < 0;
   if (has[VALIDATION]) csv->failed = csv->failed || fprintf(csv->file, "%.17g", value[VALIDATION]) < 0;
   csv->failed = csv->failed || fputs("\n", csv->file) < 0 || fflush(csv->file) != 0;

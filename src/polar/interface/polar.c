@@ -337,7 +337,7 @@ PetscErrorCode MuonPolarDestroy(MuonPolar *polar)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonPolarReset(*polar));
-  if ((*polar)->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&(*polar)->monitor)); /* which takes no NULL in older releases */
+  PetscCall(MuonViewerAndFormatDestroy((void **)&(*polar)->monitor));
   PetscCall(MuonPolarDestroyType_Private(*polar));
   PetscCall(MuonParametersDestroy((PetscObject)*polar));
   PetscCall(PetscHeaderDestroy(polar));

@@ -110,13 +110,17 @@ PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
 {
   PetscViewer       viewer;
   PetscViewerFormat format;
-  PetscBool         set;
+  PetscViewerType   type;
+  PetscBool         set, ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreateViewer(PETSC_COMM_SELF, ((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &viewer, &format, &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscViewerGetType(viewer, &type));
+  PetscCheck(ascii, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_monitor names a viewer of type %s, expected %s", MuonPolarPrefix_Private(polar), type, PETSCVIEWERASCII);
   PetscCall(MuonSVDStart());
-  if (polar->monitor != NULL) PetscCall(PetscViewerAndFormatDestroy(&polar->monitor));
+  PetscCall(MuonViewerAndFormatDestroy((void **)&polar->monitor));
   PetscCall(PetscViewerAndFormatCreate(viewer, format, &polar->monitor));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
