@@ -158,7 +158,7 @@ PetscErrorCode MuonLayerValidateStep(MuonLayer layer, size_t bytes, const unsign
   MuonWireGroup      group;
 
   PetscFunctionBegin;
-  *valid      = count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
+  *valid = count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt b = 0; b < count && *valid; b++) {
     const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
     MuonArray            part;
