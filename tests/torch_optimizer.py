@@ -83,6 +83,11 @@ def state():
   a.param_groups[0]["lr"] = 0.5
   a.load_state_dict(kept)
   assert a.param_groups[0]["lr"] == 0.03
+  # and what is set behind is what acts
+  before = [p.detach().clone() for p in first.parameters()]
+  a.param_groups[0]["lr"] = 0.0
+  run(first, a, 1)
+  assert all(torch.equal(p, q) for p, q in zip(first.parameters(), before)), "a rate of 0 after load_state_dict() had no effect"
 
 
 def groups():

@@ -50,7 +50,7 @@ class Muon(torch.optim.Optimizer):
           raise TypeError("parameter '%s' is %s of %s, expected a dense one of float32, float64, bfloat16 or float16" % (name, "sparse" if p.is_sparse else "dense", p.dtype))
         each = group["rule"] or ("lmo" if p.dim() >= 2 else "adamw")
         trained = p.detach().float().contiguous().requires_grad_() if p.dtype in HALF else p
-        self._layers.append((name, group, each, p, trained, self.muon.add_layer(_layer_name(name), trained, each)))
+        self._layers.append((name, g, each, p, trained, self.muon.add_layer(_layer_name(name), trained, each)))
         count[each] = count.get(each, 0) + p.numel()
     self._rank = ctypes.c_int.in_dll(library().c, "PetscGlobalRank").value if comm is None else comm.Get_rank() if hasattr(comm, "Get_rank") else comm.getRank()
     self._tell()
@@ -64,8 +64,9 @@ class Muon(torch.optim.Optimizer):
 
   def _tell(self):
     """Rates, momenta and decays of the groups go to the layers, where they changed."""
-    for name, group, each, _, _, layer in self._layers:
-      rate = group["adamw_lr"] * (group["lr"] / group["first_lr"] if group["first_lr"] else 1) if group["rule"] is None and each == "adamw" else group["lr"]
+    for name, g, each, _, _, layer in self._layers:
+      group = self.param_groups[g]  # which load_state_dict() replaces
+      rate = group["adamw_lr"] * (group["lr"] / group["first_lr"] if group["first_lr"] else float(group["lr"] > 0)) if group["rule"] is None and each == "adamw" else group["lr"]
       for key, value in (("learning_rate", rate), ("momentum", group["momentum"]), ("weight_decay", group["weight_decay"])):
         if each == "frozen" or key == "momentum" and each != "lmo" or self._told.get((name, key)) == value:
           continue
