@@ -1,6 +1,4 @@
 #include <petscmuon/private/petscmuonimpl.h>
-#include <string.h>
-#include "../kernels/codec/muonkernels.h"
 
 const char *const MuonStatuses[] = {"OK", "NANORINF", "CORRUPT", "LMO", "MuonStatus", "MUON_STATUS_", NULL};
 
