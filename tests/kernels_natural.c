@@ -5,6 +5,7 @@
    numbers are those of the theory.
 */
   #include "kernels_common.h"
+  #include "kernels/array/muonentry.h"
 
 static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
 {
@@ -64,7 +65,7 @@ static void REAL_NAME(CheckCodes)(size_t entries, uint64_t first, const MuonKern
     const double expected = Expected((double)x[i], WordOf(stream, first + i));
 
     Check((codes[i] & 255) != 255 && codes[i] < 512 && codes[i] != 256, "code %d", codes[i]);
-    Check((double)values[i] == expected && (double)MuonKernelNaturalValue(codes[i]) == expected, "%.9g gave %g, expected %g", (double)x[i], (double)values[i], expected);
+    Check((double)values[i] == expected && (double)NaturalValue(codes[i]) == expected, "%.9g gave %g, expected %g", (double)x[i], (double)values[i], expected);
   }
 
   /*
@@ -76,7 +77,7 @@ static void REAL_NAME(CheckCodes)(size_t entries, uint64_t first, const MuonKern
     Check(KERNELS->Powers(entries, x, addend, codes) == 0, "%d entries are finite", (int)entries);
     for (size_t i = 0; i < entries; i++) {
       Check((codes[i] & 255) != 255 && codes[i] < 512 && codes[i] != 256, "code %d", codes[i]);
-      Check((double)MuonKernelNaturalValue(codes[i]) == Expected((double)x[i], half ? 0x80000000u : 0), "%.9g gave %g without a random number", (double)x[i], (double)MuonKernelNaturalValue(codes[i]));
+      Check((double)NaturalValue(codes[i]) == Expected((double)x[i], half ? 0x80000000u : 0), "%.9g gave %g without a random number", (double)x[i], (double)NaturalValue(codes[i]));
     }
   }
   Check(KERNELS->Natural(entries, x, stream, first, 1, codes) == 0, "%d entries are finite", (int)entries);
@@ -150,7 +151,7 @@ static void REAL_NAME(CheckStatistics)(double x, const MuonKernelStream *stream)
   for (int i = 0; i < N; i++) line[i] = (REAL)x;
   Check(KERNELS->Natural(N, line, stream, 0, 1, codes) == 0, "%g is finite", x);
   for (int i = 0; i < N; i++) {
-    const double error = (double)MuonKernelNaturalValue(codes[i]) - x;
+    const double error = (double)NaturalValue(codes[i]) - x;
 
     sum += error;
     square += error * error;

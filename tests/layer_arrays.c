@@ -317,13 +317,14 @@ static PetscErrorCode CheckMessages(MuonLMOType norm, PetscBool blocks, MuonPrec
   Check(status == MUON_STATUS_OK, "%s: status %d", norm, (int)status);
   PetscCall(MuonLayerGetMaxStepBytes(layer, &most));
   PetscCall(PetscMalloc1(most, &message));
-  PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &again, PETSC_FALSE, &none, &status));
-  PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &bytes, PETSC_TRUE, &cost, &status));
+  PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &again, &status));
+  PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &bytes, &status));
   Check(status == MUON_STATUS_OK && bytes > 0 && bytes <= most && bytes == again && sent.dual == info.dual, "%s: %zu bytes of %zu, dual norm %g, expected %g", norm, bytes, most, sent.dual, info.dual);
+  PetscCall(MuonLayerValidateStep(layer, bytes, message, PETSC_FALSE, &none, &valid));
+  Check(valid, "%s: a message is not valid", norm);
+  PetscCall(MuonLayerValidateStep(layer, bytes, message, PETSC_TRUE, &cost, &valid));
   Check(cost.encoded == 8.0 * (double)bytes && cost.paper > 0 && cost.entropy > 0 && cost.entropy < cost.encoded && none.paper == cost.paper && none.encoded == cost.encoded && none.entropy == -1, "%s: costs %g, %g, %g and %g", norm, cost.paper,
         cost.encoded, cost.entropy, none.entropy);
-  PetscCall(MuonLayerValidateStep(layer, bytes, message, PETSC_TRUE, &none, &valid));
-  Check(valid && none.paper == cost.paper && none.encoded == cost.encoded && PetscAbsReal((PetscReal)(none.entropy - cost.entropy)) <= 64 * PETSC_MACHINE_EPSILON * cost.entropy, "%s: a message is not valid, or has another cost", norm);
   PetscCall(MuonLayerDecodeStep(layer, &sent, bytes, message, &W.array));
   for (size_t i = 0; i < TALL; i++) {
     for (size_t j = 0; j < WIDE; j++)
@@ -338,7 +339,7 @@ static PetscErrorCode CheckMessages(MuonLMOType norm, PetscBool blocks, MuonPrec
   Check(valid == PETSC_FALSE, "%s: another message is valid", norm);
   /* What cannot be sent is no message */
   Set(&G.array, 6, 4, (double)NAN);
-  PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &bytes, PETSC_FALSE, NULL, &status));
+  PetscCall(MuonLayerEncodeStep(layer, &sent, &G.array, most, message, &bytes, &status));
   Check(status == MUON_STATUS_NANORINF && bytes == 0, "%s: status %d of a gradient that is no number", norm, (int)status);
   PetscCall(MuonLayerSetRule(layer, MUONLAYERSGD));
   PetscCall(MuonLayerCanEncode_Private(layer, sizeof(reason), reason));

@@ -224,16 +224,6 @@ PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *matrix, PetscBool *finite)
-{
-  int all = MuonArrayIsFinite(&matrix->here);
-
-  PetscFunctionBegin;
-  if (matrix->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, matrix->comm));
-  *finite = all ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
 {
   MuonArray there = *array;

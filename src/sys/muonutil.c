@@ -1,6 +1,4 @@
 #include <petscmuon/private/petscmuonimpl.h>
-#include <string.h>
-#include "../kernels/codec/muonkernels.h"
 
 const char *const MuonStatuses[] = {"OK", "NANORINF", "CORRUPT", "LMO", "MuonStatus", "MUON_STATUS_", NULL};
 
@@ -21,18 +19,11 @@ PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonHash_Private(size_t bytes, const char data[], unsigned int *hash)
-{
-  PetscFunctionBegin;
-  *hash = 2166136261u;
-  for (size_t i = 0; i < bytes; i++) *hash = (*hash ^ (unsigned char)data[i]) * 16777619u;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonNameHash_Private(const char name[], unsigned int *hash)
 {
   PetscFunctionBegin;
-  PetscCall(MuonHash_Private(strlen(name), name, hash));
+  *hash = 2166136261u;
+  for (; *name != '\0'; name++) *hash = (*hash ^ (unsigned char)*name) * 16777619u;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -50,7 +50,7 @@ MUON_WIRE_EACH void MuonWirePack(unsigned width, unsigned size, uint64_t count, 
     for (unsigned k = 0; k < 8 && size > 1; k++) word |= MuonWireCodeGet(size, codes, i + k) << k * width;
     if (size == 1) word = MuonWireBytesJoin(MuonWireLoad64((const unsigned char *)codes + i), width);
     MuonWireStore64(to, word);
-    if (width == 9) to[8] = (unsigned char)(MuonWireCodeGet(size, codes, i + 7) >> 1);
+    if (size > 1 && width == 9) to[8] = (unsigned char)(MuonWireCodeGet(size, codes, i + 7) >> 1);
   }
   for (; i < count; i++) {
     rest |= MuonWireCodeGet(size, codes, i) << held;

@@ -14,8 +14,7 @@
 /* How many are kept and how many bytes there are, before a chunk */
 #define HEAD 8
 /* Entries of a stretch, and their words */
-#define STRETCH       256u
-#define STRETCH_WORDS (STRETCH / 64)
+#define STRETCH 256u
 /*
    Codes are looked up whole, as many as so many bits hold; five times in what a reader has at least. So many
    entries at most are behind them: a word has place for the numbers beside their bits

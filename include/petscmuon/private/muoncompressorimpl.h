@@ -104,7 +104,8 @@ typedef struct {
    the array, columns the entries of one, and entries are numbered in the order of memory. shape says all but
    the memory.
 
-   GetMaxBytesOf    the largest number of bytes of a message; asked once, at set-up
+   GetMaxBytesOf    the largest number of bytes of a message, by the parameters as they are: asked before each,
+                    as a user may change the ratio between steps
    EncodeArray      C(T - R), or T itself where the type is an assignment; R NULL is zero. capacity is at least
                     what GetMaxBytesOf says. own, where it is not NULL, becomes what ValidateArray() would make of
                     the message: it may point into buf. The entropy in cost is -1 where it is not asked for

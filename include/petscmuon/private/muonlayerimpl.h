@@ -289,6 +289,6 @@ static inline double MuonLayerSumSquares(const MuonArray *D)
 */
 PETSC_EXTERN PetscErrorCode MuonLayerCanEncode_Private(MuonLayer, size_t, char reason[]);
 PETSC_EXTERN PetscErrorCode MuonLayerGetMaxStepBytes(MuonLayer, size_t *);
-PETSC_EXTERN PetscErrorCode MuonLayerEncodeStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char message[], size_t *, PetscBool entropy, MuonCompressorCost *, MuonStatus *);
+PETSC_EXTERN PetscErrorCode MuonLayerEncodeStep(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, size_t, unsigned char message[], size_t *, MuonStatus *);
 PETSC_EXTERN PetscErrorCode MuonLayerValidateStep(MuonLayer, size_t, const unsigned char message[], PetscBool entropy, MuonCompressorCost *, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonLayerDecodeStep(MuonLayer, const MuonLayerStepInfo *, size_t, const unsigned char message[], const MuonArray *X);

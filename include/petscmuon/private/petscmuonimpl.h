@@ -143,8 +143,6 @@ PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
 */
 PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
 PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
-/* Whether all entries are finite, on every rank of the matrix */
-PETSC_EXTERN PetscErrorCode MuonMatrixIsFinite(const MuonMatrix *, PetscBool *);
 
 /*
    State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor
@@ -356,10 +354,8 @@ PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], Pet
 /* What frees the viewer of a monitor */
 PETSC_EXTERN PetscErrorCode MuonViewerAndFormatDestroy(void **);
 
-/* FNV-1a, 32 bits */
-PETSC_INTERN PetscErrorCode MuonHash_Private(size_t, const char[], unsigned int *);
 /*
-   That of a layer's name: its identity on the wire and in the random number generator, the same for any
+   FNV-1a, 32 bits, of a layer's name: its identity on the wire and in the random number generator, the same for any
    order of the layers
 */
 PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);

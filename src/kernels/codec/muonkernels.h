@@ -10,9 +10,6 @@
 
 MUON_C_BEGIN
 
-/* Philox4x32-10: out = the block of 128 bits at counter under key */
-void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]);
-
 /* How many of the bits first ... first + count - 1 are set, first a multiple of 64 */
 size_t MuonKernelCountBits(const unsigned char *bitmap, size_t first, size_t count);
 
@@ -58,7 +55,6 @@ void     MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, 
    Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are
    without gaps and rounded to binary32. Returns 0, or 1 where a value is not finite
 */
-int   MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
-float MuonKernelNaturalValue(uint16_t code);
+int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes);
 
 MUON_C_END

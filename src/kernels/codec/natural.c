@@ -47,11 +47,6 @@ MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values
   return (infinite & SIGN_BIT) != 0;
 }
 
-float MuonKernelNaturalValue(uint16_t code)
-{
-  return NaturalValue(code);
-}
-
   #define TWICE "../codec/natural.c"
   #include "../array/muontwice.h"
 

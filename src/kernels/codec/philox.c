@@ -20,12 +20,6 @@
 */
 #define LANES 32
 
-void MuonKernelPhilox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4])
-{
-  memmove(out, counter, 4 * sizeof(*out));
-  PhiloxBlock(key[0], key[1], out);
-}
-
 /* words[4 l + w] = word w of the block number[l], for all LANES lanes */
 MUON_KERNEL_CLONES static void PhiloxLanesPlain(const MuonKernelStream *stream, const uint32_t number[LANES], uint32_t words[4 * LANES])
 {

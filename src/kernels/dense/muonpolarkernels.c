@@ -102,13 +102,6 @@ void MuonKernelPolynomialRow(const MuonKernelPolynomial *p, int step, double c[3
   MuonKernelPolynomialDivide((row < p->safe ? p->safety : 1.0) * (step == 0 ? p->norm : 1.0), c);
 }
 
-double MuonKernelPolynomialFlops(size_t m, size_t n, const double c[3])
-{
-  const double s = (double)(m < n ? m : n), l = (double)(m < n ? n : m);
-
-  return s * (s + 1) * l + (c[2] == 0.0 ? 0.0 : s * s * (s + 1)) + 2 * s * s * l;
-}
-
 void MuonKernelHalley(double l, double weight[3], double *next)
 {
   const double q = l * l, d = cbrt(4.0 * (1.0 - q) / (q * q)), r = sqrt(1.0 + d);

@@ -35,9 +35,6 @@ void                        MuonKernelPolynomialRow(const MuonKernelPolynomial *
 /* p(x) becomes p(x / divisor) */
 void MuonKernelPolynomialDivide(double divisor, double c[3]);
 
-/* The operations of one step by symmetric products, the square of the Gram matrix included */
-double MuonKernelPolynomialFlops(size_t m, size_t n, const double c[3]);
-
 /*
    The weights of X (a I + b X^T X) (I + c X^T X)^-1 that are best for singular values in [l,1], and the new
    l, at most 1. (3, 1, 3) is Halley's own

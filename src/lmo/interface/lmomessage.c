@@ -78,7 +78,7 @@ static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, Mu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost)
+PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes)
 {
   MuonCompressor      c;
   MuonCompressorStep *step;
@@ -94,7 +94,7 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
   PetscCall(MuonLMOGetStep_Private(lmo, G, step, &D));
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   if (lmo->status == MUON_STATUS_OK) {
-    PetscCall(MuonCompressorEncodeArray(c, &D, NULL, capacity, buf, bytes, entropy, cost, NULL));
+    PetscCall(MuonCompressorEncodeArray(c, &D, NULL, capacity, buf, bytes, PETSC_FALSE, NULL, NULL));
     /* The dual norm may be too large for a number where none of its terms is */
     lmo->status = c->status;
     if (lmo->status == MUON_STATUS_OK) lmo->dual = step->magnitude;

@@ -117,7 +117,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));
   PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
-  PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, PETSC_FALSE, NULL, &stepped));
+  PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, &stepped));
   if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
     stepped = MUON_STATUS_NANORINF;
   MuonStatusMerge(stepped, status);

@@ -27,7 +27,12 @@ PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscReal MuonCompressorFactorsAlpha_Private(double part, double drawn, double error, double mixed)
+/*
+   The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error
+   of it and not orthogonal to the rest in mixed, and by drawing has the expectation drawn; -1 where that is
+   none
+*/
+static PetscReal FactorsAlpha(double part, double drawn, double error, double mixed)
 {
   const PetscReal alpha = MuonCompressorRoundDown_Private(part * (1.0 - drawn - error * error) - mixed);
 
@@ -237,7 +242,7 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega));
   mixed  = u * u * sqrt(kept);
-  *alpha = MuonCompressorFactorsAlpha_Private(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
+  *alpha = FactorsAlpha(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +273,7 @@ static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArr
   PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega));
   mixed = u * u * (1.0 + u) * sqrt(kept);
   e     = 3.0 * u + 2.0 * u * u + mixed;
-  if (topsvd->p == 2.0) *alpha = MuonCompressorFactorsAlpha_Private(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
+  if (topsvd->p == 2.0) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
   else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
     /* Only squares of the Frobenius norm add up over blocks */
     const double left = fraction < 1.0 ? pow(1.0 - fraction, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));

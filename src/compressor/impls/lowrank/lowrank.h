@@ -12,13 +12,6 @@
 
 /* The largest number of triples of a message */
 PETSC_INTERN PetscInt MuonCompressorRank_Private(MuonCompressor, const MuonArray *shape);
-/*
-   The constant where that fraction of the square is kept, whose error by rounding to nearest is at most error
-   of it and not orthogonal to the rest in mixed, and by drawing has the expectation drawn; -1 where that is
-   none
-*/
-PETSC_INTERN PetscReal MuonCompressorFactorsAlpha_Private(double part, double drawn, double error, double mixed);
-
 /* X = T - R by columns: T itself where R is NULL, else a copy in scratch */
 PETSC_INTERN PetscErrorCode MuonCompressorResidual_Private(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonArray *X);
 

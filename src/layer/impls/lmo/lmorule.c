@@ -126,16 +126,9 @@ PetscErrorCode MuonLayerGetMaxStepBytes(MuonLayer layer, size_t *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void AddCost(const MuonCompressorCost *part, PetscBool entropy, MuonCompressorCost *cost)
+PetscErrorCode MuonLayerEncodeStep(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, size_t capacity, unsigned char message[], size_t *bytes, MuonStatus *status)
 {
-  cost->paper += part->paper;
-  cost->entropy = entropy ? cost->entropy + part->entropy : -1;
-}
-
-PetscErrorCode MuonLayerEncodeStep(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, size_t capacity, unsigned char message[], size_t *bytes, PetscBool entropy, MuonCompressorCost *cost, MuonStatus *status)
-{
-  const PetscInt     count = MuonBlocksCount_Private(&layer->blocks);
-  MuonCompressorCost all   = {0, 0, 0}, one;
+  const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
 
   PetscFunctionBegin;
   info->dual = 0;
@@ -146,37 +139,35 @@ PetscErrorCode MuonLayerEncodeStep(MuonLayer layer, MuonLayerStepInfo *info, con
     size_t    some;
 
     PetscCall(MuonLayerBeginBlock_LMO(layer, b, G, &part));
-    PetscCall(MuonLMOEncodeArray(layer->lmo, &part, capacity - *bytes, message + *bytes, &some, entropy, &one));
+    PetscCall(MuonLMOEncodeArray(layer->lmo, &part, capacity - *bytes, message + *bytes, &some));
     *status = layer->lmo->status;
     if (*status != MUON_STATUS_OK) continue;
     info->dual += layer->lmo->dual;
     *bytes += some;
-    AddCost(&one, entropy, &all);
   }
   if (count > 1) layer->lmo->layer = layer->hash;
   if (*status != MUON_STATUS_OK) *bytes = 0;
   else if (count > 1) *bytes = (size_t)MuonWireGroupClose((uint32_t)layer->hash, (uint64_t)count, *bytes - MUON_WIRE_MESSAGE_HEADER_MOST, message);
-  all.encoded = 8.0 * (PetscLogDouble)*bytes;
-  if (cost != NULL) *cost = all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonLayerValidateStep(MuonLayer layer, size_t bytes, const unsigned char message[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid)
 {
   const PetscInt     count = MuonBlocksCount_Private(&layer->blocks);
-  MuonCompressorCost all   = {0, 0, 0}, one;
+  MuonCompressorCost all   = {0, 8.0 * (PetscLogDouble)bytes, entropy ? 0 : -1}, one;
   MuonWireGroup      group;
 
   PetscFunctionBegin;
-  all.encoded = 8.0 * (PetscLogDouble)bytes;
-  *valid      = count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
+  *valid = count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt b = 0; b < count && *valid; b++) {
     const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
     MuonArray            part;
 
     PetscCall(MuonLayerBeginBlock_LMO(layer, b, NULL, &part));
     PetscCall(MuonLMOValidateArray(layer->lmo, &part, bytes, some, entropy, &one, valid));
-    if (*valid) AddCost(&one, entropy, &all);
+    if (!*valid) break;
+    all.paper += one.paper;
+    if (entropy) all.entropy += one.entropy;
   }
   if (count > 1) layer->lmo->layer = layer->hash;
   if (cost != NULL) *cost = all;
