@@ -1,51 +1,12 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 #include <petsctime.h>
 
-/* What only a step would refuse is refused here, on every rank alike */
-static PetscErrorCode MuonSetUpObjects_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard *shard = &muon->shard[p];
-
-    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
-    PetscTryTypeMethod(shard->layer, setup);
-    PetscCall(MuonCompressorSetUp(shard->up));
-    PetscCall(MuonCompressorSetUp(shard->down));
-    PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));
-    PetscCall(PetscStrallocpy(((PetscObject)shard->up)->type_name, &shard->up_type));
-    PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
-  }
-  PetscCall(MuonCheckShards_Private(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonResetShards_Private(Muon muon)
 {
   PetscFunctionBegin;
   PetscCall(MuonDropSums_Private(muon));
   PetscTryTypeMethod(muon, reset);
   PetscCall(MuonDestroyGroups_Private(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The layers that are not frozen */
-static PetscErrorCode MuonSetUpLayers_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(muon->active));
-  PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
-  muon->nactive       = 0;
-  muon->traffic.dense = 0;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer layer = muon->layer[l];
-
-    PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
-    PetscCall(MuonInheritOptions_Private(muon, layer));
-    if (layer->frozen) continue;
-    muon->active[muon->nactive++] = layer;
-    muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,13 +42,37 @@ PetscErrorCode MuonSetUp(Muon muon)
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
   if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (int)muon->momentum_default;
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
-  PetscCall(MuonSetUpLayers_Private(muon));
+  PetscCall(PetscFree(muon->active));
+  PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
+  muon->nactive       = 0;
+  muon->traffic.dense = 0;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonLayer layer = muon->layer[l];
+
+    PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
+    PetscCall(MuonInheritOptions_Private(muon, layer));
+    if (layer->frozen) continue;
+    muon->active[muon->nactive++] = layer;
+    muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
+  }
   muon->nsums = muon->nactive;
   PetscCall(MuonResetShards_Private(muon));
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonCreateGroups_Private(muon, &MuonGroupMean));
   PetscTryTypeMethod(muon, configure);
-  PetscCall(MuonSetUpObjects_Private(muon));
+  /* What only a step would refuse is refused here, on every rank alike */
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+
+    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
+    PetscTryTypeMethod(shard->layer, setup);
+    PetscCall(MuonCompressorSetUp(shard->up));
+    PetscCall(MuonCompressorSetUp(shard->down));
+    PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));
+    PetscCall(PetscStrallocpy(((PetscObject)shard->up)->type_name, &shard->up_type));
+    PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
+  }
+  PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon));

@@ -45,16 +45,6 @@ static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonDescribeOwner_Private(Muon muon, MuonLayer layer, size_t length, char text[])
-{
-  PetscFunctionBegin;
-  if (layer->frozen) PetscCall(PetscStrncpy(text, "none", length));
-  else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(text, "not assigned", length));
-  else if (layer->owner < 0) PetscCall(PetscStrncpy(text, layer->ranks > 1 ? "every worker" : "every rank", length));
-  else PetscCall(PetscSNPrintf(text, length, "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -78,7 +68,10 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     if (islmo) PetscCall(PetscSNPrintf(radius, sizeof(radius), "%g", (double)factor));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
-    PetscCall(MuonDescribeOwner_Private(muon, layer, sizeof(owner), owner));
+    if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
+    else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(owner, "not assigned", sizeof(owner)));
+    else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : "every rank", sizeof(owner)));
+    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
     PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", radius, owner));

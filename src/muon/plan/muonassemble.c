@@ -20,18 +20,28 @@ static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogD
   return owner <= all ? MUON_ASSEMBLY_OWNER : MUON_ASSEMBLY_ALLGATHER;
 }
 
-static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonShard *shard, PetscLogDouble flops, PetscLogDouble bytes, MuonAssemblyKind *kind)
+PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscInt b, MuonAssemblyKind *kind, PetscLogDouble *flops)
 {
+  const MuonArray state = MuonShardStateShape(shard);
   const MuonGroup group = shard->group;
   const char     *name  = ((PetscObject)shard->layer)->name;
   const PetscInt  own   = MuonLayerIsSet(shard->layer, "assembly") ? shard->layer->assembly : muon->assembly_kind;
+  PetscLogDouble  bytes;
   PetscBool       gathers;
   MuonLMO         lmo;
+  MuonBlock       block;
 
   PetscFunctionBegin;
-  *kind = own == PETSC_DETERMINE ? MuonCheapestAssembly_Private(group->grid->size, flops, bytes) : (MuonAssemblyKind)own;
-  if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
+  *kind  = MUON_ASSEMBLY_NONE;
+  *flops = 0;
+  if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
+  PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
+  PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
+  bytes = (PetscLogDouble)block.m * (PetscLogDouble)block.n * (PetscLogDouble)MuonArrayEntryBytes(&state);
+  if (own != PETSC_DETERMINE) *kind = (MuonAssemblyKind)own;
+  else *kind = MuonCheapestAssembly_Private(group->grid->size, *flops, bytes);
+  if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOGathers(lmo, &gathers));
   PetscCheck(gathers == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": its LMO gathers the matrix on one rank; expected another LMO, allgather or owner", MuonPrefix(muon), name);
   PetscCheck(MuonBlocksCount_Private(&shard->layer->blocks) == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_assembly gram of layer \"%s\": it is cut into blocks, expected allgather or owner", MuonPrefix(muon), name);
@@ -45,29 +55,6 @@ static PetscErrorCode MuonChooseAssembly_Private(Muon muon, MuonShard *shard, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscInt b, MuonAssemblyKind *kind, PetscLogDouble *flops)
-{
-  MuonLMO   lmo;
-  MuonBlock block;
-  MuonArray state = MuonShardStateShape(shard);
-
-  PetscFunctionBegin;
-  *kind  = MUON_ASSEMBLY_NONE;
-  *flops = 0;
-  if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
-  PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
-  PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
-  PetscCall(MuonChooseAssembly_Private(muon, shard, *flops, (PetscLogDouble)block.m * (PetscLogDouble)block.n * (PetscLogDouble)MuonArrayEntryBytes(&state), kind));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The rows of a block at each rank of the worker, in its own numbers */
-static void MuonBlockRanges_Private(const MuonShard *shard, const MuonBlock *block, PetscInt ranges[])
-{
-  for (PetscMPIInt r = 0; r <= shard->group->grid->size; r++) ranges[r] = PetscMin(PetscMax(shard->ranges[r] - block->row, 0), block->m);
-}
-
 static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem item[], MuonAssemblyItem assembled[], PetscInt ranges[], PetscInt *n)
 {
   const PetscMPIInt size   = shard->group->grid->size;
@@ -79,6 +66,7 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
   for (PetscInt b = 0; b < blocks; b++, ++*n) {
     MuonItem         *one  = &item[*n];
     MuonAssemblyItem *with = &assembled[*n];
+    PetscInt         *cut;
 
     one->shard  = shard;
     one->number = b;
@@ -91,8 +79,10 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
       one->block.m                       = shard->layer->M;
       one->block.n                       = shard->layer->N;
     }
-    with->ranges = ranges + (size_t)*n * (size_t)(size + 1);
-    MuonBlockRanges_Private(shard, &one->block, ranges + (size_t)*n * (size_t)(size + 1));
+    /* The rows of the block at each rank of the worker, in its own numbers */
+    cut          = ranges + (size_t)*n * (size_t)(size + 1);
+    with->ranges = cut;
+    for (PetscMPIInt r = 0; r <= size; r++) cut[r] = PetscMin(PetscMax(shard->ranges[r] - one->block.row, 0), one->block.m);
     one->first = PetscMax(shard->row, one->block.row);
     one->rows  = with->ranges[shard->group->grid->position + 1] - with->ranges[shard->group->grid->position];
     if (one->rows == 0) one->first = shard->row;

@@ -124,30 +124,6 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 }
 
 /*
-   A receiver believes no size beyond what a message can have; the first one of a shard may be sent by another
-   compressor than those that follow, whole
-*/
-static PetscErrorCode MuonSetUpMaxBytes_Private(Muon muon, MuonGroup group)
-{
-  size_t *up, *down;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(group->nshards, &up, group->nshards, &down));
-  for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard      *shard = &group->shard[k];
-    const MuonArray state = MuonShardStateShape(shard);
-    size_t          bytes[2];
-
-    PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
-    up[k]   = PetscMax(bytes[0], sizeof(double) * MuonArrayEntries(&state) + MUON_WIRE_MESSAGE_HEADER_MOST);
-    down[k] = bytes[1];
-  }
-  PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
-  PetscCall(PetscFree2(up, down));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    Longest-job-first needs one number a shard: its flops and, at so many flops a byte, its memory traffic,
    which is all that an elementwise norm costs
 */
@@ -159,9 +135,10 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   PetscBool         summable     = PETSC_TRUE, assigns;
   char              culprit[256] = "";
   MuonArray         shape;
+  size_t           *up, *down, bytes[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(group->nshards, &items));
+  PetscCall(PetscMalloc3(group->nshards, &items, group->nshards, &up, group->nshards, &down));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard        *shard = &group->shard[k];
     MuonExchangeItem *item  = &items[k];
@@ -177,10 +154,14 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", shard->up_type, item->name));
     if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
+    /* A receiver believes no size beyond what a message can have; the first may be sent whole, by another compressor */
+    PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
+    up[k]   = PetscMax(bytes[0], sizeof(double) * MuonArrayEntries(&shape) + MUON_WIRE_MESSAGE_HEADER_MOST);
+    down[k] = bytes[1];
   }
   PetscCall(MuonExchangeSetItems(group->exchange, group->nshards, items));
   PetscCall(MuonExchangeSetUp(group->exchange));
-  PetscCall(MuonSetUpMaxBytes_Private(muon, group));
+  PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
   if (summable == PETSC_FALSE && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
@@ -193,6 +174,6 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     shard->owns         = group->exchange->owner[k] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE || (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
   }
-  PetscCall(PetscFree(items));
+  PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,23 +21,6 @@ static void MuonClipSetFactor_Private(Muon muon, double norm)
   muon->clipfactor = norm > (double)muon->clip && norm <= PETSC_MAX_REAL ? (double)muon->clip / norm : 1;
 }
 
-/* The ranks of a worker have rows of its gradient */
-static PetscErrorCode MuonClipAddRanks_Private(Muon muon, double *norm)
-{
-  const MuonWorkerGrid grid = muon->grid[0];
-  double              *all;
-
-  PetscFunctionBegin;
-  if (grid->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(grid->size, &all));
-  PetscCallMPI(MPI_Allgather(norm, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, grid->inside));
-  muon->group[0]->bytes += sizeof(*norm);
-  *norm = 0;
-  for (PetscMPIInt r = 0; r < grid->size; r++) *norm = hypot(*norm, all[r]);
-  PetscCall(PetscFree(all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonClipSetUp_Private(Muon muon)
 {
   PetscFunctionBegin;
@@ -48,7 +31,7 @@ PetscErrorCode MuonClipSetUp_Private(Muon muon)
 
 PetscErrorCode MuonClipWorker_Private(Muon muon)
 {
-  double norm = 0;
+  double norm = 0, *all;
 
   PetscFunctionBegin;
   muon->clipfactor = 1;
@@ -78,7 +61,14 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
     }
     PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
   }
-  PetscCall(MuonClipAddRanks_Private(muon, &norm));
+  if (muon->grid[0]->size > 1) { /* the ranks of a worker have rows of its gradient */
+    PetscCall(PetscMalloc1(muon->grid[0]->size, &all));
+    PetscCallMPI(MPI_Allgather(&norm, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, muon->grid[0]->inside));
+    muon->group[0]->bytes += sizeof(norm);
+    norm = 0;
+    for (PetscMPIInt r = 0; r < muon->grid[0]->size; r++) norm = hypot(norm, all[r]);
+    PetscCall(PetscFree(all));
+  }
   MuonClipSetFactor_Private(muon, norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

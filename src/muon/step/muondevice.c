@@ -10,30 +10,19 @@
 
 /*
    Whether MPI may be given pointers to the memory of the device. That of a device which is the host is memory
-   of the host, only marked
+   of the host, only marked. All ranks do the same: sums that wait and sums that do not are no match in MPI
 */
-static PetscErrorCode MuonMPITakesDevice_Private(PetscBool *takes)
+static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
 {
+  const MPI_Comm    comm   = PetscObjectComm((PetscObject)muon);
   const MuonDevice *device = MuonDeviceGet();
   const int         says   = MuonTransportTakesDevice();
   PetscBool         petsc  = PETSC_TRUE;
+  int               all[3];
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-use_gpu_aware_mpi", &petsc, NULL));
-  *takes = device != NULL && petsc && (device->ishost || says == 1 || (says < 0 && PetscDefined(HAVE_MPI_GPU_AWARE))) ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All ranks do the same: sums that wait and sums that do not are no match in MPI */
-static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
-{
-  const MPI_Comm comm  = PetscObjectComm((PetscObject)muon);
-  PetscBool      takes = PETSC_FALSE;
-  int            all[3];
-
-  PetscFunctionBegin;
-  PetscCall(MuonMPITakesDevice_Private(&takes));
-  all[0] = takes ? 1 : 0;
+  all[0] = device != NULL && petsc && (device->ishost || says == 1 || (says < 0 && PetscDefined(HAVE_MPI_GPU_AWARE))) ? 1 : 0;
   all[1] = MuonParametersIsSet((PetscObject)muon, "device_mpi") ? (muon->device_mpi ? 1 : 0) : -1;
   all[2] = -all[1];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT, MPI_MIN, comm));

@@ -23,30 +23,23 @@ static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
    waits for one sum at a time, while the others flow. They begin in the order in which sums begin before the
    step: ranks may differ in what they do before it, until the status says so
 */
-static PetscErrorCode MuonWorkersSum_Private(Muon muon, MuonGroup group)
+static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *status)
 {
   const PetscBool alone = group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  /* In the order of MuonBeginSums_Private(), by which another rank may have begun them: -muon_nan may differ */
-  for (PetscInt k = group->nshards - 1; k >= 0; k--) {
-    MuonShard               *shard = &group->shard[k];
-    const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&shard->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shard->T);
-    const MuonCompressorCost cost = {32.0 * n, bits, bits};
-
-    if (alone) MuonArrayAxpby(1, &shard->T, 0, &shard->sum); /* that of one is there */
-    else if (shard->begun == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
-    shard->begun = PETSC_FALSE;
-    MuonCountMessage_Private(muon, group, 0, shard->owns, &cost);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *status)
-{
-  PetscFunctionBegin;
   if (group->mode != MUON_EXCHANGE_MODE_GATHER) {
-    PetscCall(MuonWorkersSum_Private(muon, group));
+    /* In the order of MuonBeginSums_Private(), by which another rank may have begun them: -muon_nan may differ */
+    for (PetscInt k = group->nshards - 1; k >= 0; k--) {
+      MuonShard               *shard = &group->shard[k];
+      const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&shard->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shard->T);
+      const MuonCompressorCost cost = {32.0 * n, bits, bits};
+
+      if (alone) MuonArrayAxpby(1, &shard->T, 0, &shard->sum); /* that of one is there */
+      else if (shard->begun == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
+      shard->begun = PETSC_FALSE;
+      MuonCountMessage_Private(muon, group, 0, shard->owns, &cost);
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < group->nshards; k++) {

@@ -1,25 +1,5 @@
 #include "muonstep.h"
 
-/* The first layer without a gradient, as in the record */
-static PetscErrorCode MuonFindMissing_Private(Muon muon, double *missing)
-{
-  PetscInt  first = muon->nactive, count = 0;
-  PetscBool given;
-
-  PetscFunctionBegin;
-  for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
-    PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
-    if (given) continue;
-    first = l;
-    count++;
-  }
-  *missing = count > 0 && count == muon->nactive ? -1 : (double)first;
-  for (PetscInt l = 0; l < muon->nactive; l++) {
-    if (muon->active[l] == muon->readytwice) *missing = (double)(muon->nactive + 1 + l);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The momenta of a group's workers, and what they send */
 static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
@@ -53,7 +33,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
        {workers}           MuonWorkerEncode     R = C(T - estimate), as [worker] says -> MuonExchangeMove(); or sums of T begin
      for all groups      {servers}
        for owned shards    MuonServerAggregate  sum of R -> [aggregate] -> momentum -> input of the LMO
-                           MuonServerApply      Xnew by [apply], else MuonLayerStepMany(): the layer's optimizer and LMO
+                           MuonServerStep       Xnew by [apply], else MuonLayerStepMany(): the layer's optimizer and LMO
                            MuonServerEncode     S = C(Xnew - W) -> MuonExchangeMove()
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
      for all shards      MuonCommit           [commit], M = T, {commit}: W += S
@@ -65,6 +45,8 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
 {
   const PetscBool failed = record->status < 0 ? PETSC_TRUE : PETSC_FALSE; /* the program's routine */
   MuonStatus      status = failed || PetscIsInfOrNanReal((PetscReal)record->loss) ? MUON_STATUS_NANORINF : MUON_STATUS_OK;
+  PetscInt        first = muon->nactive, count = 0;
+  PetscBool       given;
   MuonMark        none;
 
   PetscFunctionBegin;
@@ -75,7 +57,17 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   muon->failed.at = muon->failed.rank = -1;
   muon->failed.layer                  = NULL;
   PetscCall(MuonDeviceBegin_Private(muon));
-  PetscCall(MuonFindMissing_Private(muon, &record->missing));
+  /* The first layer without a gradient */
+  for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
+    PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
+    if (given) continue;
+    first = l;
+    count++;
+  }
+  record->missing = count > 0 && count == muon->nactive ? -1 : (double)first;
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    if (muon->active[l] == muon->readytwice) record->missing = (double)(muon->nactive + 1 + l);
+  }
   PetscCall(MuonBeginSums_Private(muon));
   PetscTryTypeMethod(muon, begin, record);
   PetscCall(MuonWatchWeights_Private(muon));

@@ -80,23 +80,6 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonServerApply_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *record)
-{
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
-    task[k].layer  = shard[k]->layer;
-    task[k].status = MUON_STATUS_OK;
-    task[k].info   = shard[k]->info;
-    if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, shard[k], &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status);
-  }
-  if (muon->ops->apply == NULL) PetscCall(MuonLayerStepMany(n, task));
-  for (PetscInt k = 0; k < n; k++) {
-    if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
-    shard[k]->info = task[k].info;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
 static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
 {
@@ -193,9 +176,15 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
   } else {
     for (PetscInt k = 0; k < n; k++) {
       if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
+      task[k].layer  = shard[k]->layer;
+      task[k].status = MUON_STATUS_OK;
+      task[k].info   = shard[k]->info;
+      if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, shard[k], &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status);
     }
-    PetscCall(MuonServerApply_Private(muon, n, shard, task, record));
+    if (muon->ops->apply == NULL) PetscCall(MuonLayerStepMany(n, task));
     for (PetscInt k = 0; k < n; k++) {
+      if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
+      shard[k]->info = task[k].info;
       MuonStatusMerge(task[k].status, status);
       if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &weights[k].W, status));
       MuonNoteStatus(muon, shard[k]->layer, *status);

@@ -101,26 +101,6 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
-static PetscErrorCode MuonEF21GetPaperIndexBits_Private(Muon muon, PetscInt *bits)
-{
-  PetscLogDouble entries = 1;
-
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *shard = &muon->shard[p];
-
-    for (PetscInt b = 0; b < MuonBlocksCount_Private(&shard->layer->blocks); b++) {
-      MuonBlock block;
-
-      PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
-      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
-    }
-  }
-  for (*bits = 0; entries > 1; entries /= 2) ++*bits;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently
    without effect
@@ -141,14 +121,25 @@ static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int *h
 
 static PetscErrorCode MuonConfigure_EF21(Muon muon)
 {
-  Muon_EF21 *ef21      = (Muon_EF21 *)muon->data;
-  PetscInt   indexbits = 0;
+  Muon_EF21     *ef21      = (Muon_EF21 *)muon->data;
+  PetscInt       indexbits = 0;
+  PetscLogDouble entries   = 1;
 
   PetscFunctionBegin;
   PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
-  PetscCall(MuonEF21GetPaperIndexBits_Private(muon, &indexbits));
+  /* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonLayer layer = muon->shard[p].layer;
+    MuonBlock       block;
+
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
+      PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
+    }
+  }
+  for (; entries > 1; entries /= 2) indexbits++;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     EF21Shard *state;

@@ -65,16 +65,20 @@ static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum
-*/
-static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonShard *shard)
+static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
 {
   Muon_Sign *sign = (Muon_Sign *)muon->data;
   MuonArray  whole;
   PetscBool  ours;
 
   PetscFunctionBegin;
+  if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
+  if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
+    shard->beta            = 0;
+    shard->gradient_weight = 1;
+  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->gradient_weight = 1 - shard->beta;
+  if (sign->measure == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  /* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
   for (PetscInt b = 0; b < MuonVotesCount(shard) && whole.data != NULL; b++) {
     MuonArray part, G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
@@ -84,20 +88,6 @@ static PetscErrorCode MuonMeasure_Sign(Muon muon, MuonShard *shard)
     sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.len, part.count, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * shard->group->exchange->nworkers);
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
-{
-  const Muon_Sign *sign = (Muon_Sign *)muon->data;
-
-  PetscFunctionBegin;
-  if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
-  if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    shard->beta            = 0;
-    shard->gradient_weight = 1;
-  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->gradient_weight = 1 - shard->beta;
-  if (sign->measure) PetscCall(MuonMeasure_Sign(muon, shard));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -215,20 +215,6 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums travel in full whatever the status is, which all ranks learn at the end */
-static PetscErrorCode MuonVotesUpSum_Private(Muon muon, MuonGroup group)
-{
-  MuonVotes          votes = MuonVotesOf(group);
-  const MPI_Datatype type  = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
-  const double       bits  = 8.0 * votes->size * (double)votes->bits;
-
-  PetscFunctionBegin;
-  MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
-  MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, bits);
-  PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A binomial tree: worker w is above those from w + 1 to w + 2^k - 1, 2^k being the lowest bit of w, and sends to w - 2^k */
 static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
@@ -278,9 +264,17 @@ static PetscErrorCode MuonVotesUpTree_Private(Muon muon, MuonGroup group, MuonSt
 
 PetscErrorCode MuonVotesUp_Private(Muon muon, MuonGroup group, MuonStatus *status)
 {
+  MuonVotes          votes = MuonVotesOf(group);
+  const MPI_Datatype type  = votes->size == 1 ? MPI_INT8_T : MPI_INT16_T;
+
   PetscFunctionBegin;
   if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
   else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
-  else PetscCall(MuonVotesUpSum_Private(muon, group));
+  else {
+    /* Sums travel in full whatever the status is, which all ranks learn at the end */
+    MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
+    MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, 8.0 * votes->size * (double)votes->bits);
+    PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
