@@ -73,21 +73,19 @@ MuonWireValues MuonCompressorCodec_Private(MuonCompressor c, const MuonArray *A)
   return (MuonWireValues)(values - MUON_COMPRESSOR_VALUES_DOUBLE + MUON_WIRE_VALUES_DOUBLE);
 }
 
-PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues codec, MuonPrecision precision, double *nearest, double *variance)
+void MuonCompressorCodecErrors_Private(MuonWireValues codec, MuonPrecision precision, double *nearest, double *variance)
 {
   const double single = precision == MUON_SINGLE ? 0.0 : 1.0 / 16777216.0;
 
-  PetscFunctionBegin;
   *nearest  = codec == MUON_WIRE_VALUES_DOUBLE ? 0.0 : (codec == MUON_WIRE_VALUES_BF16 ? 1.0 / 256.0 : single);
   *variance = codec == MUON_WIRE_VALUES_NATURAL ? 1.0 / 8.0 : 0.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec, MuonPrecision precision)
 {
   double u, variance;
 
-  (void)MuonCompressorCodecErrors_Private(codec, precision, &u, &variance);
+  MuonCompressorCodecErrors_Private(codec, precision, &u, &variance);
   return MuonCompressorRoundDown_Private(1.0 - variance * (1.0 + u) * (1.0 + u) - u * u);
 }
 

@@ -88,16 +88,6 @@ static void MuonFileAppendData(MuonFileWriter *writer, const unsigned char *from
   }
 }
 
-static void MuonFileWriterFree(MuonFileWriter *writer)
-{
-  if (writer->handle >= 0) (void)close(writer->handle); /* what it has is durable, or goes */
-  if (writer->handle >= 0 && writer->result != MUON_FILE_OK) (void)remove(MuonFilePathOf(writer->folder, &writer->id, 1).path);
-  free(writer->stage);
-  free(writer->index);
-  writer->handle = -1;
-  writer->stage = writer->index = NULL;
-}
-
 MuonFileResult MuonFileWriterOpen(MuonFileFolder *folder, const MuonFileIdentity *id, MuonFileWriter *writer)
 {
   const MuonFilePathname to = MuonFilePathOf(folder, id, 1);
@@ -184,18 +174,13 @@ MuonFileResult MuonFileWriterClose(MuonFileWriter *writer, MuonFileSeal *seal)
     if (writer->result == MUON_FILE_OK) writer->result = MuonFileSyncFolder(folder, folder->path);
     if (writer->result != MUON_FILE_OK) (void)remove(whole.path);
   }
-  MuonFileWriterFree(writer);
+  if (writer->handle >= 0) (void)close(writer->handle); /* what it has is durable, or goes */
+  if (writer->handle >= 0 && writer->result != MUON_FILE_OK) (void)remove(part.path);
+  free(writer->stage);
+  free(writer->index);
+  writer->handle = -1;
+  writer->stage = writer->index = NULL;
   return writer->result;
-}
-
-/* Rank 0 looks at each rank's file */
-static MuonFileResult MuonFileLook(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal *seal)
-{
-  const MuonFilePathname to = MuonFilePathOf(folder, id, 0);
-  struct stat            info;
-
-  if (lstat(to.path, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == seal->bytes) return MUON_FILE_OK;
-  return MuonFileFail(folder, MUON_FILE_OTHER, "%s: rank %u wrote %llu bytes, which rank 0 does not see: the folder must be one that all nodes share", to.path, id->rank, (unsigned long long)seal->bytes);
 }
 
 MuonFileResult MuonFileManifestOpen(MuonFileFolder *folder, const MuonFileIdentity *id, const MuonFileSeal seals[], MuonFileWriter *writer)
@@ -206,7 +191,11 @@ MuonFileResult MuonFileManifestOpen(MuonFileFolder *folder, const MuonFileIdenti
   MuonFileResult       result = bytes == NULL ? MuonFileFail(folder, MUON_FILE_MEMORY, "no memory for a manifest of %u files", id->ranks) : MUON_FILE_OK;
 
   for (one.rank = 0; one.rank < id->ranks && result == MUON_FILE_OK; one.rank++) {
-    result = MuonFileLook(folder, &one, &seals[one.rank]);
+    const MuonFilePathname to = MuonFilePathOf(folder, &one, 0);
+    struct stat            info;
+
+    if (lstat(to.path, &info) < 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size != seals[one.rank].bytes)
+      result = MuonFileFail(folder, MUON_FILE_OTHER, "%s: rank %u wrote %llu bytes, which rank 0 does not see: the folder must be one that all nodes share", to.path, one.rank, (unsigned long long)seals[one.rank].bytes);
     MuonWireStore64(bytes + (size_t)MUON_FILE_SEAL * one.rank, seals[one.rank].bytes);
     MuonWireStore32(bytes + (size_t)MUON_FILE_SEAL * one.rank + 8, seals[one.rank].digest);
   }

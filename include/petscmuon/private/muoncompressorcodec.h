@@ -21,7 +21,7 @@ PETSC_EXTERN MuonWireValues MuonCompressorCodec_Private(MuonCompressor, const Mu
    The largest relative error of rounding to nearest, which natural values have to binary32, and the variance
    of what is drawn from there, in squares of the value
 */
-PETSC_EXTERN PetscErrorCode MuonCompressorCodecErrors_Private(MuonWireValues, MuonPrecision, double *nearest, double *variance);
+PETSC_EXTERN void MuonCompressorCodecErrors_Private(MuonWireValues, MuonPrecision, double *nearest, double *variance);
 /* 1 - the largest relative square of the error of a rounded value, in expectation */
 PETSC_EXTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues, MuonPrecision);
 /* A constant of contraction that PetscReal may not have must not grow by rounding to it */

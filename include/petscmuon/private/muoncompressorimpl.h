@@ -168,13 +168,15 @@ typedef struct {
 PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int kind, MuonCompressor *);
 
 /* Families of types */
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_Dense(void);
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_Sparse(void);
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_RowColumn(void);
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_LowRank(void);
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_PowerSGD(void);
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_Sign(void);
-PETSC_INTERN PetscErrorCode MuonCompressorRegister_QSGD(void);
+PETSC_INTERN PetscErrorCode      MuonCompressorRegister_Dense(void);
+PETSC_INTERN PetscErrorCode      MuonCompressorCreate_Sparse(MuonCompressor);
+PETSC_INTERN PetscErrorCode      MuonCompressorCreate_RowColumn(MuonCompressor);
+PETSC_INTERN PetscErrorCode      MuonCompressorCreate_SVD(MuonCompressor);
+PETSC_INTERN PetscErrorCode      MuonCompressorCreate_PowerSGD(MuonCompressor);
+PETSC_INTERN PetscErrorCode      MuonCompressorCreate_Sign(MuonCompressor);
+PETSC_INTERN PetscErrorCode      MuonCompressorCreate_QSGD(MuonCompressor);
+PETSC_INTERN const MuonParameter MuonCompressorParameters_RowColumn[], MuonCompressorParameters_TopSVD[];
+PETSC_INTERN const MuonParameter MuonCompressorParameters_PowerSGD[], MuonCompressorParameters_QSGD[];
 
 /*
    An error of a parameter or an argument: names the key with its prefix and, where it is known, the layer. The

@@ -182,9 +182,7 @@ PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all
   if (!all) c->parameters.rows[0] = NULL;
   PetscCall(MuonParametersSetFromOptions((PetscObject)c, PetscOptionsObject));
   c->parameters.rows[0] = rows;
-  if (c->svd != NULL) {
-    PetscCall(MuonSVDSetFromOptions(c->svd, (PetscObject)c, "compressor_"));
-  }
+  if (c->svd != NULL) PetscCall(MuonSVDSetFromOptions(c->svd, (PetscObject)c, "compressor_"));
   if (all) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -52,13 +52,6 @@ static PetscErrorCode MuonCompressorChanging_Private(PetscObject object, const M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonCompressorSetFromOptions_Object(PetscObject object)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetFromOptions((MuonCompressor)object));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@C
    MuonCompressorRegister - Adds a type of compressor
 
@@ -126,16 +119,19 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   what.rows           = MuonCompressorParameters;
   what.at             = offsetof(struct _p_MuonCompressor, parameters);
   what.data           = offsetof(struct _p_MuonCompressor, data);
-  what.setfromoptions = MuonCompressorSetFromOptions_Object;
+  what.setfromoptions = (PetscErrorCode(*)(PetscObject))MuonCompressorSetFromOptions;
   what.changing       = MuonCompressorChanging_Private;
   PetscCall(MuonParametersRegisterClass(MUONCOMPRESSOR_CLASSID, &what));
   PetscCall(MuonCompressorRegister_Dense());
-  PetscCall(MuonCompressorRegister_Sparse());
-  PetscCall(MuonCompressorRegister_RowColumn());
-  PetscCall(MuonCompressorRegister_LowRank());
-  PetscCall(MuonCompressorRegister_PowerSGD());
-  PetscCall(MuonCompressorRegister_Sign());
-  PetscCall(MuonCompressorRegister_QSGD());
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_Sparse, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_RowColumn, MuonCompressorParameters_RowColumn));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowColumn, MuonCompressorParameters_RowColumn));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_SVD, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_SVD, MuonCompressorParameters_TopSVD));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD, MuonCompressorParameters_PowerSGD));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD, MuonCompressorParameters_QSGD));
   PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
   PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -280,14 +280,6 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All ranks learn what the first that failed says */
-static PetscErrorCode MuonCheckpointAgreeLoad_Private(MuonCheckpointLoad *load)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCheckpointAgree_Private(load->muon, &load->result, load->reader->folder->text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether all is there, and nothing else: the first record that no rank has a place for is named */
 static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
 {
@@ -305,7 +297,7 @@ static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
   }
   if (all) PetscCall(MuonCheckpointReadOwn_Private(load));
   PetscCall(MuonCheckpointGo_Private(load, LOAD_LOOK));
-  PetscCall(MuonCheckpointAgreeLoad_Private(load));
+  PetscCall(MuonCheckpointAgree_Private(load->muon, &load->result, load->reader->folder->text));
   if (load->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast((PetscInt)load->reader->records, &count));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, load->taken, count, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)load->muon)));
@@ -313,24 +305,6 @@ static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
   if (k == load->reader->records) PetscFunctionReturn(PETSC_SUCCESS);
   load->result = MUON_FILE_OTHER;
   PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT, "it has %s of layer \"%s\", which the optimizer does not keep", load->reader->record[k].state, load->reader->record[k].layer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The optimizer's own numbers are those of the files */
-static PetscErrorCode MuonCheckpointTakeNumbers_Private(Muon muon, const double numbers[])
-{
-  PetscFunctionBegin;
-  muon->step     = (PetscInt)numbers[NUMBER_STEP];
-  muon->nancount = (PetscInt64)numbers[NUMBER_NANS];
-  muon->loss     = (PetscReal)numbers[NUMBER_LOSS];
-  muon->dual     = (PetscReal)numbers[NUMBER_DUAL];
-  muon->reason   = MUON_CONVERGED_ITERATING;
-  for (PetscInt k = 0; k < 3; k++) {
-    /* -1 where nothing was counted */
-    muon->traffic.total_up[k]   = (PetscLogDouble)PetscMax(numbers[NUMBER_UP + k], -1);
-    muon->traffic.total_down[k] = (PetscLogDouble)PetscMax(numbers[NUMBER_DOWN + k], -1);
-  }
-  muon->continues = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -399,21 +373,6 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads one file after the other, whoever had them */
-static PetscErrorCode MuonCheckpointReadAll_Private(MuonCheckpointLoad *load)
-{
-  const MuonFileReader *reader = load->reader;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCheckpointGo_Private(load, LOAD_CLEAR));
-  for (load->first = 0; load->first < reader->records; load->first = load->last) {
-    for (load->last = load->first; load->last < reader->records && reader->record[load->last].file == reader->record[load->first].file;) load->last++;
-    if (reader->record[load->first].file != MUON_FILE_MANIFEST) PetscCall(MuonCheckpointGo_Private(load, LOAD_READ));
-  }
-  PetscCall(MuonCheckpointAgreeLoad_Private(load));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
 {
   const PetscBool    all    = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
@@ -429,17 +388,36 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   PetscCall(PetscCalloc2(bytes, &load.bytes, bytes, &load.data));
   for (size_t k = 0; k < bytes; k++) load.bytes[k] = -1;
   PetscCall(MuonCheckpointWorkers_Private(&load));
-  PetscCall(MuonCheckpointAgreeLoad_Private(&load));
+  PetscCall(MuonCheckpointAgree_Private(muon, &load.result, reader->folder->text));
   if (load.result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointGo_Private(&load, LOAD_MAKE));
     PetscCall(MuonCheckpointLook_Private(&load));
     for (PetscInt k = 0; k < load.nmade && load.result != MUON_FILE_OK; k++) PetscCall(MuonArrayDestroy(load.made[k]));
   }
-  if (load.result == MUON_FILE_OK) PetscCall(MuonCheckpointReadAll_Private(&load));
+  if (load.result == MUON_FILE_OK) {
+    PetscCall(MuonCheckpointGo_Private(&load, LOAD_CLEAR));
+    /* One file after the other, whoever had them */
+    for (load.first = 0; load.first < reader->records; load.first = load.last) {
+      for (load.last = load.first; load.last < reader->records && reader->record[load.last].file == reader->record[load.first].file;) load.last++;
+      if (reader->record[load.first].file != MUON_FILE_MANIFEST) PetscCall(MuonCheckpointGo_Private(&load, LOAD_READ));
+    }
+    PetscCall(MuonCheckpointAgree_Private(muon, &load.result, reader->folder->text));
+  }
   PetscCall(PetscFree4(load.workers, load.mean, load.weights, load.taken));
   PetscCall(PetscFree(load.made));
   if (load.result == MUON_FILE_OK && all) {
-    PetscCall(MuonCheckpointTakeNumbers_Private(muon, load.numbers));
+    /* The optimizer's own numbers are those of the files */
+    muon->step     = (PetscInt)load.numbers[NUMBER_STEP];
+    muon->nancount = (PetscInt64)load.numbers[NUMBER_NANS];
+    muon->loss     = (PetscReal)load.numbers[NUMBER_LOSS];
+    muon->dual     = (PetscReal)load.numbers[NUMBER_DUAL];
+    muon->reason   = MUON_CONVERGED_ITERATING;
+    for (PetscInt k = 0; k < 3; k++) {
+      /* -1 where nothing was counted */
+      muon->traffic.total_up[k]   = (PetscLogDouble)PetscMax(load.numbers[NUMBER_UP + k], -1);
+      muon->traffic.total_down[k] = (PetscLogDouble)PetscMax(load.numbers[NUMBER_DOWN + k], -1);
+    }
+    muon->continues = PETSC_TRUE;
     PetscCall(MuonCheckpointCompareOptions_Private(&load));
   }
   MuonFileReaderClose(reader);

@@ -162,7 +162,7 @@ static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArra
   double               u, variance;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(codec, shape->precision, &u, &variance));
+  MuonCompressorCodecErrors_Private(codec, shape->precision, &u, &variance);
   *alpha = MuonCompressorCodecAlpha_Private(codec, shape->precision);
   if (dense->rounding == MUON_COMPRESSOR_ROUND_DOWN) *alpha = 3.0 / 4.0;
   else if (codec == MUON_WIRE_VALUES_NATURAL && dense->rounding == MUON_COMPRESSOR_ROUND_NEAREST) *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr((0.5 + u) / (1.5 - u)));

@@ -79,7 +79,7 @@ static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const Muon
   PetscCall(MuonSVDSetWorkspace(c->svd, c->work));
   matrix = MuonMatrixOfArray(&X);
   /* What is rounded coarsely need not be computed to the last digit */
-  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, T), T->precision, &nearest, &variance));
+  MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, T), T->precision, &nearest, &variance);
   PetscCall(MuonSVDSetTolerance(c->svd, nearest > 0 ? (PetscReal)(nearest / 8) : PETSC_DETERMINE));
   PetscCall(MuonSVDCompute(c->svd, &matrix, (PetscInt)rank, *sigma, U, V, found, &c->status));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -240,7 +240,7 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
   double       u, omega, mixed;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega));
+  MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega);
   mixed  = u * u * sqrt(kept);
   *alpha = FactorsAlpha(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,7 +270,7 @@ static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArr
   double                 u, omega, mixed, e;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega));
+  MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega);
   mixed = u * u * (1.0 + u) * sqrt(kept);
   e     = 3.0 * u + 2.0 * u * u + mixed;
   if (topsvd->p == 2.0) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
@@ -292,8 +292,8 @@ static PetscErrorCode MuonCompressorChanging_TopSVD(MuonCompressor c, const Muon
 }
 
 #define AT(member) offsetof(MuonCompressor_TopSVD, member)
-static const MuonParameter TopSVDParameters[] = {{"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
-                                                 {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
+                                                         {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -359,7 +359,7 @@ M*/
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORPOWERSGD`
 M*/
 
-static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
+PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
 {
   MuonCompressor_TopSVD *topsvd;
   PetscBool              triples;
@@ -376,13 +376,5 @@ static PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
   c->ops->decode = MuonCompressorDecode_Factors;
   c->ops->alpha  = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
   if (triples) c->ops->changing = MuonCompressorChanging_TopSVD;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorRegister_LowRank(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_SVD, NULL));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_SVD, TopSVDParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

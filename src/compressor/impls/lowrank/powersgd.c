@@ -374,9 +374,9 @@ static PetscErrorCode MuonCompressorReset_PowerSGD(MuonCompressor c)
 }
 
 #define AT(member) offsetof(MuonCompressor_PowerSGD, member)
-static const MuonParameter PowerSGDParameters[] = {{"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
-                                                   {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
-                                                   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonCompressorParameters_PowerSGD[] = {{"powersgd_sweeps", MUON_PARAMETER_INT, AT(sweeps), 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Sweeps of a message"},
+                                                           {"powersgd_oversampling", MUON_PARAMETER_INT, AT(oversampling), 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Columns that are iterated on and not sent"},
+                                                           {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -428,7 +428,7 @@ static const MuonParameter PowerSGDParameters[] = {{"powersgd_sweeps", MUON_PARA
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`,
           `MuonCompressorCommit()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORTOPSVD`
 M*/
-static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
+PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
 {
   MuonCompressor_PowerSGD *powersgd;
 
@@ -444,12 +444,5 @@ static PetscErrorCode MuonCompressorCreate_PowerSGD(MuonCompressor c)
   c->ops->commit     = MuonCompressorCommit_PowerSGD;
   c->ops->visitstate = MuonCompressorVisitState_PowerSGD;
   c->ops->reset      = MuonCompressorReset_PowerSGD;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorRegister_PowerSGD(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD, PowerSGDParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

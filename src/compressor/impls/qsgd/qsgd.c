@@ -236,9 +236,9 @@ static PetscErrorCode MuonCompressorChanging_QSGD(MuonCompressor c, const MuonPa
 }
 
 #define AT(member) offsetof(MuonCompressor_QSGD, member)
-static const MuonParameter QSGDParameters[] = {{"qsgd_block_length", MUON_PARAMETER_INT, AT(length), 256, 16, 65536, NULL, MUON_PARAMETER_DATA, "Entries of a block, a power of two"},
-                                               {"qsgd_block_norm", MUON_PARAMETER_ENUM, AT(norm), MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, MUON_PARAMETER_DATA, "Norm that scales a block"},
-                                               {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonCompressorParameters_QSGD[] = {{"qsgd_block_length", MUON_PARAMETER_INT, AT(length), 256, 16, 65536, NULL, MUON_PARAMETER_DATA, "Entries of a block, a power of two"},
+                                                       {"qsgd_block_norm", MUON_PARAMETER_ENUM, AT(norm), MUON_COMPRESSOR_BLOCK_NORM_MAX, 0, 0, MuonCompressorBlockNorms, MUON_PARAMETER_DATA, "Norm that scales a block"},
+                                                       {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -285,7 +285,7 @@ static const MuonParameter QSGDParameters[] = {{"qsgd_block_length", MUON_PARAME
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`
 M*/
-static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
+PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
 {
   MuonCompressor_QSGD *qsgd;
 
@@ -299,12 +299,5 @@ static PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   c->ops->encode   = MuonCompressorEncode_QSGD;
   c->ops->decode   = MuonCompressorDecode_QSGD;
   c->ops->alpha    = MuonCompressorAlpha_QSGD;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorRegister_QSGD(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD, QSGDParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

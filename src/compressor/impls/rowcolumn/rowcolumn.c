@@ -60,35 +60,18 @@ static void ReadVectors(const Vectors *vectors, size_t first, size_t count, cons
   else MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, r, ldr, first * T->len, count * T->len, x);
 }
 
-/* PETSC_INFINITY is a finite number */
-static double MuonCompressorExponent_Private(PetscReal p)
-{
-  return p >= PETSC_INFINITY ? HUGE_VAL : (double)p;
-}
-
-/* Of vectors first ... first + count - 1; buffer has as many. Sets the status where one is not finite */
-static PetscErrorCode MuonCompressorLengths_Private(MuonCompressor c, const Vectors *vectors, size_t first, size_t count, const MuonArray *T, const MuonArray *R, char *buffer, MuonKernelLength lengths[])
-{
-  const MuonKernels *kernels = MuonArrayKernels(T);
-  const double       p       = MuonCompressorExponent_Private(((const MuonCompressor_RowColumn *)c->data)->p);
-
-  PetscFunctionBegin;
-  ReadVectors(vectors, first, count, T, R, buffer);
-  for (size_t k = 0; k < count && c->status == MUON_STATUS_OK; k++) {
-    if (kernels->VectorLength(vectors->length, buffer + k * vectors->length * kernels->size, p, &lengths[first + k]) != 0) c->status = MUON_STATUS_NANORINF;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Of all vectors. In the memory of a device these are sums of all at once; one by one those whose sum is out of
-   range, or all for another norm
+   range, or all for another norm; buffer has room for those that are read together. Sets the status where one is
+   not finite
 */
 static PetscErrorCode MuonCompressorAllLengths_Private(MuonCompressor c, const Vectors *vectors, const MuonArray *T, const MuonArray *R, char *buffer, MuonKernelLength lengths[])
 {
-  const double p    = (double)((const MuonCompressor_RowColumn *)c->data)->p;
-  double      *sums = NULL;
-  MuonArray    X    = *T;
+  const MuonKernels *kernels = MuonArrayKernels(T);
+  const PetscReal    given   = ((const MuonCompressor_RowColumn *)c->data)->p;
+  const double       p       = given >= PETSC_INFINITY ? HUGE_VAL : (double)given; /* PETSC_INFINITY is a finite number */
+  double            *sums    = NULL;
+  MuonArray          X       = *T;
 
   PetscFunctionBegin;
   if (T->memory != MUON_HOST) {
@@ -96,14 +79,22 @@ static PetscErrorCode MuonCompressorAllLengths_Private(MuonCompressor c, const V
     PetscCall(PetscArrayzero(sums, vectors->count));
     if (R != NULL && (p == 1.0 || p == 2.0)) {
       PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
-      MuonArrayKernels(T)->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
+      kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, MuonArrayEntries(T), X.data);
     }
-    if (p == 1.0 || p == 2.0) MuonArrayKernels(T)->VectorSums(X.len, X.count, X.data, X.ld, vectors->strided ? 1 : 0, (int)p, sums);
+    if (p == 1.0 || p == 2.0) kernels->VectorSums(X.len, X.count, X.data, X.ld, vectors->strided ? 1 : 0, (int)p, sums);
   }
   for (size_t k = 0, some; k < vectors->count && c->status == MUON_STATUS_OK; k += some) {
     some = sums != NULL ? 1 : PetscMin(vectors->together, vectors->count - k);
-    if (sums != NULL && isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
-    else PetscCall(MuonCompressorLengths_Private(c, vectors, k, some, T, R, buffer, lengths));
+    if (sums != NULL && isgreaterequal(sums[k], 1e-250) && islessequal(sums[k], DBL_MAX)) {
+      lengths[k].fraction = frexp(sums[k], &lengths[k].exponent);
+      continue;
+    }
+    ReadVectors(vectors, k, some, T, R, buffer);
+    for (size_t i = 0; i < some && c->status == MUON_STATUS_OK; i++) {
+      const char *x = buffer + i * vectors->length * kernels->size;
+
+      if (kernels->VectorLength(vectors->length, x, p, &lengths[k + i]) != 0) c->status = MUON_STATUS_NANORINF;
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,7 +197,8 @@ static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const Muon
 }
 
 #define AT(member) offsetof(MuonCompressor_RowColumn, member)
-static const MuonParameter RowColumnParameters[] = {{"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"}, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonCompressorParameters_RowColumn[] = {{"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"},
+                                                            {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
 /*MC
@@ -255,7 +247,7 @@ M*/
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORCOLUMNTOPK`, `MUONCOMPRESSORTOPK`
 M*/
 
-static PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
+PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
 {
   MuonCompressor_RowColumn *data;
 
@@ -269,13 +261,5 @@ static PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
   c->ops->encode = MuonCompressorEncode_RowColumn;
   c->ops->decode = MuonCompressorDecode_RowColumn;
   c->ops->alpha  = MuonCompressorAlpha_RowColumn;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorRegister_RowColumn(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_RowColumn, RowColumnParameters));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowColumn, RowColumnParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -118,7 +118,7 @@ static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`
 M*/
-static PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
+PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
 {
   PetscFunctionBegin;
   c->keys        = "values";
@@ -127,12 +127,5 @@ static PetscErrorCode MuonCompressorCreate_Sign(MuonCompressor c)
   c->ops->encode = MuonCompressorEncode_Sign;
   c->ops->decode = MuonCompressorDecode_Sign;
   c->ops->alpha  = MuonCompressorAlpha_Sign;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorRegister_Sign(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

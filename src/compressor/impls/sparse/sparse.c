@@ -279,7 +279,7 @@ M*/
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
 M*/
 
-static PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
+PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
 {
   PetscBool seeded;
 
@@ -291,13 +291,5 @@ static PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
   c->ops->encode = seeded ? MuonCompressorEncode_RandK : MuonCompressorEncode_TopK;
   c->ops->decode = seeded ? MuonCompressorDecode_RandK : MuonCompressorDecode_TopK;
   c->ops->alpha  = MuonCompressorAlpha_Sparse;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorRegister_Sparse(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, NULL));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_Sparse, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
