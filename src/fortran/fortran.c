@@ -21,14 +21,8 @@ typedef struct {
 } FortranArray;
 
 PETSC_EXTERN PetscErrorCode MuonCheckHandleFortran(void *, const char[], int);
-PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon, AnyFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonSetValidationFortran(Muon, AnyFn *, PetscInt, void *);
-PETSC_EXTERN PetscErrorCode MuonSetScheduleFunctionFortran(Muon, AnyFn *, void *);
-PETSC_EXTERN PetscErrorCode MuonMonitorSetFortran(Muon, AnyFn *, void *);
 PETSC_EXTERN PetscErrorCode MuonLayerArrayInitializeFortran(FortranArray *);
 PETSC_EXTERN PetscErrorCode MuonAddLayerArrayFortran(Muon, const char[], const FortranArray *, MuonLayer *);
-PETSC_EXTERN PetscErrorCode MuonLayerGetWeightsArrayFortran(MuonLayer, FortranArray *);
-PETSC_EXTERN PetscErrorCode MuonLayerGetGradientArrayFortran(MuonLayer, FortranArray *);
 
 /* Declared behind its definition, so that the macro takes a semicolon */
 #define FortranCreate(Class) \
@@ -78,38 +72,21 @@ FortranCallback(ValidationFortran, ObjectiveFn, (Muon muon, PetscReal *value, vo
 FortranCallback(ScheduleFortran, ScheduleFn, (Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *unused), &step, factor, momentum, decay);
 FortranCallback(MonitorFortran, MonitorFn, (Muon muon, PetscInt step, PetscReal loss, void *unused), &step, &loss);
 
-PetscErrorCode MuonSetObjectiveAndGradientFortran(Muon muon, AnyFn *fn, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &ObjectiveFortranId, fn, ctx));
-  PetscCall(MuonSetObjectiveAndGradient(muon, ObjectiveFortran, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonSetValidationFortran(Muon muon, AnyFn *fn, PetscInt interval, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &ValidationFortranId, fn, ctx));
-  PetscCall(MuonSetValidation(muon, ValidationFortran, interval, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonSetScheduleFunctionFortran(Muon muon, AnyFn *fn, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &ScheduleFortranId, fn, ctx));
-  PetscCall(MuonSetScheduleFunction(muon, ScheduleFortran, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* As for all classes of PETSc, an object has one Fortran monitor: the last one that was set */
-PetscErrorCode MuonMonitorSetFortran(Muon muon, AnyFn *fn, void *ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &MonitorFortranId, fn, ctx));
-  PetscCall(MuonMonitorSet(muon, MonitorFortran, NULL, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define FortranSet(Function, name, parameters, ...) \
+  PETSC_EXTERN PetscErrorCode Function##Fortran parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(PetscObjectSetFortranCallback((PetscObject)muon, PETSC_FORTRAN_CALLBACK_CLASS, &name##Id, fn, ctx)); \
+    PetscCall(Function(muon, name, __VA_ARGS__)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PETSC_EXTERN PetscErrorCode Function##Fortran parameters
+
+FortranSet(MuonSetObjectiveAndGradient, ObjectiveFortran, (Muon muon, AnyFn *fn, void *ctx), NULL);
+FortranSet(MuonSetValidation, ValidationFortran, (Muon muon, AnyFn *fn, PetscInt interval, void *ctx), interval, NULL);
+FortranSet(MuonSetScheduleFunction, ScheduleFortran, (Muon muon, AnyFn *fn, void *ctx), NULL);
+FortranSet(MuonMonitorSet, MonitorFortran, (Muon muon, AnyFn *fn, void *ctx), NULL, NULL);
 
 static PetscErrorCode ToFortran(const MuonLayerArray *a, FortranArray *f)
 {
@@ -128,25 +105,6 @@ static PetscErrorCode ToFortran(const MuonLayerArray *a, FortranArray *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Members that Fortran does not know of are as they are initialized */
-static PetscErrorCode FromFortran(const FortranArray *f, MuonLayerArray *a)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLayerArrayInitialize(a));
-  a->comm     = MPI_Comm_f2c((MPI_Fint)f->comm);
-  a->type     = (PetscDataType)f->type;
-  a->memtype  = (PetscMemType)f->memtype;
-  a->rowmajor = f->rowmajor ? PETSC_TRUE : PETSC_FALSE;
-  a->M        = f->M;
-  a->N        = f->N;
-  a->first    = f->first;
-  a->rows     = f->rows;
-  a->ld       = f->ld;
-  a->w        = f->w;
-  a->g        = f->g;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonLayerArrayInitializeFortran(FortranArray *array)
 {
   MuonLayerArray a;
@@ -162,27 +120,34 @@ PetscErrorCode MuonAddLayerArrayFortran(Muon muon, const char name[], const Fort
   MuonLayerArray a;
 
   PetscFunctionBegin;
-  PetscCall(FromFortran(array, &a));
+  PetscCall(MuonLayerArrayInitialize(&a));
+  /* Members that Fortran does not know of are as they are initialized */
+  a.comm     = MPI_Comm_f2c((MPI_Fint)array->comm);
+  a.type     = (PetscDataType)array->type;
+  a.memtype  = (PetscMemType)array->memtype;
+  a.rowmajor = array->rowmajor ? PETSC_TRUE : PETSC_FALSE;
+  a.M        = array->M;
+  a.N        = array->N;
+  a.first    = array->first;
+  a.rows     = array->rows;
+  a.ld       = array->ld;
+  a.w        = array->w;
+  a.g        = array->g;
   PetscCall(MuonAddLayerArray(muon, name, &a, layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLayerGetWeightsArrayFortran(MuonLayer layer, FortranArray *array)
-{
-  MuonLayerArray a;
+#define FortranGetArray(Function) \
+  PETSC_EXTERN PetscErrorCode Function##Fortran(MuonLayer layer, FortranArray *array) \
+  { \
+    MuonLayerArray a; \
+\
+    PetscFunctionBegin; \
+    PetscCall(Function(layer, &a)); \
+    PetscCall(ToFortran(&a, array)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PETSC_EXTERN PetscErrorCode Function##Fortran(MuonLayer, FortranArray *)
 
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetWeightsArray(layer, &a));
-  PetscCall(ToFortran(&a, array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerGetGradientArrayFortran(MuonLayer layer, FortranArray *array)
-{
-  MuonLayerArray a;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLayerGetGradientArray(layer, &a));
-  PetscCall(ToFortran(&a, array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+FortranGetArray(MuonLayerGetWeightsArray);
+FortranGetArray(MuonLayerGetGradientArray);

@@ -119,16 +119,6 @@ PetscErrorCode MuonLMOCombine(MuonLMO lmo, const MuonMatrix *A, double p, double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether a sum of absolute values or of squares says all. A square that underflows is off by 2^-1075 at
-   most, which is nothing beside a sum above 2^-900; a sum of 0 may be squares that vanished, but not those of
-   singles, which are all normal doubles
-*/
-static PetscBool InRange(const Vectors *s, int power, double sum)
-{
-  return sum <= DBL_MAX && (power == 1 || sum >= ldexp(1.0, -900) || s->A->here.precision == MUON_SINGLE) ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* One vector as an array of its own */
 static MuonArray Vector(const Vectors *s, size_t k)
 {
@@ -140,14 +130,19 @@ static MuonArray Vector(const Vectors *s, size_t k)
   return vector;
 }
 
-/* Vectors of zeros, and those whose entries have no square: weight, f0 and f1 hold what is computed again */
+/*
+   Vectors of zeros, and those whose entries have no square: weight, f0 and f1 hold what is computed again.
+   A sum of absolute values or of squares says all where a square that underflows, which is off by 2^-1075 at
+   most, is nothing beside it, above 2^-900; a sum of 0 may be squares that vanished, but not those of singles,
+   which are all normal doubles
+*/
 static PetscErrorCode MuonLMOVectorNormsAgain_Private(MuonLMO lmo, Vectors *s, int power)
 {
   size_t bad = 0;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < s->count; k++) {
-    if (InRange(s, power, s->sum[k]) == PETSC_FALSE) {
+    if (!(s->sum[k] <= DBL_MAX && (power == 1 || s->sum[k] >= ldexp(1.0, -900) || s->A->here.precision == MUON_SINGLE))) {
       const MuonArray x = Vector(s, k);
 
       s->f1[bad] = (double)k;
@@ -251,22 +246,6 @@ PetscErrorCode MuonLMONorm_Vectors(MuonLMO lmo, PetscBool dual, const MuonMatrix
 }
 
 /*
-   Of the places of a vector's largest entry the lowest of all ranks stays, which is the one entry of the vector
-   that p = 1 keeps
-*/
-static PetscErrorCode MuonLMOVectorPlaces_Private(const Vectors *s)
-{
-  const int64_t first = (int64_t)s->A->first, last = first + (int64_t)s->length;
-
-  PetscFunctionBegin;
-  if (s->cut == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  for (size_t k = 0; k < s->count; k++) s->place[k] = s->place[k] < 0 ? INT64_MAX : s->place[k] + first;
-  PetscCall(MuonLMOExtreme_Private(s, s->count, MPI_INT64_T, MPI_MIN, s->place));
-  for (size_t k = 0; k < s->count; k++) s->place[k] = s->place[k] >= first && s->place[k] < last ? s->place[k] - first : -1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    p = q = 1 keeps one entry of the matrix: among equals the first in the order of the memory, of a matrix on
    many ranks as if it were all on one. The vectors are columns
 */
@@ -316,7 +295,14 @@ PetscErrorCode MuonLMOApply_Vectors(MuonLMO lmo, const MuonMatrix *G, const Muon
   if (p == 1.0 && q == 1.0) PetscCall(MuonLMOVectorsLargest_Private(&s));
   else {
     MuonKernelScaledDual(s.count, p == 2.0 && q == 2.0 ? HUGE_VAL : q, s.size, s.exponent, s.weight);
-    if (p == 1.0) PetscCall(MuonLMOVectorPlaces_Private(&s));
+    /* Of the places of a vector's largest entry the lowest of all ranks stays, the one entry that p = 1 keeps */
+    if (p == 1.0 && s.cut) {
+      const int64_t first = (int64_t)G->first, last = first + (int64_t)s.length;
+
+      for (size_t k = 0; k < s.count; k++) s.place[k] = s.place[k] < 0 ? INT64_MAX : s.place[k] + first;
+      PetscCall(MuonLMOExtreme_Private(&s, s.count, MPI_INT64_T, MPI_MIN, s.place));
+      for (size_t k = 0; k < s.count; k++) s.place[k] = s.place[k] >= first && s.place[k] < last ? s.place[k] - first : -1;
+    }
   }
   if (p == 2.0) {
     /* Frobenius' norm divides all entries by the same number */

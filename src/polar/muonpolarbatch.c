@@ -3,16 +3,12 @@
 /* Which matrices in the memory of a device are computed together */
 
 /*
-   The matrices of a batch, where as many have panels and Gram matrices within the bytes of the scratch
-   memory. More keep no GPU busier
+   The matrices of a batch, where as many have panels and Gram matrices within the bytes of the scratch memory:
+   more keep no GPU busier. A panel of so many entries is 16 blocks of 512 x 512, which keep a GPU busy alone
 */
 enum {
-  BATCH = 64
-};
-
-/* A panel of so many entries is 16 blocks of 512 x 512, which keep a GPU busy alone */
-enum {
-  BUSY = 16 * 512 * 512
+  BATCH = 64,
+  BUSY  = 16 * 512 * 512
 };
 
 PetscInt MuonPolarPadded_Private(PetscInt n, size_t s, const size_t longer[])

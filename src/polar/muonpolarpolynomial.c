@@ -135,48 +135,29 @@ PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar polar, PetscInt count, co
 }
 
 /*
-   A and the panel are multiplied by the diagonal d_i = (sum_j |a_ij|)^(-1/2) on the short side, which brings
-   the largest singular value to one or below
-*/
-static PetscErrorCode MuonPolarPanelEqualize(MuonPolarPanel *p, void *A)
-{
-  double *d;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(p->s, &d));
-  p->real->rowsums(p->s, A, d);
-  for (size_t i = 0; i < p->s; i++) d[i] = d[i] > 0.0 ? 1.0 / sqrt(d[i]) : 0.0;
-  p->real->scale(1, p->s, p->s, d, A, p->s);
-  p->real->scale(0, p->s, p->s, d, A, p->s);
-  p->real->scale(p->left, p->s, p->local, d, p->Y, p->left ? p->s : p->local);
-  PetscCall(PetscFree(d));
-  PetscCall(PetscLogFlops(3.0 * p->s * p->s + (PetscLogDouble)p->s * p->local));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Before the first step, with the Gram matrix of the panel: balances both where the set asks for it, or
-   divides the polynomial by the estimate of the spectral norm. The flops are those that it logs
+   Before the first step, with the Gram matrix A of the panel: balances both where the set asks for it, or
+   divides the polynomial by the estimate of the spectral norm. To balance is to multiply them by the diagonal
+   d_i = (sum_j |a_ij|)^(-1/2) on the short side, which brings the largest singular value to one or below
 */
 static PetscErrorCode MuonPolarPanelBegin(MuonPolarPanel *p, const MuonPolarPolynomials *polynomials, void *A, double c[3])
 {
-  double divisor;
+  double divisor, *d;
 
   PetscFunctionBegin;
-  if (polynomials->known != NULL && polynomials->known->equalize) PetscCall(MuonPolarPanelEqualize(p, A));
-  else if (polynomials->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL) {
+  if (polynomials->known != NULL && polynomials->known->equalize) {
+    PetscCall(PetscMalloc1(p->s, &d));
+    p->real->rowsums(p->s, A, d);
+    for (size_t i = 0; i < p->s; i++) d[i] = d[i] > 0.0 ? 1.0 / sqrt(d[i]) : 0.0;
+    p->real->scale(1, p->s, p->s, d, A, p->s);
+    p->real->scale(0, p->s, p->s, d, A, p->s);
+    p->real->scale(p->left, p->s, p->local, d, p->Y, p->left ? p->s : p->local);
+    PetscCall(PetscFree(d));
+    PetscCall(PetscLogFlops(3.0 * p->s * p->s + (PetscLogDouble)p->s * p->local));
+  } else if (polynomials->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL) {
     PetscCall(MuonPolarPanelSpectral(p, polynomials->iterations, A, &divisor));
     MuonKernelPolynomialDivide(divisor, c);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscLogDouble MuonPolarPanelBeginFlops(const MuonPolarPolynomials *polynomials, PetscInt m, PetscInt n)
-{
-  const double s = (double)PetscMin(m, n), l = (double)PetscMax(m, n);
-
-  if (polynomials->known != NULL && polynomials->known->equalize) return 3.0 * s * s + s * l;
-  return polynomials->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL ? MuonPolarPanelSpectralFlops(polynomials->iterations, (size_t)s) : 0.0;
 }
 
 /* B = c2 A + c3 A A, where A becomes whole */
@@ -297,8 +278,8 @@ static PetscErrorCode MuonPolarPolynomialsWatch(MuonPolar polar, PetscBool *watc
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetPrecision(polar, &precision));
-  *watch = PETSC_TRUE;
-  if (p->segments == NULL && p->known != NULL && MuonPolarPolynomialsSteps(p) <= p->known->steps && p->normalization != (int)MUON_POLAR_NORMALIZATION_SPECTRAL && precision != MUON_POLAR_PRECISION_BF16) *watch = PETSC_FALSE;
+  *watch = p->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL || precision == MUON_POLAR_PRECISION_BF16 ? PETSC_TRUE : PETSC_FALSE;
+  if (p->segments != NULL || p->known == NULL || MuonPolarPolynomialsSteps(p) > p->known->steps) *watch = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -377,7 +358,9 @@ static PetscErrorCode MuonPolarGetFlops_Polynomials(MuonPolar polar, PetscInt m,
 
   PetscFunctionBegin;
   PetscUseTypeMethod(polar, setfromoptions);
-  *flops = MuonPolarPanelBeginFlops(p, m, n);
+  *flops = 0.0;
+  if (p->known != NULL && p->known->equalize) *flops = 3.0 * s * s + s * l;
+  else if (p->normalization == (int)MUON_POLAR_NORMALIZATION_SPECTRAL) *flops = MuonPolarPanelSpectralFlops(p->iterations, (size_t)s);
   PetscCall(MuonPolarPolynomialsSegments(polar, (size_t)s, (size_t)l, &last, &anew));
   for (PetscInt k = 0; k < MuonPolarPolynomialsSteps(p); k++) {
     double c[3];

@@ -18,43 +18,35 @@ typedef struct {
   PetscReal f;
 } TAO_Muon;
 
-/*
-   What is behind a layer's name: NAME:ROWS, NAME:ROWSxCOLUMNS and one more with its order. Nothing where it
-   is neither
-*/
-static PetscErrorCode TaoMuonParseShape_Private(const char shape[], PetscInt *m, PetscInt *k, PetscBool *rowmajor, PetscBool *valid)
-{
-  long long rows = -1, columns = 1;
-  char      order[8] = "", again[64];
-  const int parts    = sscanf(shape, "%lldx%lld:%7s", &rows, &columns, order);
-
-  PetscFunctionBegin;
-  *m        = (PetscInt)rows;
-  *k        = (PetscInt)columns;
-  *rowmajor = strcmp(order, "row") == 0 ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(PetscSNPrintf(again, sizeof(again), parts == 3 ? "%lldx%lld:%s" : parts == 2 ? "%lldx%lld" : "%lld", rows, columns, order));
-  *valid = strcmp(again, shape) == 0 && rows >= 0 && columns >= 0 && rows == *m && columns == *k && (parts < 3 || *rowmajor || strcmp(order, "column") == 0) ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Layers as text become ranges of the solution */
+/* Layers as text become ranges of the solution: NAME:ROWS, NAME:ROWSxCOLUMNS and one more with its order */
 static PetscErrorCode TaoMuonAddLayers_Private(Tao tao, const char layers[])
 {
   TAO_Muon  *tm = (TAO_Muon *)tao->data;
   PetscInt  *m, *k;
   int        n;
   char     **names, *shape;
-  PetscBool *rowmajor, valid;
+  PetscBool *rowmajor;
 
   PetscFunctionBegin;
   PetscCall(PetscStrToArray(layers, ',', &n, &names));
   PetscCall(PetscMalloc3(n, &m, n, &k, n, &rowmajor));
   for (int l = 0; l < n; l++) {
-    valid = PETSC_FALSE;
+    PetscBool valid = PETSC_FALSE;
+
     PetscCall(PetscStrchr(names[l], ':', &shape));
     if (shape != NULL && shape != names[l]) {
-      *shape++ = '\0';
-      PetscCall(TaoMuonParseShape_Private(shape, &m[l], &k[l], &rowmajor[l], &valid));
+      long long rows = -1, columns = 1;
+      char      order[8] = "", again[64];
+      int       parts;
+
+      *shape++    = '\0';
+      parts       = sscanf(shape, "%lldx%lld:%7s", &rows, &columns, order);
+      m[l]        = (PetscInt)rows;
+      k[l]        = (PetscInt)columns;
+      rowmajor[l] = strcmp(order, "row") == 0 ? PETSC_TRUE : PETSC_FALSE;
+      PetscCall(PetscSNPrintf(again, sizeof(again), parts == 3 ? "%lldx%lld:%s" : parts == 2 ? "%lldx%lld" : "%lld", rows, columns, order));
+      valid = parts < 3 || rowmajor[l] || strcmp(order, "column") == 0 ? PETSC_TRUE : PETSC_FALSE;
+      if (strcmp(again, shape) != 0 || rows < 0 || columns < 0 || rows != m[l] || columns != k[l]) valid = PETSC_FALSE;
     }
     PetscCheck(valid, PetscObjectComm((PetscObject)tao), PETSC_ERR_ARG_WRONG, "-%stao_muon_layers: layer %d of \"%s\" is not NAME:ROWS, NAME:ROWSxCOLUMNS, NAME:ROWSxCOLUMNS:row or NAME:ROWSxCOLUMNS:column", MuonPrefix(tm->muon), l, layers);
   }
@@ -187,16 +179,20 @@ static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal ra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A solve begins anew: without momentum, with the first step of the schedule, which lasts for as many steps
-   as TAO may take, and on the vector that is the solution now
-*/
-static PetscErrorCode TaoMuonBegin_Private(Tao tao)
+static PetscErrorCode TaoSolve_Muon(Tao tao)
 {
-  TAO_Muon *tm = (TAO_Muon *)tao->data;
-  PetscInt  steps;
+  TAO_Muon           *tm = (TAO_Muon *)tao->data;
+  MuonConvergedReason reason;
+  PetscInt            steps;
+  PetscReal           gnorm, rate;
+  PetscBool           residual = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(TaoMuonCheckProblem_Private(tao, &residual));
+  /*
+     A solve begins anew: without momentum, with the first step of the schedule, which lasts for as many steps
+     as TAO may take, and on the vector that is the solution now
+  */
   PetscCall(MuonGetStepNumber(tm->muon, &steps));
   if (steps > 0 || tao->solution != tm->x) PetscCall(MuonReset(tm->muon));
   if (tao->solution != tm->x) {
@@ -210,19 +206,6 @@ static PetscErrorCode TaoMuonBegin_Private(Tao tao)
   if (steps == tm->steps) tm->steps = tao->max_it;
   PetscCall(MuonSetUp(tm->muon));
   PetscCall(MuonGetStepNumber(tm->muon, &tao->niter)); /* that of a checkpoint */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TaoSolve_Muon(Tao tao)
-{
-  TAO_Muon           *tm = (TAO_Muon *)tao->data;
-  MuonConvergedReason reason;
-  PetscReal           gnorm, rate;
-  PetscBool           residual = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(TaoMuonCheckProblem_Private(tao, &residual));
-  PetscCall(TaoMuonBegin_Private(tao));
   tao->reason = TAO_CONTINUE_ITERATING;
   PetscCall(TaoMuonCompute_Private(tao, residual, &gnorm));
   PetscCall(MuonGetRate(tm->muon, &rate));

@@ -43,12 +43,6 @@ typedef struct {
   const char *bad;
 } Check;
 
-/* Zeros of both signs, ties, powers of two and what lies between, over many binades */
-static double Number(uint32_t word)
-{
-  return ((word & 32u) != 0 ? -1.0 : 1.0) * (double)(word >> 6 >> word % 27) / 4194304.0;
-}
-
 static uint64_t Hash(const char *data, size_t bytes)
 {
   uint64_t hash = bytes;
@@ -242,7 +236,9 @@ int MuonKernelDeviceCheck(MuonPrecision precision, size_t m, size_t n, size_t le
     for (int a = T; a <= B; a++) {
       MuonKernelStreamWords(&stream, (uint64_t)a << 32, entries, (uint32_t *)s->array[CODES]);
       for (size_t k = 0; k < entries; k++) {
-        const double x = Number(((const uint32_t *)s->array[CODES])[k]);
+        /* Zeros of both signs, ties, powers of two and what lies between, over many binades */
+        const uint32_t word = ((const uint32_t *)s->array[CODES])[k];
+        const double   x    = ((word & 32u) != 0 ? -1.0 : 1.0) * (double)(word >> 6 >> word % 27) / 4194304.0;
 
         if (precision == MUON_SINGLE) ((float *)s->array[a])[k] = (float)x;
         else ((double *)s->array[a])[k] = x;

@@ -80,16 +80,6 @@ static PetscBool MuonLayerHasParallelGradient_Private(MuonLayer layer)
   return layer->ranks > 1 && layer->wholegradient == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/*
-   Where the gradient is on one rank its matrix, or vector, has the ranks and the type of the weights all the
-   same, so that a program does what it does on more
-*/
-static PetscBool MuonLayerHasParallelType_Private(MuonLayer layer)
-{
-  if (layer->ranks > 1 || layer->wholetype) return MuonLayerHasParallelGradient_Private(layer);
-  return strcmp(layer->weights->type_name, MATMPIDENSE) == 0 || strcmp(layer->weights->type_name, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* The memory of our buffer is what the object shows; of a new object, or in place of other memory */
 static PetscErrorCode MuonLayerPlaceGradient_Private(MuonLayer layer, PetscBool again)
 {
@@ -107,9 +97,15 @@ static PetscErrorCode MuonLayerPlaceGradient_Private(MuonLayer layer, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Where the gradient is on one rank its matrix, or vector, has the ranks and the type of the weights all the
+   same, so that a program does what it does on more
+*/
 static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
 {
-  const PetscBool    parallel = MuonLayerHasParallelType_Private(layer);
+  const char *const  type     = layer->weights->type_name;
+  const PetscBool    same     = strcmp(type, MATMPIDENSE) == 0 || strcmp(type, VECMPI) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool    parallel = layer->ranks > 1 || layer->wholetype ? MuonLayerHasParallelGradient_Private(layer) : same;
   const PetscInt     rows     = parallel ? layer->rows : layer->m;
   PetscScalar *const data     = (PetscScalar *)layer->gradient.data;
   PetscInt           columns  = layer->n;

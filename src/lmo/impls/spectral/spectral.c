@@ -2,23 +2,6 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 
-/* From the polar factor to the minimizer */
-static PetscErrorCode MuonLMOFinish_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
-{
-  const MuonArray   *g = &G->here, *d = &D->here;
-  const MuonKernels *kernels = MuonArrayKernels(g);
-  PetscLogDouble     flops;
-
-  PetscFunctionBegin;
-  PetscCall(MuonLogDeviceBegin(g->memory, &flops));
-  *dual = kernels->Dot(g->len, g->count, g->data, g->ld, d->data, d->ld);
-  kernels->Axpby(d->len, d->count, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
-  PetscCall(MuonLMOSum(lmo, G, 1, dual));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
-  PetscCall(MuonLogDeviceEnd(g->memory, flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double dual[], MuonStatus status[])
 {
   MuonPolar *polar;
@@ -28,7 +11,18 @@ static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[],
   for (PetscInt k = 0; k < n; k++) polar[k] = lmo[k]->polar;
   PetscCall(MuonPolarApplyMatrices(n, polar, G, D, status));
   for (PetscInt k = 0; k < n; k++) {
-    if (status[k] == MUON_STATUS_OK) PetscCall(MuonLMOFinish_Spectral(lmo[k], &G[k], &D[k], &dual[k]));
+    const MuonArray   *g = &G[k].here, *d = &D[k].here;
+    const MuonKernels *kernels = MuonArrayKernels(g);
+    PetscLogDouble     flops;
+
+    if (status[k] != MUON_STATUS_OK) continue;
+    /* From the polar factor to the minimizer */
+    PetscCall(MuonLogDeviceBegin(g->memory, &flops));
+    dual[k] = kernels->Dot(g->len, g->count, g->data, g->ld, d->data, d->ld);
+    kernels->Axpby(d->len, d->count, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
+    PetscCall(MuonLMOSum(lmo[k], &G[k], 1, &dual[k]));
+    PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
+    PetscCall(MuonLogDeviceEnd(g->memory, flops));
   }
   PetscCall(PetscFree(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
