@@ -250,6 +250,17 @@ muon.load(folder)
 assert np.array_equal(saved, w) and muon.step_number == number
 refused(petscmuon.Error, ["nosuchfolder"], muon.load, os.path.join(folder, "nosuchfolder"))
 
+# A parameter that is set before the options are read leaves those of the optimizer's own database in force
+with petscmuon.Muon(comm, "-muon_type ef21 -ef21_compressor topk -ef21_server_compressor topk") as early:
+  w16 = np.zeros((32, 16))
+  first = early.add_layer("a", make(w16))
+  petscmuon._library.library().call("MuonSetParameter", early._handle, b"muon_layer_a_learning_rate", b"0.5")
+  first.set_gradient(plain(np.arange(512.0).reshape(32, 16)))
+  assert early.step(0.0)
+  first.set_gradient(plain(np.ones((32, 16))))
+  assert early.step(0.0)
+  assert 0 < early.traffic.up.encoded < 0.5 * early.traffic.dense, early.traffic
+
 # Two optimizers have two prefixes; a run to its end
 b = np.ones((2, 2))
 with petscmuon.Muon(comm, "-muon_type dense -lmo_type max -muon_momentum 0 -muon_max_steps 3 -muon_schedule constant", prefix="some_") as other:

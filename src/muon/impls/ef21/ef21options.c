@@ -24,7 +24,7 @@ PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsOb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The prefix may have changed since the compressors were made */
+/* Prefix and database may have changed since the compressors were made */
 PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
 {
   Muon_EF21               *ef21     = (Muon_EF21 *)muon->data;
@@ -36,6 +36,7 @@ PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
   for (int down = 0; down < 2; down++) {
     PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", MuonPrefix(muon), family[down]));
     PetscCall(MuonCompressorSetOptionsPrefix(c[down], prefix));
+    PetscCall(PetscObjectSetOptions((PetscObject)c[down], ((PetscObject)muon)->options));
     PetscCall(MuonCompressorSetFromOptions(c[down]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
