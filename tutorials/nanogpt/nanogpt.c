@@ -32,6 +32,9 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
 #define MAX_RUNS  4
 #define MAX_PATHS 64
 
+/* Each process draws from all of the text, or has an adjacent part of it for itself */
+static const char *const Splits[] = {"shuffled", "contiguous"};
+
 static const char *const RunNames[] = {"ef21", "dense", "frozen", "sign"};
 
 typedef struct {
@@ -51,6 +54,7 @@ typedef struct {
   PetscReal     temperature;
   char          prompt[1024];
   PetscInt      seed;
+  PetscInt      split; /* of Splits */
   PetscInt      shard; /* ranks over which the rows of the weights are spread */
   PetscBool     check; /* of the controls */
   char          residuals[PETSC_MAX_PATH_LEN];
@@ -203,6 +207,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
   PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
+  PetscCall(PetscOptionsBool("-nanogpt_data_headerless", "Files that end in .bin are 16-bit tokens alone, without the header of a shard", NULL, o->corpus.headerless, &o->corpus.headerless, NULL));
+  PetscCall(PetscOptionsEList("-nanogpt_split", "Training sequences of a process: of all text, or of an adjacent part of its own", NULL, Splits, 2, Splits[o->split], &o->split, NULL));
   PetscCall(PetscOptionsEList("-nanogpt_holdout", "What is held out for validation, the last of every n", NULL, CorpusHoldouts, 2, CorpusHoldouts[holdout], &holdout, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_holdout_every", "The n of -nanogpt_holdout", NULL, o->corpus.every, &o->corpus.every, NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_validation_data", "Files and folders for validation, which are left out of training, in place of -nanogpt_holdout", NULL, o->validation_paths, &o->corpus.nvalidation_paths, &given));
@@ -317,7 +323,8 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     for (PetscInt b = 0; b < B; b++) {
       PetscInt64 sequence;
 
-      PetscCall(CorpusShuffle(task->corpus, run->offset + (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      if (task->options.split == 0) PetscCall(CorpusShuffle(task->corpus, run->offset + (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      else PetscCall(CorpusShuffleOwn(task->corpus, run->offset / task->options.batch * task->count + (PetscInt64)step * task->count + start + b, &sequence));
       PetscCall(CorpusRead(task->corpus, CORPUS_TRAIN, sequence, task->tokens + b * shape->sequence, task->targets + b * shape->sequence));
     }
     PetscCall(GPTLossAndGradient(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, weight, &part, run->dw));
@@ -876,6 +883,14 @@ int main(int argc, char **argv)
       args: -nanogpt_runs ef21 -nanogpt_steps 2 -nanogpt_interval 2 -muon_layer_embed_rule adamw -ef21_compressor qsgd -ef21_server_compressor qsgd
       filter: sed -n 's,^ef21 .*sent,sent,p' | sed 's, *[0-9]*:.*,,'
       tolerance: 1e-2
+
+    # A preset of the optimizer, and data of its own for each process
+    test:
+      suffix: contiguous
+      nsize: 2
+      args: -nanogpt_runs ef21 -muon_preset ef21-rank15 -nanogpt_split contiguous -nanogpt_steps 4 -nanogpt_interval 2 -muon_view
+      filter: grep -o -E -e 'up rankk ratio [0-9.]+' -e ' loss [0-9.]+ ' | uniq
+      tolerance: 1e-3
 
     # Votes of two processes, behind a run of another type and by itself
     test:
