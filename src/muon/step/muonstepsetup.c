@@ -49,8 +49,8 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, MuonLayer layer)
 
   PetscFunctionBegin;
   if (layer->ops->applylmo == NULL || layer->step != MUON_STEP_SHARP) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->ops->apply == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name,
-             MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  PetscCheck(muon->ops->apply == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name, MuonPrefix(muon),
+             ((PetscObject)muon)->type_name);
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
   if (!spectral || lmo->polar->leaves == PETSC_FALSE || muon->leaveswarned) PetscFunctionReturn(PETSC_SUCCESS);

@@ -205,7 +205,7 @@ PetscErrorCode MuonLayerDecodeStep(MuonLayer layer, const MuonLayerStepInfo *inf
   PetscCheck(count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONG,
              "Layer \"%s\": %zu bytes are no message of its %" PetscInt_FMT " blocks", ((PetscObject)layer)->name, bytes, count);
   for (PetscInt b = 0; b < count; b++) {
-    const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
+    const unsigned char *some  = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
     const PetscBool      sharp = layer->step == MUON_STEP_SHARP ? PETSC_TRUE : PETSC_FALSE;
     MuonArray            part, d;
     double               factor;
