@@ -96,6 +96,14 @@ class Library:
     self.said = []
     self.handler = handler(self.hear)
 
+  def device(self):
+    """The name of the back end for devices that the library was built with, and whether its memory is the host's; None where there is none."""
+    class Head(ctypes.Structure):
+      _fields_ = [("name", ctypes.c_char_p), ("ishost", ctypes.c_int)]
+    self.c.MuonDeviceGet.restype = ctypes.POINTER(Head)
+    found = self.c.MuonDeviceGet()
+    return found.contents if found else None
+
   def hear(self, comm, line, function, file, code, kind, message, ctx):
     """PETSc's handler of errors while a call of ours lasts: an error is raised, not printed. Its first word is what went wrong, later ones are the way to it."""
     if message:
