@@ -42,9 +42,12 @@ def _find():
       found = _named(folder) if folder else None
     except OSError:
       pass
+  if found is None and os.environ.get("PETSC_DIR"):
+    # Where PETSc's own configure installs it
+    found = _named(os.path.join(os.environ["PETSC_DIR"], os.environ.get("PETSC_ARCH", ""), "lib"))
   found = found or ctypes.util.find_library("petscmuon")
   if found is None:
-    raise Error("libpetscmuon was not found: set PETSCMUON_DIR to the prefix of an installation, or let pkg-config know petscmuon")
+    raise Error("libpetscmuon was not found: build it in its sources by 'make install PREFIX=$HOME/petscmuon', then set PETSCMUON_DIR=$HOME/petscmuon, or PKG_CONFIG_PATH to the folder of its petscmuon.pc")
   return found
 
 
