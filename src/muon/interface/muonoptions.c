@@ -138,7 +138,7 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
   PetscCall(MuonLayerGetRule(layer, &rule));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &compresses));
   PetscCall((*PetscHelpPrintf)(PetscObjectComm((PetscObject)muon),
-                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|blocks_rows|blocks_columns|assembly|lmo_...%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
+                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|step|blocks_rows|blocks_columns|assembly|lmo_...%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
                                ((PetscObject)layer)->name, compresses ? "|ef21_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
