@@ -889,7 +889,7 @@ int main(int argc, char **argv)
       suffix: contiguous
       nsize: 2
       args: -nanogpt_runs ef21 -muon_preset ef21-rank15 -nanogpt_split contiguous -nanogpt_steps 4 -nanogpt_interval 2 -muon_view
-      filter: grep -o -E -e 'up rankk ratio [0-9.]+' -e ' loss [0-9.]+ ' | uniq
+      filter: grep -o -E -e 'up rankk ratio [0-9.]+' -e 'loss [0-9.]+' | uniq
       tolerance: 1e-3
 
     # Votes of two processes, behind a run of another type and by itself
