@@ -93,14 +93,14 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
-  PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
-  PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt      owner;                   /* -1: every rank */
-  int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
-  const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
-  PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  PetscLogDouble   flops;                                  /* of a step, an entry; getflops counts others */
+  PetscBool        frozen;                                 /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum;                         /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        keepsmomentum;                          /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;                                  /* -1: every rank */
+  int              assembly, ef21_downlink, ef14_downlink; /* of the driver and its type: a MuonAssemblyKind and MuonDownlinks */
+  const MuonArray *server;                                 /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  PetscBool        watched;                                /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState writes;
   PetscInt         sample; /* the part that is noted beside the whole */
   unsigned int     hashofall, hashofsample;
