@@ -97,6 +97,7 @@ install: lib $(MODULE)
 	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
 	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
+	install -m 644 share/petscmuon/python/pyproject.toml $(DEST)/share/petscmuon/python
 	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
 	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3

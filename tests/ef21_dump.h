@@ -59,6 +59,26 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the norms that have some */
+static PetscErrorCode DumpExponents(const Dump *dump, MuonLMO lmo)
+{
+  PetscReal p, q;
+  PetscBool mixed, schatten;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOMIXED, &mixed));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSCHATTEN, &schatten));
+  if (mixed == PETSC_TRUE) {
+    PetscCall(GetReal((PetscObject)lmo, "lmo_mixed_exponent_p", &p));
+    PetscCall(GetReal((PetscObject)lmo, "lmo_mixed_exponent_q", &q));
+    fprintf(dump->file, " p=%.17g q=%.17g", (double)p, (double)q);
+  } else if (schatten == PETSC_TRUE) {
+    PetscCall(GetReal((PetscObject)lmo, "lmo_schatten_exponent", &p));
+    fprintf(dump->file, " p=%.17g", (double)p);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The sizes that options gave */
 static PetscErrorCode DumpBlocks(const Dump *dump, MuonLayer layer)
 {
@@ -158,6 +178,9 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonLMOGetType(lmo, &norm));
     fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, factor, (double)momentum, (double)decay,
             (double)lr);
+    PetscCall(LayerGetText(p->layer[l], "step", sizeof(text), text));
+    fprintf(dump->file, " step=%s", text);
+    PetscCall(DumpExponents(dump, lmo));
     PetscCall(DumpBlocks(dump, p->layer[l]));
     PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));

@@ -121,6 +121,24 @@ int main(int argc, char **argv)
       nsize: 4
       args: -shards {{2 4}} -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -steps 12
+    # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
+    test:
+      suffix: sharp
+      nsize: 3
+      args: -muon_step sharp -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor damping -ef21_server_compressor_ratio 0.8 -ef21_server_compressor_values double
+      args: -muon_shape_factor scion -muon_weight_decay 0.1 -muon_layer_h0.up_lmo_type column -muon_layer_h0.down_lmo_type row -muon_layer_embed_lmo_type l1 -muon_layer_h0.attn_scale 0.7 -muon_layer_gain_blocks_rows 5,6
+      args: -lmo_polar_type svd -muon_layer_row_step lmo
+    test:
+      suffix: sharp_norms
+      nsize: 4
+      args: -shards 2 -muon_step sharp -muon_learning_rate 0.02 -ef21_init gradient -ef21_compressor randk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -muon_seed 5 -steps 12 -muon_assembly {{allgather owner}}
+      args: -muon_layer_h0.attn_lmo_type schatten -lmo_schatten_exponent 3 -muon_layer_h0.up_lmo_type nuclear -muon_layer_h0.down_lmo_type mixed -lmo_mixed_exponent_p 3 -lmo_mixed_exponent_q 1.5 -muon_layer_h0.up_scale 1.5
+      args: -muon_layer_row_lmo_type rowsum -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type colsum
+    test:
+      suffix: sharp_downlink
+      nsize: 3
+      args: -muon_step sharp -ef21_downlink step -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_schedule linear -muon_exchange_type star -muon_weight_decay 0.1
+      args: -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type colsum -muon_layer_row_lmo_type l1 -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type l21 -steps 12
     # The style sgd, a layer that is frozen, a step that is never taken
     test:
       suffix: sgd

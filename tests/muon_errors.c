@@ -422,6 +422,10 @@ int main(int argc, char **argv)
       error: legal here: allreduce, gather
     # Steps as messages: the first layer whose norm has none, a rule that makes none, a norm that comes late
     test:
+      suffix: sharp
+      args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_h0.qkv_step sharp
+      error: -muon_step sharp of layer "h0.qkv": -muon_type sign makes steps of its own, expected lmo
+    test:
       suffix: downlink
       args: -ef21_downlink step -muon_exchange_type {{star layerwise replicated}}
       error: -muon_layer_embed_ef21_downlink weights sends

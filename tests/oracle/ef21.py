@@ -14,6 +14,7 @@ import sys
 import numpy as np
 
 from compressor import bf16, fnv1a, kept, natural, nearest, truncated
+from lmo import mixed, singular
 from philox import Stream
 from subset import subset
 
@@ -83,8 +84,9 @@ def number(*arguments):
 
 # ---- Norm balls and rules
 
-def steepest(norm, G):
+def steepest(layer, G):
     """The point D of the unit ball where <G,D> is largest."""
+    norm = layer.norm
     if not G.any():
         return np.zeros_like(G)
     if norm == 'max':
@@ -107,6 +109,12 @@ def steepest(norm, G):
         c = np.argmax(np.sum(G ** 2, axis=0))
         E[:, c] = G[:, c] / np.sqrt(np.sum(G[:, c] ** 2))
         return E
+    if norm in ('column', 'row'):
+        return G / np.sqrt(np.sum(G ** 2, axis=0 if norm == 'column' else 1, keepdims=True))
+    if norm == 'mixed':
+        return -mixed(layer.p, layer.q, G, False, EPSILON, G)[2]
+    if norm == 'schatten':
+        return -singular(layer.p, G, EPSILON)[2]
     U, s, Vt = np.linalg.svd(G, full_matrices=False)
     r = 1 if norm == 'nuclear' else int((s > s[0] * max(G.shape) * EPSILON).sum())
     return U[:, :r] @ Vt[:r]
@@ -137,7 +145,7 @@ def step_bits(norm, D):
 def shape_factor(layer, m, n):
     if layer.norm == 'spectral':
         return {'none': 1.0, 'kj': math.sqrt(max(1.0, m / n)), 'moonlight': 0.2 * math.sqrt(max(m, n)), 'scion': math.sqrt(m / n)}[layer.shape_factor]
-    return 1.0 / n if layer.norm == 'max' and layer.shape_factor == 'scion' else 1.0
+    return {'max': 1.0 / n, 'column': math.sqrt(m) / n, 'row': 1.0 / math.sqrt(n)}.get(layer.norm, 1.0) if layer.shape_factor == 'scion' else 1.0
 
 
 def blocks(layer):
@@ -195,14 +203,15 @@ class Rule:
         if layer.rule == 'lmo':
             out, self.dual, self.bits = np.zeros(X.shape), 0.0, np.zeros(3)
             for block in blocks(layer):
-                D = steepest(layer.norm, G[block])
-                self.dual += float(np.sum(G[block] * D))
+                D = steepest(layer, G[block])
+                dual, c = float(np.sum(G[block] * D)), layer.scale * shape_factor(layer, *D.shape)
+                self.dual += dual
                 if layer.get('down') == 'step':
                     assert len(blocks(layer)) == 1, 'the header of a group is not counted here'
                     self.bits += step_bits(layer.norm, D)
                 # Signs are exact, and so are the ties that they make in X - W
                 D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
-                out[block] = self.decayed(X[block], eta, -eta * (layer.scale * shape_factor(layer, *D.shape)) * D)
+                out[block] = self.decayed(X[block], eta, -eta * (c ** 2 * dual if layer.step == 'sharp' else c) * D)
             return out
         if layer.rule == 'sgd':
             return self.decayed(X, eta, -eta * G)

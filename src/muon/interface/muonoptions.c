@@ -138,7 +138,7 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
   PetscCall(MuonLayerGetRule(layer, &rule));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)muon, &compresses, MUONEF21, MUONEF14, ""));
   PetscCall((*PetscHelpPrintf)(PetscObjectComm((PetscObject)muon),
-                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|blocks_rows|blocks_columns|assembly|lmo_...%s%s%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
+                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|step|blocks_rows|blocks_columns|assembly|lmo_...%s%s%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
                                ((PetscObject)layer)->name, compresses ? "|" : "", compresses ? ((PetscObject)muon)->type_name : "", compresses ? "_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
