@@ -162,7 +162,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   fprintf(dump->file, "\n");
   for (PetscInt l = 0; l < p->n; l++) {
     MuonLayerRule rule;
-    char          factor[32];
+    char          factor[32], text[32];
     MuonLMO       lmo;
     MuonLMOType   norm;
     MuonShard    *shard;
