@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the form of the code: PETSc's style, man pages, options, and which room includes which. Prints file:line: what is wrong; the status is 1 when something is.
 
-config/tools/checkstyle.py [--root DIR] [--no-format] [FILE...] looks at all files that git knows or would add, or at the files named.
+It looks at all files that git knows or would add.
 """
 
 import argparse
@@ -16,9 +16,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # A room includes itself and rooms on lower floors
-FLOORS = {
-  "wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "fortran": 5, "tao": 5, "register": 6
-}
+FLOORS = {"wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "fortran": 5, "tao": 5, "register": 6}
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
 # Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
@@ -84,10 +82,9 @@ class Source:
 
 def includes(s):
   """(line, name, whether in quotes) of what a file includes."""
-  for number, line in enumerate(s.lines, 1):
-    match = re.match(r"\s*#\s*include\s+([<\"])([^>\"]+)[>\"]", line)
-    if match and s.code_lines[number - 1].strip():
-      yield number, match.group(2), match.group(1) == '"'
+  for match in re.finditer(r"^[ \t]*#[ \t]*include\s+([<\"])([^>\"]+)[>\"]", s.text, re.M):
+    if s.code[match.end() - 1] == s.text[match.end() - 1]:
+      yield s.line_of(match.start()), match.group(2), match.group(1) == '"'
 
 
 def room_of_header(path):
@@ -108,8 +105,6 @@ def room_of_header(path):
 
 # Every text
 def check_text(s):
-  if len(s.text.encode()) > MAX_BYTES:
-    yield 1, "a file of more than 1 MB"
   if s.text and not s.text.endswith("\n"):
     yield len(s.lines), "no newline at the end of the file"
   for number, line in enumerate(s.lines, 1):
@@ -153,10 +148,8 @@ def check_c(s):
       yield number, "ruler"
     if re.search(r"\bPETSC_VERSION_(?!H\b)", code) and os.path.basename(s.path) != COMPAT:
       yield number, "test of PETSc's version outside %s" % COMPAT
-  if s.path.endswith(".h"):
-    body = [line.strip() for line in s.code_lines if line.strip()]
-    if not body or body[0] != "#pragma once":
-      yield 1, "a header starts with #pragma once"
+  if s.path.endswith(".h") and not re.match(r"\s*#pragma once\s*$", s.code, re.M):
+    yield 1, "a header starts with #pragma once"
 
 
 def statements(body, first):
@@ -173,14 +166,13 @@ def check_petsc(s, known_macros):
     return
   for number, definition, first, body in functions(s):
     begins = [i for i, line in enumerate(body) if re.search(r"\bPetscFunctionBegin(User|Hot)?;", line)]
-    if re.search(r"\bPetscErrorCode\s+\w+\s*\(", definition) and not begins:
+    if not begins and re.search(r"\bPetscErrorCode\s+\w+\s*\(", definition):
       yield number, "function that returns a PetscErrorCode without PetscFunctionBegin"
     if begins and begins[0] > 0 and body[begins[0] - 1].strip():
       yield first + begins[0], "no blank line before PetscFunctionBegin"
-    if begins:
-      for i, line in enumerate(body):
-        if re.search(r"\breturn\b", line) and not re.search(r"\bmain\s*\(", definition):
-          yield first + i, "return in a function with PetscFunctionBegin: write PetscFunctionReturn()"
+    for i, line in enumerate(body):
+      if begins and re.search(r"\breturn\b", line) and not re.search(r"\bmain\s*\(", definition):
+        yield first + i, "return in a function with PetscFunctionBegin: write PetscFunctionReturn()"
     for where, text in statements(body, first):
       match = CHECKED.match(re.sub(r"^\s*(?:(?:else )?if \(.*?\)|else|for \(.*?\)|while \(.*?\))\s+(?=\w)", "", text))
       if begins and match and not BARE.match(match.group(1)) and match.group(1) not in known_macros and re.search(r"\)\s*;\s*$", text) and "=" not in text.split("(")[0]:
@@ -195,27 +187,22 @@ def check_petsc(s, known_macros):
 
 
 def check_rooms(s, root):
-  if not s.is_c:
-    return
-  for number, name, _ in includes(s):
+  type_of = lambda path: re.match(r"(.*/impls/\w+)/|", path).group(1)
+  for number, name, _ in includes(s) if s.is_c else ():
     if s.path.startswith("include/") and "/private/" not in s.path and "/private/" in name:
       yield number, "a public header includes the private %s" % name
     if re.match(r"(petsc|slepc)/private/", name) and not s.path.startswith(("src/tao/", "include/petscmuon/private/")):
       yield number, "private header of PETSc outside src/tao and our private headers"
-    if not s.is_library or s.room not in FLOORS:
+    if s.room not in FLOORS or name in GENERATED_HEADERS:
       continue
-    ours = name in GENERATED_HEADERS
     target = target_room(s, name, root)
-    if s.room in WITHOUT_PETSC and re.match(r"(petsc|slepc)", name) and not ours and target is None:
+    room, path = target or (None, None)
+    if s.room in WITHOUT_PETSC and re.match(r"(petsc|slepc)", name) and target is None:
       yield number, "the room %s knows nothing of PETSc" % s.room
     if s.room in WITHOUT_MPI and re.match(r"mpi", name):
       yield number, "the room %s knows nothing of MPI" % s.room
-    if ours or target is None or target[0] is None:
-      continue
-    room, path = target
-    if room != s.room and (room not in FLOORS or FLOORS[room] >= FLOORS[s.room]) and (s.room, room) not in SIDEWAYS:
+    if room not in (None, s.room) and FLOORS.get(room, 99) >= FLOORS[s.room] and (s.room, room) not in SIDEWAYS:
       yield number, "the room %s (floor %d) includes %s of the room %s (floor %s)" % (s.room, FLOORS[s.room], name, room, FLOORS.get(room, "?"))
-    type_of = lambda path: re.match(r"(.*/impls/\w+)/|", path).group(1)
     if path and type_of(path) and type_of(path) != type_of(s.path):
       yield number, "%s belongs to one type and is included by that type alone" % name
 
@@ -282,13 +269,8 @@ def man_pages(s):
   """The pages of a file; after is the code that follows."""
   if not s.is_c:
     return []
-  pages = []
-  for match in re.finditer(r"/\*(@C|@|MC|S|J|E)[ ]*\n(.*?)\n?([^\n]*)\*/", s.text, re.S):
-    body = match.group(2)
-    first = next((line for line in body.split("\n") if line.strip()), "")
-    name = re.match(r"\s*([A-Za-z_]\w*)", first)
-    pages.append(Page(match.group(1), name.group(1) if name else "", s, s.line_of(match.start()), body, s.code[match.end():match.end() + 3000]))
-  return pages
+  pages = re.finditer(r"/\*(@C|@|MC|S|J|E)[ ]*\n(\s*([A-Za-z_]\w*)?.*?)\n?[^\n]*\*/", s.text, re.S)
+  return [Page(page.group(1), page.group(3) or "", s, s.line_of(page.start()), page.group(2), s.code[page.end():page.end() + 3000]) for page in pages]
 
 
 def split_arguments(text):
@@ -325,72 +307,66 @@ def sections_of(page):
 
 
 def check_page(page):
-  at = page.line
-  first = next((line for line in page.text.split("\n") if line.strip()), "")
+  """(line, what is wrong) of one page."""
+  at, function, sections = page.line, page.kind in ("@", "@C"), sections_of(page)
+  first, titles = page.text.strip("\n").split("\n")[0], [title for title, _, _, _ in sections]
   if not re.match(r"\s*\w+ - \S", first):
-    yield at, "man page: the first line is 'Name - what it is'"
+    yield at, "the first line is 'Name - what it is'"
     return
   if first.rstrip().endswith("."):
-    yield at, "man page of %s: the first line ends without a period" % page.name
-  sections = sections_of(page)
-  titles = [title for title, _, _, _ in sections]
-  head = sections[0][2]
-  if page.kind in ("@", "@C"):
-    paragraphs = [p.strip() for p in re.split(r"\n\s*\n", "\n".join(head)) if p.strip()]
+    yield at, "the first line ends without a period"
+  if function:
+    paragraphs = [p.strip() for p in re.split(r"\n\s*\n", "\n".join(sections[0][2])) if p.strip()]
     if len(paragraphs) < 2 or not re.match(r"(Not |Logically |Neighborwise )?[Cc]ollective", paragraphs[1]):
-      yield at, "man page of %s: the second paragraph says whether it is collective" % page.name
+      yield at, "the second paragraph says whether it is collective"
     defined = re.search(r"\b(\w+)\s*\(", page.after)
     if not defined or defined.group(1) != page.name:
-      yield at, "man page of %s stands above %s" % (page.name, defined.group(1) + "()" if defined else "no function")
+      yield at, "it stands above %s" % (defined.group(1) + "()" if defined else "no function")
   ranks = [RANK[t] for t in titles if t in RANK]
   if ranks != sorted(ranks):
-    yield at, "man page of %s: sections in the order %s" % (page.name, ", ".join(t for t in titles if t))
-  for title in set(titles):
-    if titles.count(title) > 1 and title != "Calling Sequence":
-      yield at, "man page of %s: the section %s is there twice" % (page.name, title)
-  level = [rest for title, rest, _, _ in sections if title == "Level"]
-  if not level or level[0] not in LEVELS:
-    yield at, "man page of %s: Level: is one of %s" % (page.name, ", ".join(LEVELS))
-  if titles[-1] != ".seealso":
-    yield at, "man page of %s: .seealso: comes last" % page.name
-  else:
-    title, rest, indent, number = sections[-1]
-    if indent[0]:
-      yield number, "man page of %s: .seealso: starts in column 0" % page.name
-    items = " ".join([rest] + indent[1:]).strip()
-    for item in re.split(r",\s*", items):
-      if not re.fullmatch(r"(\[\]\(\w+\))|`[A-Za-z_]\w*(\(\))?`", item.strip()):
-        yield number, "man page of %s: item '%s' of .seealso: is a name in single backticks" % (page.name, item.strip())
+    yield at, "sections in the order " + ", ".join(t for t in titles if t)
+  for title in sorted({title for title in titles if titles.count(title) > 1} - {"Calling Sequence"}):
+    yield at, "the section %s is there twice" % title
+  if not any(title == "Level" and rest in LEVELS for title, rest, _, _ in sections):
+    yield at, "Level: is one of " + ", ".join(LEVELS)
   documented = []
   for title, rest, lines, number in sections:
-    if not re.search(r"(Parameters?|Keys?)$", title) and title not in ("Values", "Calling Sequence"):
-      continue
-    bullets = [match for match in (re.match(r"([+.-])( +)(\S+)", line) for line in lines) if match]
-    if not bullets:
-      yield number, "man page of %s: %s without an item" % (page.name, title)
-      continue
-    marks = "".join(match.group(1) for match in bullets)
-    wanted = "." if len(marks) == 1 else "+" + "." * (len(marks) - 2) + "-"
-    if marks != wanted:
-      yield number, "man page of %s: the items of %s are marked %s, expected %s" % (page.name, title, marks, wanted)
-    if re.search(r"(Parameters?|Keys?)$", title) and title.endswith("s") != (len(bullets) > 1):
-      yield number, "man page of %s: %s with %d item%s" % (page.name, title, len(bullets), "s" if len(bullets) > 1 else "")
-    items = [line for line in lines if re.match(r"[+.-] ", line)]
-    if any(" - " not in line for line in items):
-      yield number, "man page of %s: an item of %s without ' - '" % (page.name, title)
-    elif {line.find(" - ") for line in items} != {max(len(line.partition(" - ")[0].rstrip()) for line in items)}:
-      yield number, "man page of %s: the dashes of %s stand one space past the longest name" % (page.name, title)
-    if "Parameter" in title:
-      documented += [match.group(3).rstrip(",") for match in bullets]
-    if "Key" in title and any("<" in line for line in lines):
-      yield number, "man page of %s: choices are (a|b|c), without angle brackets" % page.name
-  if page.kind in ("@", "@C"):
-    names = parameters(page.after, page.name)
-    if names is not None:
-      for name in set(names) - set(documented):
-        yield at, "man page of %s: the parameter %s is not described" % (page.name, name)
-      for name in set(documented) - set(names):
-        yield at, "man page of %s: %s is no parameter" % (page.name, name)
+    if title == ".seealso":
+      if lines[0]:
+        yield number, ".seealso: starts in column 0"
+      for item in re.split(r",\s*", " ".join([rest] + lines[1:]).strip()):
+        if not re.fullmatch(r"\[\]\(\w+\)|`[A-Za-z_]\w*(\(\))?`", item.strip()):
+          yield number, "item '%s' of .seealso: is a name in single backticks" % item.strip()
+    elif re.search(r"(Parameters?|Keys?)$", title) or title in ("Values", "Calling Sequence"):
+      for message in check_items(title, lines):
+        yield number, message
+      documented += [line.split()[1].rstrip(",") for line in lines if "Parameter" in title and re.match(r"[+.-] +\S", line)]
+  if titles[-1] != ".seealso":
+    yield at, ".seealso: comes last"
+  names = parameters(page.after, page.name) if function else None
+  if names is not None:
+    for name in sorted(set(names) ^ set(documented)):
+      yield at, "the parameter %s is not described" % name if name in names else "%s is no parameter" % name
+
+
+def check_items(title, lines):
+  """What is wrong with the items of a section."""
+  items = [line for line in lines if re.match(r"[+.-] +\S", line)]
+  if not items:
+    yield "%s without an item" % title
+    return
+  marks = "".join(line[0] for line in items)
+  wanted = "." if len(marks) == 1 else "+" + "." * (len(marks) - 2) + "-"
+  if marks != wanted:
+    yield "the items of %s are marked %s, expected %s" % (title, marks, wanted)
+  if re.search(r"(Parameters?|Keys?)$", title) and title.endswith("s") != (len(items) > 1):
+    yield "%s with %d item%s" % (title, len(items), "s" * (len(items) > 1))
+  if any(" - " not in line for line in items):
+    yield "an item of %s without ' - '" % title
+  elif {line.find(" - ") for line in items} != {max(len(line.partition(" - ")[0].rstrip()) for line in items)}:
+    yield "the dashes of %s stand one space past the longest name" % title
+  if "Key" in title and any("<" in line for line in lines):
+    yield "choices are (a|b|c), without angle brackets"
 
 
 # Things that several files say together
@@ -404,37 +380,32 @@ def documented_as(key):
 
 
 def check_project(sources):
-  pages = [page for s in sources if s.is_library or s.path.startswith("include/") for page in man_pages(s)]
-  for page in pages:
-    for line, message in check_page(page):
-      yield Finding(page.source.path, line, message)
+  pages = [page for s in sources if s.is_library for page in man_pages(s)]
   names = {page.name for page in pages}
   for page in pages:
-    for name in sorted(set(re.findall(r"`((?:PetscMuon|Muon|MUON)\w+)\(\)`", page.text)) - names):
-      yield Finding(page.source.path, page.line, "man page of %s: %s() is no function of ours" % (page.name, name))
-  values = " ".join(re.findall(r"`(\w+)`", "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if title == "Values" for line in lines)))
+    unknown = sorted(set(re.findall(r"`((?:PetscMuon|Muon|MUON)\w+)\(\)`", page.text)) - names)
+    for line, message in list(check_page(page)) + [(page.line, "%s() is no function of ours" % name) for name in unknown]:
+      yield Finding(page.source.path, line, "man page of %s: %s" % (page.name, message))
+  lines_of = lambda wanted: "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if title.startswith(wanted) for line in lines)
+  values, documented = set(re.findall(r"`(\w+)`", lines_of("Values"))), lines_of("Options Database")
   prototypes = {}
   for s in sources:
     if not s.path.startswith("include/") or "/private/" in s.path or not s.path.endswith(".h"):
       continue
-    for match in re.finditer(r"^PETSC_EXTERN\s+[\w ]+[ *]+(\w+)\s*\(", s.code, re.M):
-      prototypes[match.group(1)] = s.path
-      if match.group(1) not in names:
-        yield Finding(s.path, s.line_of(match.start()), "%s() has no man page" % match.group(1))
-    for match in re.finditer(r"^typedef\s+(?:struct|enum|const char)\b[^;{]*?\*?\s*(?:\{[^}]*\}\s*)?(\w+);", s.code, re.M):
-      if match.group(1) not in names:
-        yield Finding(s.path, s.line_of(match.start()), "the type %s has no man page" % match.group(1))
-    for match in re.finditer(r"^#define\s+(MUON\w+)\s+\"", s.text, re.M):
-      if match.group(1) not in names and match.group(1) not in values.split():
-        yield Finding(s.path, s.line_of(match.start()), "%s has no man page of its own and no line among the values of its type" % match.group(1))
+    for text, pattern, known, message in (
+      (s.code, r"^PETSC_EXTERN\s+[\w ]+[ *]+(\w+)\s*\(", names, "%s() has no man page"),
+      (s.code, r"^typedef\s+(?:struct|enum|const char)\b[^;{]*?\*?\s*(?:\{[^}]*\}\s*)?(\w+);", names, "the type %s has no man page"),
+      (s.text, r"^#define\s+(MUON\w+)\s+\"", names | values, "%s has no man page of its own and no line among the values of its type")
+    ):
+      for match in re.finditer(pattern, text, re.M):
+        prototypes.setdefault(match.group(1), s.path)
+        if match.group(1) not in known:
+          yield Finding(s.path, s.line_of(match.start()), message % match.group(1))
   import fortran  # which reads man pages by this module
   for name, message in fortran.findings(sources):
     yield Finding(prototypes[name], 1, "%s() %s" % (name, message))
-  documented = "\n".join(line for page in pages for title, _, lines, _ in sections_of(page) if "Options Database" in title for line in lines)
   # Rows of parameters are documented by their help; what calls read has a line in a man page
-  for s in sources:
-    if not s.path.startswith("src/"):
-      continue
+  for s in (s for s in sources if s.path.startswith("src/")):
     for match in ROW.finditer(s.text):
       if not match.group(2).strip() or match.group(2).rstrip().endswith("."):
         yield Finding(s.path, s.line_of(match.start()), "the parameter %s has no help that can stand in a table" % match.group(1))
@@ -463,20 +434,15 @@ def check_all(sources, root):
   return sorted(set(findings))
 
 
-def check_format(sources, root):
-  """What clang-format would change; it is looked at where a clang-format is that knows the keys of .clang-format."""
-  tool = shutil.which("clang-format")
-  if tool is None or not os.path.exists(os.path.join(root, ".clang-format")):
+def check_format(sources):
+  """What clang-format would change; None where there is no clang-format."""
+  if shutil.which("clang-format") is None:
     return None
-  names = [s.path for s in sources if s.is_c]
-  findings = {}
-  for start in range(0, len(names), 50):
-    done = subprocess.run([tool, "--dry-run"] + names[start:start + 50], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
-    for path, line in re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", done.stderr, re.M):
-      findings.setdefault(path, int(line))
-    if done.returncode != 0:
-      return [Finding(".clang-format", 1, "clang-format fails: " + done.stderr.strip().split("\n")[-1])]
-  return [Finding(path, line, "clang-format would change this file from here on: run clang-format -i") for path, line in sorted(findings.items())]
+  done = subprocess.run(["clang-format", "--dry-run"] + [s.path for s in sources if s.is_c], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+  if done.returncode != 0:
+    return [Finding(".clang-format", 1, "clang-format fails: " + done.stderr.strip().split("\n")[-1])]
+  first = dict(reversed(re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", done.stderr, re.M)))
+  return [Finding(path, int(line), "clang-format would change this file from here on: run clang-format -i") for path, line in first.items()]
 
 
 TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
@@ -492,33 +458,23 @@ def all_files(root):
 def read_sources(root, names):
   sources, findings = [], []
   for name in names:
-    path = os.path.join(root, name)
-    if not TEXT.search(name):
-      if os.path.getsize(path) > MAX_BYTES:
-        findings.append(Finding(name, 1, "a file of more than 1 MB"))
-      continue
-    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as f:
-      sources.append(Source(name.replace(os.sep, "/"), f.read()))
+    if os.path.getsize(os.path.join(root, name)) > MAX_BYTES:
+      findings.append(Finding(name, 1, "a file of more than 1 MB"))
+    if TEXT.search(name):
+      with open(os.path.join(root, name), encoding="utf-8", errors="surrogateescape", newline="") as f:
+        sources.append(Source(name.replace(os.sep, "/"), f.read()))
   return sources, findings
 
 
 def main():
-  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("files", nargs="*", help="only print what concerns these")
-  parser.add_argument("--root", default=ROOT)
-  parser.add_argument("--no-format", action="store_true", help="without clang-format")
-  options = parser.parse_args()
-  sources, findings = read_sources(options.root, all_files(options.root))
-  findings += check_all(sources, options.root)
-  formatted = None if options.no_format else check_format(sources, options.root)
-  findings = sorted(set(findings + (formatted or [])))
-  if options.files:
-    wanted = [os.path.relpath(os.path.abspath(name), options.root) for name in options.files]
-    findings = [f for f in findings if any(f.path == w or f.path.startswith(w.rstrip("/") + "/") for w in wanted)]
+  argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+  sources, findings = read_sources(ROOT, all_files(ROOT))
+  formatted = check_format(sources)
+  findings = sorted(set(findings + check_all(sources, ROOT) + (formatted or [])))
   for finding in findings:
     print("%s:%d: %s" % finding)
-  note = "" if formatted is not None or options.no_format else "; clang-format is not here, so the layout was not looked at"
-  print("%d files, %d finding%s%s" % (len(sources), len(findings), "" if len(findings) == 1 else "s", note))
+  note = "; clang-format is not here, so the layout was not looked at" if formatted is None else ""
+  print("%d files, %d finding%s%s" % (len(sources), len(findings), "s" * (len(findings) != 1), note))
   return 1 if findings else 0
 
 
