@@ -4,7 +4,6 @@
 It looks at all files that git knows or would add.
 """
 
-import argparse
 import collections
 import glob
 import os
@@ -16,7 +15,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # A room includes itself and rooms on lower floors
-FLOORS = {"wire": 0, "file": 0, "transport": 0, "kernels": 0, "sys": 0, "polar": 1, "compressor": 1, "lmo": 2, "exchange": 2, "layer": 3, "assembly": 3, "muon": 4, "fortran": 5, "tao": 5, "register": 6}
+ROOMS = ("wire file transport kernels sys", "polar compressor", "lmo exchange", "layer assembly", "muon", "fortran tao", "register")
+FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.split()}
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
 # Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
@@ -25,10 +25,13 @@ FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "monitor"), ("impls", "chec
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")
+# Headers in include/ whose names do not begin with their room; muonexport.h is of all rooms
+HEADERS = ((r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", "sys"), (r"muon(array|kernels\w+)\.h", "kernels"), (r"muonvotes\.h", "muon"), (r"muonexport\.h", None))
 # Written by make; no room's
 GENERATED_HEADERS = ("petscmuonconf.h",)
 COMPAT = "petscmuoncompat.h"
 MAX_BYTES = 1 << 20
+C_FILES = r"\.(c|h|cxx|cu|hpp)$"
 MAX_TUTORIAL_LINES = 200
 
 # Sections of the same rank may stand in either order
@@ -50,25 +53,30 @@ WRONG = (
   (r"\bif \((\w[\w.>\[\]-]*)(?: != NULL)?\) PetscCall\(\w+Destroy\(&\1\)\)", "useless test before a Destroy(), which accepts NULL"),
   (r"\bSETERRQ\w*\(\s*\w+\s*,\s*\"", "SETERRQ() without an error code")
 )
-MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")
+# What no line has: pattern, files that must not have it, what is wrong. The second table is for C without its comments and texts
+LINES = (
+  (r"\s$", "", "trailing blank"), (r"[^\x00-\x7f]", "", "character that is not ASCII"), (r"\t", r"^(?!.*((^|/)[Mm]akefile[^/]*|\.mk)$)", "tab"),
+  (r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b", r"^(?!.*(runtests\.py|tests/README\.md)$)", "left-over marker"), (r"(?<![\w.}])/(home|root)/\w", "", "path of one machine"),
+  (r"^\s*(/\*|//|\*)?\s*[-=*~_]{8,}|/\*\s*[-=*~_]{4,}", C_FILES, "ruler")
+)
+CODE_LINES = (
+  (r"^\s*#\s*(ifdef|ifndef)\b", "", "#ifdef or #ifndef: write #if defined(...)"), (r"\bPETSC_VERSION_(?!H\b)", "^(?!.*/%s$)" % COMPAT, "test of PETSc's version outside %s" % COMPAT)
+)
 
 Finding = collections.namedtuple("Finding", "path line message")
 
-
 TOKEN = re.compile(r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""", re.S)
-
 
 def blank_code(text):
   """The C text with comments and the insides of strings as blanks: same lines, same columns."""
   blank = lambda part: re.sub(r"[^\n]", " ", part)
   return TOKEN.sub(lambda m: blank(m.group()) if m.group()[0] == "/" else m.group()[0] + blank(m.group()[1:-1]) + m.group()[0], text)
 
-
 class Source:
   def __init__(self, path, text):
     self.path, self.text = path, text
     self.lines = text.split("\n")
-    self.is_c = path.endswith((".c", ".h", ".cxx", ".cu", ".hpp"))
+    self.is_c = re.search(C_FILES, path) is not None
     self.code = blank_code(text) if self.is_c else ""
     self.code_lines = self.code.split("\n")
     parts = path.split("/")
@@ -79,78 +87,43 @@ class Source:
   def line_of(self, offset):
     return self.text.count("\n", 0, offset) + 1
 
-
 def includes(s):
   """(line, name, whether in quotes) of what a file includes."""
   for match in re.finditer(r"^[ \t]*#[ \t]*include\s+([<\"])([^>\"]+)[>\"]", s.text, re.M):
     if s.code[match.end() - 1] == s.text[match.end() - 1]:
       yield s.line_of(match.start()), match.group(2), match.group(1) == '"'
 
-
 def room_of_header(path):
   """The room whose interface a header of include/ is; None for a header that is not ours."""
   name = os.path.basename(path)
-  if re.fullmatch(r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", name):
-    return "sys"
-  if re.fullmatch(r"muon(array|kernels\w+)\.h", name):
-    return "kernels"
+  for pattern, room in HEADERS:
+    if re.fullmatch(pattern, name):
+      return room
   match = re.fullmatch(r"(?:petsc)?muon([a-z]*?)(?:impl)?\.h", name)
-  # muonexport.h is of all rooms; muonlmoimpl.h belongs to the norms
-  if not match or match.group(1) == "export":
-    return None
-  if match.group(1) == "votes":
-    return "muon"
-  return next((room for room in FLOORS if match.group(1).startswith(room)), match.group(1) or "muon")
-
+  # muonlmoimpl.h belongs to the norms
+  return match and next((room for room in FLOORS if match.group(1).startswith(room)), match.group(1) or "muon")
 
 # Every text
 def check_text(s):
   if s.text and not s.text.endswith("\n"):
     yield len(s.lines), "no newline at the end of the file"
-  for number, line in enumerate(s.lines, 1):
-    if line != line.rstrip():
-      yield number, "trailing blank"
-    if not line.isascii():
-      yield number, "character that is not ASCII"
-    if "\t" in line and not re.search(r"(^|/)(makefile|Makefile[^/]*|[^/]*\.mk)$", s.path):
-      yield number, "tab"
-    if MARKERS.search(line) and not s.path.endswith(("runtests.py", "tests/README.md")):
-      yield number, "left-over marker '%s'" % MARKERS.search(line).group(0)
-    if re.search(r"(?<![\w.}])/(home|root)/\w", line):
-      yield number, "path of one machine"
-
+  for lines, rules in ((s.lines, LINES), (s.code_lines, CODE_LINES)):
+    for pattern, files, message in rules:
+      if re.search(files, s.path):
+        yield from ((number, message) for number, line in enumerate(lines, 1) if re.search(pattern, line))
+  if s.path.endswith(".h") and not re.match(r"\s*#pragma once\s*$", s.code, re.M):
+    yield 1, "a header starts with #pragma once"
 
 # C
 def functions(s):
   """(line of the definition, its text, first line of the body, lines of the body) of each function."""
   lines = s.code_lines
-  i = 0
-  while i < len(lines):
-    if lines[i].startswith("{"):
-      end = i + 1
-      while end < len(lines) and not lines[end].startswith("}"):
-        end += 1
-      start = i - 1
-      while start > 0 and lines[start - 1].strip() and not lines[start - 1].startswith(("#", "}", "{")) and not lines[start - 1].rstrip().endswith(";"):
-        start -= 1
-      yield start + 1, " ".join(lines[max(start, 0):i]), i + 2, lines[i + 1:end]
-      i = end
-    i += 1
-
-
-def check_c(s):
-  if not s.is_c:
-    return
-  for number, (line, code) in enumerate(zip(s.lines, s.code_lines), 1):
-    if re.match(r"\s*#\s*(ifdef|ifndef)\b", code):
-      yield number, "#ifdef or #ifndef: write #if defined(...)"
-    if re.search(r"^\s*(/\*|//|\*)?\s*[-=*~_]{8,}", line) or re.search(r"/\*\s*[-=*~_]{4,}", line):
-      yield number, "ruler"
-    if re.search(r"\bPETSC_VERSION_(?!H\b)", code) and os.path.basename(s.path) != COMPAT:
-      yield number, "test of PETSc's version outside %s" % COMPAT
-  if s.path.endswith(".h") and not re.match(r"\s*#pragma once\s*$", s.code, re.M):
-    yield 1, "a header starts with #pragma once"
-
+  for match in re.finditer(r"^\{[^\n]*\n(.*?)(?=^\}|\Z)", s.code, re.M | re.S):
+    first = s.line_of(match.start(1))
+    start = first - 3
+    while start > 0 and lines[start - 1].strip() and not lines[start - 1].startswith(("#", "}", "{")) and not lines[start - 1].rstrip().endswith(";"):
+      start -= 1
+    yield start + 1, " ".join(lines[max(start, 0):first - 2]), first, match.group(1).split("\n")[:-1]
 
 def statements(body, first):
   """(line, text) of the statements of a body that start on a line of their own, joined up to the semicolon."""
@@ -158,7 +131,6 @@ def statements(body, first):
     end = next((j for j in range(i, min(i + 12, len(body))) if body[j].rstrip().endswith((";", "{", "}", ":", "\\"))), i)
     if line.strip():
       yield first + i, " ".join([line] + [more.strip() for more in body[i + 1:end + 1]])
-
 
 def check_petsc(s, known_macros):
   """What PETSc's reviewers look at."""
@@ -185,7 +157,6 @@ def check_petsc(s, known_macros):
     if re.search(r"\\n\"\s*[,)]", s.text[match.start():end]) and not s.code[s.code.rfind("\n", 0, match.start()) + 1:match.start()].lstrip().startswith("#"):
       yield s.line_of(match.start()), "message of %s() ends with a newline" % match.group(1)
 
-
 def check_rooms(s, root):
   type_of = lambda path: re.match(r"(.*/impls/\w+)/|", path).group(1)
   for number, name, _ in includes(s) if s.is_c else ():
@@ -206,7 +177,6 @@ def check_rooms(s, root):
     if path and type_of(path) and type_of(path) != type_of(s.path):
       yield number, "%s belongs to one type and is included by that type alone" % name
 
-
 def target_room(s, name, root):
   """(room, path in src or None) of what an include line names; None for a file that is not ours."""
   for folder in (os.path.dirname(s.path), "include", "src"):
@@ -216,39 +186,27 @@ def target_room(s, name, root):
   match = re.match(r"(?:\.\./)*src/(\w+)/", name)
   return match and (match.group(1), None)
 
-
 def folder_of(path):
   """The folder of a file in a component whose folders are levels; None elsewhere."""
   parts = path.split("/")
   return parts[2] if parts[0] == "src" and len(parts) > 3 and parts[1] in LEVELS_INSIDE else None
 
-
 def check_levels(sources):
   """Includes and direct calls between the folders of a component, and how many files a folder has."""
-  owner, files = {}, collections.Counter()
-  for s in sources:
-    if s.is_library:
-      files[os.path.dirname(s.path)] += 1
-    if s.path.endswith(".c") and folder_of(s.path):
-      for line, head, _, _ in functions(s):
-        name = re.search(r"(\w+)\s*\(", head)
-        if name and "static " not in head:
-          owner[name.group(1)] = s.path
-  for s in sources:
-    here = folder_of(s.path)
-    if here is None:
-      continue
-    levels = LEVELS_INSIDE[s.path.split("/")[1]]
+  inside = [s for s in sources if folder_of(s.path)]
+  heads = [(s.path, head, re.search(r"(\w+)\s*\(", head)) for s in inside if s.path.endswith(".c") for _, head, _, _ in functions(s)]
+  owner = {name.group(1): path for path, head, name in heads if name and "static " not in head}
+  for s in inside:
+    here, levels = folder_of(s.path), LEVELS_INSIDE[s.path.split("/")[1]]
     found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, name, quoted in includes(s) if quoted]
     found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line) if name in owner]
     for number, path, what in found:
       there = folder_of(path)
-      if there is not None and there != here and (levels[there] >= levels[here] or (here, there) in FORBIDDEN_INSIDE):
+      if there not in (None, here) and (levels[there] >= levels[here] or (here, there) in FORBIDDEN_INSIDE):
         yield Finding(s.path, number, "the folder %s %s of the folder %s, which is not below it" % (here, what, there))
-  for folder, count in files.items():
+  for folder, count in collections.Counter(os.path.dirname(s.path) for s in sources if s.is_library).items():
     if count > MAX_FILES:
       yield Finding(folder, 1, "%d files in a folder; %d are allowed" % (count, MAX_FILES))
-
 
 def check_sizes(s):
   if s.path.startswith("src/") and s.is_c:
@@ -260,10 +218,8 @@ def check_sizes(s):
   if re.fullmatch(r"tutorials/((mpi|science)/)?[^/]+\.(c|F90|py)", s.path) and len(s.lines) - 1 > MAX_TUTORIAL_LINES:
     yield MAX_TUTORIAL_LINES, "a tutorial of %d lines; %d are allowed" % (len(s.lines) - 1, MAX_TUTORIAL_LINES)
 
-
 # Man pages
 Page = collections.namedtuple("Page", "kind name source line text after")
-
 
 def man_pages(s):
   """The pages of a file; after is the code that follows."""
@@ -272,12 +228,10 @@ def man_pages(s):
   pages = re.finditer(r"/\*(@C|@|MC|S|J|E)[ ]*\n(\s*([A-Za-z_]\w*)?.*?)\n?[^\n]*\*/", s.text, re.S)
   return [Page(page.group(1), page.group(3) or "", s, s.line_of(page.start()), page.group(2), s.code[page.end():page.end() + 3000]) for page in pages]
 
-
 def split_arguments(text):
   """The parameters in the parentheses of a prototype."""
   parts = re.split(r",\s*(?![^()]*\))", " ".join(text.split()))
   return [] if parts == ["void"] else parts
-
 
 def parameters(after, name):
   """Names of the parameters of the function defined after a page; None where none is."""
@@ -286,7 +240,6 @@ def parameters(after, name):
     return None
   pointer = re.compile(r"\(\s*\*+\s*(\w+)")
   return [(pointer.search(part) or re.search(r"(\w+)\W*$", re.sub(r"\[.*?\]", "", part))).group(1) for part in split_arguments(match.group(1)) if part not in ("...", "")]
-
 
 def sections_of(page):
   """[(title, rest of the line, lines, line number)] of a page, the text before the first section under ''."""
@@ -304,7 +257,6 @@ def sections_of(page):
     else:
       found[-1][2].append(line)
   return found
-
 
 def check_page(page):
   """(line, what is wrong) of one page."""
@@ -348,7 +300,6 @@ def check_page(page):
     for name in sorted(set(names) ^ set(documented)):
       yield at, "the parameter %s is not described" % name if name in names else "%s is no parameter" % name
 
-
 def check_items(title, lines):
   """What is wrong with the items of a section."""
   items = [line for line in lines if re.match(r"[+.-] +\S", line)]
@@ -368,16 +319,13 @@ def check_items(title, lines):
   if "Key" in title and any("<" in line for line in lines):
     yield "choices are (a|b|c), without angle brackets"
 
-
 # Things that several files say together
 OPTION = re.compile(r"\bPetscOptions(?:[A-Z]\w+)\s*\([^;]*?\"(-\w+)\"", re.S)
 ROW = re.compile(r"\{\"(\w+)\",\s*MUON_PARAMETER_\w+,[^;]*?\"((?:[^\"\\]|\\.)*)\"\s*\}", re.S)
 
-
 def documented_as(key):
   """A pattern of a key in a man page, where one behind a prefix stands with it."""
   return r"-(?:[\w.]*_|[\w.()|]*_)?%s" % re.escape(key[1:])
-
 
 def check_project(sources):
   pages = [page for s in sources if s.is_library for page in man_pages(s)]
@@ -417,43 +365,37 @@ def check_project(sources):
       if key not in PETSC_KEYS and not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)
 
-
 def known_macros(sources):
   return {name for s in sources if s.is_c for name in re.findall(r"^\s*#\s*define\s+(\w+)\(", s.text, re.M)} | {
     name for s in sources if s.is_c for name in re.findall(r"^(?:static |PETSC_INTERN |PETSC_EXTERN |MUON_EXPORT |inline |const )*(?!PetscErrorCode\b)\w+ [*]*(\w+)\s*\(", s.code, re.M)}
-
 
 def check_all(sources, root):
   """All findings about sources, sorted; what the project says together is looked at as well."""
   findings = []
   macros = known_macros(sources)
   for s in sources:
-    for check in (check_text, check_c, lambda s: check_petsc(s, macros), lambda s: check_rooms(s, root), check_sizes):
+    for check in (check_text, lambda s: check_petsc(s, macros), lambda s: check_rooms(s, root), check_sizes):
       findings += [Finding(s.path, line, message) for line, message in check(s)]
   findings += list(check_project(sources)) + list(check_levels(sources))
   return sorted(set(findings))
-
 
 def check_format(sources):
   """What clang-format would change; None where there is no clang-format."""
   if shutil.which("clang-format") is None:
     return None
-  done = subprocess.run(["clang-format", "--dry-run"] + [s.path for s in sources if s.is_c], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+  done = subprocess.run(["clang-format", "--dry-run"] + [s.path for s in sources if s.is_c], cwd=ROOT, capture_output=True, text=True)
   if done.returncode != 0:
     return [Finding(".clang-format", 1, "clang-format fails: " + done.stderr.strip().split("\n")[-1])]
   first = dict(reversed(re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", done.stderr, re.M)))
   return [Finding(path, int(line), "clang-format would change this file from here on: run clang-format -i") for path, line in first.items()]
 
-
 TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
 
-
 def all_files(root):
-  done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+  done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True)
   # An unpacked archive has no git
   names = done.stdout.splitlines() or [os.path.relpath(name, root) for name in glob.glob(os.path.join(root, "**"), recursive=True)]
   return sorted(name for name in names if os.path.isfile(os.path.join(root, name)) and not name.startswith("build"))
-
 
 def read_sources(root, names):
   sources, findings = [], []
@@ -465,9 +407,7 @@ def read_sources(root, names):
         sources.append(Source(name.replace(os.sep, "/"), f.read()))
   return sources, findings
 
-
 def main():
-  argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
   sources, findings = read_sources(ROOT, all_files(ROOT))
   formatted = check_format(sources)
   findings = sorted(set(findings + check_all(sources, ROOT) + (formatted or [])))
@@ -476,7 +416,6 @@ def main():
   note = "; clang-format is not here, so the layout was not looked at" if formatted is None else ""
   print("%d files, %d finding%s%s" % (len(sources), len(findings), "s" * (len(findings) != 1), note))
   return 1 if findings else 0
-
 
 if __name__ == "__main__":
   sys.exit(main())

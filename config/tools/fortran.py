@@ -173,10 +173,8 @@ VARIABLES = """\
 Argument = collections.namedtuple("Argument", "dummy cdummy uses before after locals checked", defaults=((), (), (), None))
 Function = collections.namedtuple("Function", "name result types")
 
-
 class Unbindable(Exception):
   """A function whose arguments have no counterpart in Fortran."""
-
 
 class Headers:
   """What the public headers declare."""
@@ -203,10 +201,8 @@ class Headers:
     for result, name, arguments in re.findall(r"^PETSC_EXTERN\s+(PetscErrorCode|void)\s+(\w+)\((.*?)\);", code, re.M | re.S):
       self.functions.append(Function(name, result, split_arguments(arguments)))
 
-
 def scalar(headers, kind):
   return SCALARS.get(kind) or ("integer(c_int)" if kind in headers.enums else None)
-
 
 def argument(headers, kind, name, position, optional, destroys, bool_type):
   """How one argument of the C type crosses."""
@@ -267,7 +263,6 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
     return Argument(declared, declared, name)
   raise Unbindable("no counterpart of '%s'" % kind)
 
-
 def unlike(names):
   """Names that differ in more than case, as Fortran needs them."""
   found = ["ierr"]
@@ -276,7 +271,6 @@ def unlike(names):
       name += "_"
     found.append(name.lower())
     yield name
-
 
 def arguments_of(headers, function, names, optional, bool_type):
   kinds = list(function.types)
@@ -289,7 +283,6 @@ def arguments_of(headers, function, names, optional, bool_type):
   converted = callback or any(re.search(r"\b%s\b" % word, kind) for word in CONVERTED for kind in kinds)
   return names, found, converted
 
-
 def wrapped(text, indent):
   """A statement in lines that a compiler must take."""
   lines, line = [], indent + text
@@ -301,10 +294,8 @@ def wrapped(text, indent):
     line = indent + "  " + line[at:].lstrip()
   return "\n".join(lines + [line]) + "\n"
 
-
 def lines_of(lines, indent):
   return "".join(indent + line + "\n" for line in lines)
-
 
 def interface(function, names, found, converted):
   fails = function.result == "PetscErrorCode"
@@ -313,7 +304,6 @@ def interface(function, names, found, converted):
   out += lines_of(["bind(c, name='%s')" % (function.name + SUFFIX * converted), "import"], "      ")
   out += lines_of([one.cdummy % name for name, one in zip(names, found)] + ["integer(c_int) :: ierr"] * fails, "      ")
   return out + "    end %s\n" % kind
-
 
 def subroutine(function, names, found):
   fails = function.result == "PetscErrorCode"
@@ -329,7 +319,6 @@ def subroutine(function, names, found):
   out += wrapped("%s c_%s(%s)" % ("ierr =" if fails else "call", function.name, ", ".join(one.uses for one in found)), "    ")
   return out + "".join(lines_of(one.after, "    ") for one in found) + "  end subroutine\n\n"
 
-
 def callback(headers, name, kinds):
   names = [re.search(r"(\w+)$", kind).group(1) for kind in kinds]
   out = "    subroutine %s(%s, ierr) bind(c)\n      import\n" % (name, ", ".join(names))
@@ -339,7 +328,6 @@ def callback(headers, name, kinds):
     declared += ", intent(%s)" % ("inout" if "*" in kind and declared == scalar(headers, base) else "in")
     out += "      %s :: %s\n" % (declared, word)
   return out + "      integer(c_int), intent(inout) :: ierr\n    end subroutine\n"
-
 
 def bound(headers, pages, bool_type):
   """[(function, its names, arguments, whether src/fortran converts)] of what is bound, and [(name, message)] of what is wrong."""
@@ -354,7 +342,6 @@ def bound(headers, pages, bool_type):
       if not left_out:
         wrong.append((function.name, "cannot be bound in Fortran, %s: its man page says 'No Fortran Support', or src/fortran takes it in another form" % error))
   return found, wrong
-
 
 def module(headers, found, indices, precision):
   out = HEAD + "  integer, parameter, public :: muon_int = c_int%s_t\n" % indices
@@ -381,7 +368,6 @@ def module(headers, found, indices, precision):
     raise Unbindable("names that Fortran takes for one: " + ", ".join(sorted(twice)))
   return out + "end module\n"
 
-
 def pages_of(sources):
   """{function: (names of its arguments, those that may be NULL, whether it is left out)} by the man pages."""
   pages = {}
@@ -395,15 +381,12 @@ def pages_of(sources):
       pages[page.name] = (checkstyle.parameters(page.after, page.name) or [], optional, "No Fortran Support" in page.text)
   return pages
 
-
 def headers_of(sources):
   return Headers([s.text for s in sources if re.fullmatch(r"include/petscmuon\w*\.h", s.path)])
-
 
 def findings(sources):
   """What make checkstyle says of these sources: (function, message)."""
   return bound(headers_of(sources), pages_of(sources), "enum")[1]
-
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -420,7 +403,6 @@ def main():
   if not wrong:
     sys.stdout.write(module(headers, found, options.indices, options.precision))
   return 1 if wrong else 0
-
 
 if __name__ == "__main__":
   sys.exit(main())

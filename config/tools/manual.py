@@ -3,7 +3,6 @@
 
   config/tools/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
   config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the sources that they link to
-  config/tools/manual.py options         the table of options, as Markdown
 """
 
 import argparse
@@ -27,10 +26,8 @@ CLASSES = [
 FAMILIES = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}
 MOST_LINKS = 12
 
-
 class Bad(Exception):
   pass
-
 
 # Text of a page: paragraphs, items and verbatim lines
 Block = collections.namedtuple("Block", "kind text items")
@@ -52,11 +49,9 @@ class Reference(collections.namedtuple("Reference", "name kind summary collectiv
     """The name as text has it."""
     return "`%s%s`" % (self.name, "()" if self.kind in ("@", "@C") else "")
 
-
 def unescape(text):
   """Colons that would end a line of sowing's are written with a backslash; in formulas that is a space of TeX's."""
   return "".join(part if i % 2 else part.replace("\\:", ":") for i, part in enumerate(re.split(r"(\$[^$]*\$|`[^`]*`)", text)))
-
 
 def blocks_of(lines):
   """The blocks of some lines of a page."""
@@ -89,11 +84,8 @@ def blocks_of(lines):
   joined = lambda block: "\n".join(block.text) if block.kind == "verbatim" else unescape(" ".join(block.text))
   return [Block(block.kind, joined(block), [(unescape(name), unescape(body)) for name, body in block.items]) for block in blocks if block.kind]
 
-
 def group_of(name):
-  found = [short for short, _ in CLASSES if name.lower().startswith(short.lower())]
-  return max(found, key=len) if found else "Muon"
-
+  return max((short for short, _ in CLASSES if name.lower().startswith(short.lower())), key=len, default="Muon")
 
 def prototype_of(page):
   """The declaration of what stands below a page: a function's head, a type's definition."""
@@ -106,7 +98,6 @@ def prototype_of(page):
     match = re.match(r"(?:PETSC_EXTERN [^;]*;\s*)*(typedef\b(?:[^;{]*|[^{;]*\{.*?\}\s*\w+);)", source, re.S)
     return match.group(1).rstrip() if match else ""
   return ""
-
 
 def read_references(sources):
   """{name: Reference} of all man pages of the library."""
@@ -134,10 +125,8 @@ def read_references(sources):
         raise Bad("%s:%d: %s: %s" % (s.path, page.line, page.name, error))
   return found
 
-
 # Options
 Option = collections.namedtuple("Option", "key argument default meaning choices function group kind")
-
 
 def default_of(reference, item):
   """What a page says of the value that holds where nothing is set, or what the line of the option says."""
@@ -145,14 +134,12 @@ def default_of(reference, item):
   matches = [re.search(r"(?:^|, |; )([^,;(]+?) by default", item)] + [re.search(r"\bThe defaults? (?:is|are) ((?:[^.;,:]|\.(?=\w))+)", text) for text in texts]
   return next((match.group(1) for match in matches if match), "")
 
-
 def read_rows(name):
   """The tables of parameters as config/tools/parameters.c prints them."""
   if not name or not os.path.exists(name):
     raise Bad("no table of parameters: make %s" % name)
   with open(name) as f:
     return [line.rstrip("\n").split("\t") for line in f]
-
 
 def read_options(rows, references):
   """All options: the rows of parameters, and what pages document beside them, types, viewers and lists; in the order of the classes."""
@@ -184,11 +171,9 @@ def read_options(rows, references):
     found[key] = Option(key, "" if "|" in argument else argument, constant.value if constant and constant.value else default, meaning[:1].upper() + meaning[1:], choices, page.name, group_of(page.name), "")
   return sorted(found.values(), key=lambda option: ([short for short, _ in CLASSES].index(option.group), option.kind != "", option.kind))
 
-
 def shown_key(option):
   """Compressors have no family of their own; what stands in the table is that of the messages up."""
   return re.sub(r"^-compressor", "-ef21_compressor", option.key)
-
 
 def options_markdown(rows, references):
   """The page with the table of options."""
@@ -213,7 +198,6 @@ def options_markdown(rows, references):
     out.append('| <span id="%s"></span>`%s` | %s | %s | %s |' % (key[1:], (key + " " + option.argument).strip(), cell(option.default), cell(meaning), references[option.function].shown))
   return "\n".join(out + [""])
 
-
 # Where functions are used
 def uses_of(sources, references):
   """{name: [(path, line)]} of the tutorials and the tests that use what a page describes, tutorials first."""
@@ -232,7 +216,6 @@ def uses_of(sources, references):
   order = lambda place: (not place[0].startswith("tutorials/"), place[0])
   return {name: sorted(where.items(), key=order) for name, where in places.items()}
 
-
 def used_in(page, uses):
   """(title, [(path, line)], how many more there are) of the tutorials and of the tests that use what a page describes."""
   for title in ("Tutorials", "Tests"):
@@ -240,11 +223,9 @@ def used_in(page, uses):
     if chosen:
       yield title, chosen[:MOST_LINKS], " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
 
-
 # Formulas: a terminal has no others, and MathJax would have to be fetched
 TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
 TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon Sigma sum in min max".split())
-
 
 def tex_text(text):
   """The few things of TeX that formulas of the pages use as text, from the inside out."""
@@ -261,13 +242,11 @@ def tex_text(text):
       text = re.sub(pattern, made, text)
   return re.sub(r"\\([A-Za-z]+|.)", symbol, re.sub(r"[{}]", "", text)).replace("\0", "{").replace("\1", "}")
 
-
 # Markdown
 def rich(text):
   """Inline text as Markdown; conf.py links what stands in code type."""
   parts = re.split(r"(\$[^$]+\$|`[^`]+`)", text)
   return "".join("`%s`" % tex_text(part[1:-1]) if part[:1] == "$" else part if part[:1] == "`" else re.sub(r"([\\*_<>\[\]#|&])", r"\\\1", part) for part in parts)
-
 
 def page_markdown(page, uses, linked):
   out = ["---", "orphan: true", "---", "", "# " + page.name, "", rich(page.summary), ""]
@@ -287,14 +266,12 @@ def page_markdown(page, uses, linked):
     out += ["## " + title, "", ", ".join("`%s` (line %d)" % place for place in chosen) + more, ""]
   return "\n".join(out)
 
-
 # roff
 def roff(text):
   text = re.sub(r"\$([^$]+)\$", lambda m: tex_text(m.group(1)), text)
   text = text.replace("\\", "\\e").replace("-", "\\-")
   text = re.sub(r"`([^`]+)`", r"\\fB\1\\fP", text)
   return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
-
 
 def page_roff(page, uses, version):
   quoted = lambda text: '"%s"' % text.replace('"', '""')
@@ -318,19 +295,11 @@ def page_roff(page, uses, version):
     out += [".SH " + where[title][0], roff("%s%s, %s" % (", ".join(path for path, _ in chosen), more, where[title][1]))]
   return "\n".join(out + [""])
 
-
 # What is written
 def write(path, text):
   os.makedirs(os.path.dirname(path), exist_ok=True)
   with open(path, "w", encoding="utf-8") as f:
     f.write(text)
-
-
-def version_of(root):
-  with open(os.path.join(root, "include", "petscmuonversion.h")) as f:
-    text = f.read()
-  return ".".join(re.search(r"PETSCMUON_VERSION_%s\s+(\d+)" % part, text).group(1) for part in ("MAJOR", "MINOR", "SUBMINOR"))
-
 
 def read_tree(root):
   names = [name for name in checkstyle.all_files(root) if name.startswith(("src/", "include/", "tests/", "tutorials/")) and name.endswith((".c", ".h", ".F90"))]
@@ -338,14 +307,14 @@ def read_tree(root):
   references = read_references([s for s in sources if s.is_library])
   return sources, references
 
-
-def write_man(root, folder):
-  sources, references = read_tree(root)
+def write_man(folder):
+  sources, references = read_tree(checkstyle.ROOT)
   uses = uses_of(sources, references)
+  text = "".join(s.text for s in sources if s.path == "include/petscmuonversion.h")
+  version = ".".join(re.search(r"PETSCMUON_VERSION_%s\s+(\d+)" % part, text).group(1) for part in ("MAJOR", "MINOR", "SUBMINOR"))
   for page in references.values():
-    write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version_of(root)))
+    write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version))
   return len(references)
-
 
 def functions_markdown(references):
   """The page that lists all pages of the reference, by class."""
@@ -360,9 +329,9 @@ def functions_markdown(references):
       out += ["### " + title, ""] * bool(lines) + lines + [""] * bool(lines)
   return "\n".join(out)
 
-
-def write_site(root, folder, rows):
+def write_site(folder, rows):
   """The folder's source for Sphinx and its extra files."""
+  root = checkstyle.ROOT
   sources, references = read_tree(root)
   uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
   shutil.rmtree(folder, ignore_errors=True)
@@ -385,25 +354,16 @@ def write_site(root, folder, rows):
   write(os.path.join(folder, "source", "names.txt"), "".join("%s %s\n" % target for target in sorted(targets.items())))
   return len(references)
 
-
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("what", choices=("man", "site", "options"))
-  parser.add_argument("folder", nargs="?")
-  parser.add_argument("--root", default=checkstyle.ROOT)
+  parser.add_argument("what", choices=("man", "site"))
+  parser.add_argument("folder")
   parser.add_argument("--parameters", default="", help="what config/tools/parameters.c prints")
   options = parser.parse_args()
-  if (options.folder is None) != (options.what == "options"):
-    parser.error("%s takes %s folder" % (options.what, "no" if options.what == "options" else "a"))
   try:
-    if options.what == "options":
-      print(options_markdown(read_rows(options.parameters), read_tree(options.root)[1]), end="")
-    else:
-      count = write_man(options.root, options.folder) if options.what == "man" else write_site(options.root, options.folder, read_rows(options.parameters))
-      print("%d pages" % count)
+    print("%d pages" % (write_man(options.folder) if options.what == "man" else write_site(options.folder, read_rows(options.parameters))))
   except Bad as error:
     sys.exit("manual.py: %s" % error)
-
 
 if __name__ == "__main__":
   main()

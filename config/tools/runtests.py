@@ -38,10 +38,8 @@ ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
 # A program in Python runs in one that has all of these that it requires
 PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
 
-
 class TestError(Exception):
   """A TEST block that does not follow the grammar."""
-
 
 # the grammar
 def block_lines(text):
@@ -55,7 +53,6 @@ def block_lines(text):
     raise TestError("'*/' ends the C comment that the block is")
   first = text.count("\n", 0, block.start(1)) + 1
   return [(number, line) for number, line in enumerate(block.group(1).splitlines(), first) if line.strip() and not line.lstrip().startswith("#")]
-
 
 def parse_tree(lines):
   """Nested [kind, keys, children] by indentation."""
@@ -86,10 +83,8 @@ def parse_tree(lines):
       raise TestError("line %d: unknown key '%s'" % (number, key))
   return root
 
-
 def inherit(outer, inner):
   return dict(outer, **{key: outer[key] + " " + value if key in ADDING_KEYS and key in outer else value for key, value in inner.items()})
-
 
 def flatten(node, outer):
   """The keys of each test, those of its testsets included."""
@@ -102,9 +97,7 @@ def flatten(node, outer):
     tests += inside
   return tests
 
-
 LOOP = re.compile(r"(?:(\S+)\s+)?\{\{([^{}]*)\}([^{}]*)\}")
-
 
 def expand_loops(keys):
   """Yields (keys, label, separate) with every {{a b}} loop of nsize and args replaced; separate is the part of the label that names output files."""
@@ -124,7 +117,6 @@ def expand_loops(keys):
     return
   yield keys, "", ""
 
-
 class Test:
   """One run of one program, or of one script."""
 
@@ -133,11 +125,9 @@ class Test:
     self.output, self.output_named = output, named
     self.full = name + ("+" + label if label else "")
 
-
 # In Fortran and Python each line of the block is a comment
 COMMENTS = {".F90": "!", ".py": "#"}
 PROGRAMS = (".c", ".F90")
-
 
 def read_tests(source, text):
   """The tests of a program."""
@@ -165,7 +155,6 @@ def read_tests(source, text):
     raise TestError("a /*TEST block without a test")
   return tests
 
-
 def read_script(source, text):
   """The test that a script is: its '#TEST key: value' lines."""
   keys, lines = {}, re.findall(r"^#TEST\s*(\w+)\s*:\s*(.*?)\s*$|^#TEST", text, re.M)
@@ -179,13 +168,11 @@ def read_script(source, text):
   name = os.path.splitext(os.path.basename(source))[0][len("run-"):]
   return [Test(name if folder == "tests" else folder + "_" + name, "", source, keys)]
 
-
-# What words of requires: ask for, by the macros of PETSc and of this build; "defined(MACRO)" asks for any. Every other word is a program, or a module of Python
+# What words of requires: ask for, as macros of PETSc and of this build. Every other word is a module of Python or a program
 MACROS = {
   "single": "PETSC_USE_REAL_SINGLE", "debug": "PETSC_USE_DEBUG", "sanitized": "SANITIZED", "complex": "PETSC_USE_COMPLEX", "cuda": "PETSC_HAVE_CUDA", "kokkos_kernels": "PETSC_HAVE_KOKKOS_KERNELS",
   "onednn": "PETSCMUON_HAVE_ONEDNN", "kokkos": "PETSCMUON_HAVE_KOKKOS"
 }
-
 
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
@@ -214,7 +201,6 @@ class Config:
         return kind, word
     return None
 
-
 @functools.lru_cache(None)
 def python_with(*modules):
   """A Python that has these modules: this one, else the system's."""
@@ -223,19 +209,15 @@ def python_with(*modules):
       return candidate
   return None
 
-
 def numpy_python():
   """A Python that has numpy, and if there is one matplotlib; this one where none has."""
   return python_with("numpy", "matplotlib") or python_with("numpy") or sys.executable
 
-
 # comparing
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 
-
 def normal_lines(text):
   return [" ".join(line.split()) for line in text.rstrip().splitlines()]
-
 
 def same_line(expected, found, tolerance):
   if expected == found:
@@ -246,7 +228,6 @@ def same_line(expected, found, tolerance):
   close = lambda a, b: math.isfinite(float(a)) and math.isfinite(float(b)) and abs(float(a) - float(b)) <= tolerance * max(abs(float(a)), abs(float(b)))
   return all(a == b or not (integer.fullmatch(a) and integer.fullmatch(b)) and close(a, b) for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)))
 
-
 def compare(expected, found, tolerance=0.0):
   """The differences as lines of text; none where the texts agree, white space apart and reals within the relative tolerance."""
   want, have = normal_lines(expected), normal_lines(found)
@@ -256,17 +237,14 @@ def compare(expected, found, tolerance=0.0):
       differences += ["line %d" % i, "< " + ("(nothing)" if a is None else a), "> " + ("(nothing)" if b is None else b)]
   return differences
 
-
 # outputs that a text quotes
 QUOTED = "    $ "
-
 
 def quoted_command(test):
   """How a reader starts the test."""
   nsize = test.keys.get("nsize", "1")
   program = "./" + os.path.splitext(os.path.basename(test.source))[0]
   return " ".join((["mpiexec -n " + nsize] if nsize not in ("0", "1") else []) + [program] + test.keys.get("args", "").split())
-
 
 def quoted_lines(text, command):
   """(first, end) of the indented lines below the command; None where the text does not have it."""
@@ -278,7 +256,6 @@ def quoted_lines(text, command):
     end += 1
   return first, end
 
-
 def unquoted_runs(root, tests):
   """(text, problem) of the runs that a text quotes and no test makes."""
   problems = []
@@ -288,13 +265,11 @@ def unquoted_runs(root, tests):
       problems += [(name, "no test runs '%s'" % line[len(QUOTED):]) for line in f.read().splitlines() if line.startswith(QUOTED) and line[len(QUOTED):] not in commands]
   return problems
 
-
 # What PETSc prints at its end because the runner asks for it
 CHATTER = re.compile(r"^(#PETSc Option Table entries:|#End of PETSc Option Table entries|WARNING! There are options you set|WARNING! could be spelling|"
                      r"There (is one|are \d+) unused database option|There are no unused options|Option left: )")
 OPTION_LEFT = re.compile(r"^Option left: name:(\S+)")
 MEMORY_LEFT = re.compile(r"^\[ ?\d+\] ?\d+ bytes\b")
-
 
 def split_output(text):
   """(the program's own output, names of unused options, lines of unfreed memory)."""
@@ -310,7 +285,6 @@ def split_output(text):
     elif not CHATTER.match(line):
       own.append(line)
   return "\n".join(own) + ("\n" if own else ""), unused, memory
-
 
 # running
 def descendants(pid):
@@ -328,7 +302,6 @@ def descendants(pid):
     found += children.get(parent, [])
   return found[1:]
 
-
 def end_processes(process):
   below = descendants(process.pid)
   for end in (signal.SIGTERM, signal.SIGKILL):
@@ -338,17 +311,14 @@ def end_processes(process):
     with contextlib.suppress(subprocess.TimeoutExpired):
       process.wait(GRACE)
 
-
 def session_folder(cwd):
   """Where Open MPI keeps what belongs to one job: jobs that start at once in one folder race for it. "" where a socket's name would get too long."""
   folder = os.path.join(cwd, ".mpi")
   return folder if len(folder) <= 60 else ""
 
-
 def without_other_libraries(path):
   """A search path without the folders in which an installed PetscMuon would be found before the one that was built."""
   return os.pathsep.join(part for part in path.split(os.pathsep) if part and not any(name.startswith("libpetscmuon.") for name in (os.listdir(part) if os.path.isdir(part) else [])))
-
 
 def run_command(command, cwd, env, limit):
   """(exit status or None past the limit, stdout, stderr)."""
@@ -361,15 +331,13 @@ def run_command(command, cwd, env, limit):
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
     try:
       status = process.wait(limit)
-    except subprocess.TimeoutExpired:
+    except BaseException as error:
+      end_processes(process)
+      if not isinstance(error, subprocess.TimeoutExpired):
+        raise
       status = None
-      end_processes(process)
-    except BaseException:
-      end_processes(process)
-      raise
   with open(out_name, errors="replace") as out, open(err_name, errors="replace") as err:
     return status, out.read(), err.read()
-
 
 # Lets every rank of a program that must fail come to its own end and keeps what each one said
 RANK_WRAPPER = r"""
@@ -385,7 +353,6 @@ while [ "$(ls .rank.*.status | wc -l)" -lt "$MUON_TEST_NSIZE" ] && [ $waited -lt
 done
 exit $status
 """
-
 
 class Runner:
   def __init__(self, options):
@@ -583,7 +550,7 @@ class Runner:
   def filtered(self, text, command, folder, env):
     if not command:
       return text
-    return subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, cwd=folder, env=env).stdout
+    return subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=env).stdout
 
   def check_output(self, test, own, found, folder, env):
     """With the expected output: a file, or what a text quotes below the command of the test. A text that is filtered, too, quotes what the program printed."""
@@ -609,10 +576,8 @@ class Runner:
         f.write(found)
     return []
 
-
 def tail(text, lines=40):
   return text.rstrip().splitlines()[-lines:]
-
 
 # all of it
 def collect(root=ROOT):
@@ -635,16 +600,13 @@ def collect(root=ROOT):
     tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(source))[0], "", source, {"requires": "clang"}))
   return tests, problems + unquoted_runs(root, tests)
 
-
 def selected(test, patterns):
   base = os.path.splitext(os.path.basename(test.source))[0]
   return not patterns or any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns for text in (test.full, test.name, base))
 
-
 def make_flags():
   """The variables given to the make that started this, without its jobserver: that one's pipe is not inherited."""
   return re.sub(r"(^|\s)(-?-jobserver\S*|-j\d*)(?=\s|$)", " ", os.environ.get("MAKEFLAGS", "")).strip()
-
 
 def build_programs(tests, options):
   programs = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
@@ -654,13 +616,11 @@ def build_programs(tests, options):
   if options.make and targets and subprocess.call(command + ["-k", "-j", str(options.jobs)] + targets, cwd=ROOT, env=env) != 0:
     drop_stale_programs(command, programs, env)
 
-
 def drop_stale_programs(command, targets, env):
   """A program that does not build any more must not pass as what it was before."""
   for program in (os.path.join(ROOT, target) for target in targets):
     if os.path.isfile(program) and subprocess.call(command + [os.path.relpath(program, ROOT)], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
       os.remove(program)
-
 
 def grouped(tests, runner):
   """Lists of tests that may run in one start of MPI, few enough to keep all processors busy."""
@@ -674,7 +634,6 @@ def grouped(tests, runner):
     group.append(test)
   return groups
 
-
 def timed(runner, tests):
   """[(test, outcome, lines, seconds)] of a group."""
   start = time.monotonic()
@@ -685,7 +644,6 @@ def timed(runner, tests):
     outcome, lines = results.get(test) or runner.run(test)
     found.append((test, outcome, lines, shared if test in results else time.monotonic() - start))
   return found
-
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -743,7 +701,6 @@ def main():
   print("%.0f s of processor time" % (used() - built))
   print("%d passed, %d failed, %d skipped" % tuple(len(names[outcome]) for outcome in ("pass", "fail", "skip")))
   return 0 if names["pass"] and not names["fail"] else 1
-
 
 if __name__ == "__main__":
   sys.exit(main())
