@@ -81,7 +81,7 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
-SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md) $(wildcard share/petscmuon/python/petscmuon/*.py)
+SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
 TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib $(MODULE)

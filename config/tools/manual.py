@@ -182,7 +182,7 @@ def options_markdown(rows, references):
     "This page is printed by the library itself, from its tables of parameters.", "",
     "A key is read with the optimizer's prefix, `MuonSetOptionsPrefix()`.",
     "Then it is read once more for each layer: `-muon_layer_NAME_` before an `-lmo_` key or an `-ef21_compressor` key speaks to the layer called NAME alone.",
-    "The keys of compressors stand behind `-ef21_` for the messages from the workers to the servers, and behind `-ef21_server_` for the way back.",
+    "The keys of compressors stand behind `-ef21_` for the messages from the workers to the servers, and behind `-ef21_server_` for the way back; with `-muon_type ef14` behind `-ef14_` and `-ef14_server_`.",
     "SLEPc's keys stand behind `-lmo_svd_`, `-lmo_polar_svd_` and `-ef21_compressor_svd_`.", "",
     "A key that begins like one of ours and that nothing reads is named before the first step, with the nearest that exists.", ""
   ]

@@ -33,10 +33,10 @@ KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_
 ADDING_KEYS = {"args", "requires", "env", "localrunfiles", "unused"}
 
 # Everything else is installed by config/bootstrap, so that its absence is a failure
-ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex"}
+ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex", "pip", "setuptools", "wheel"}
 
 # A program in Python runs in one that has all of these that it requires
-PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch")
+PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch", "pip", "setuptools", "wheel")
 
 class TestError(Exception):
   """A TEST block that does not follow the grammar."""
