@@ -58,24 +58,24 @@ static int IsWide(void)
   #endif
 
   /* This file includes itself for each pair of the type of an entry and that in which entries are compared */
-  #define ENTRY                      float
-  #define REAL                       float
-  #define REAL_NAME(name)            name##Single
-  #define TOP                        MuonKernelTopSingle
-  #define KEPT                       void
-  #define KEY                        uint32_t
-  #define KEY_BITS                   31
-  #define EXPONENT_BITS              8
-  #define WIDE                       16
-  #define WideReal                   __m512
-  #define WideKey                    __m512i
-  #define WideMask                   __mmask16
-  #define WIDE_KEY(x)                _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
-  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
-  #define WIDE_COMPRESS(mask, x)     _mm512_maskz_compress_ps(mask, x)
-  #define WIDE_STORE(to, mask, x)    _mm512_mask_storeu_ps(to, mask, x)
-  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_ps(mask, from)
-  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
+  #define ENTRY                    float
+  #define REAL                     float
+  #define REAL_NAME(name)          name##Single
+  #define TOP                      MuonKernelTopSingle
+  #define KEPT                     void
+  #define KEY                      uint32_t
+  #define KEY_BITS                 31
+  #define EXPONENT_BITS            8
+  #define WIDE                     16
+  #define WideReal                 __m512
+  #define WideKey                  __m512i
+  #define WideMask                 __mmask16
+  #define WIDE_KEY(x)              _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
+  #define WIDE_REACHES(key, least) _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
+  #define WIDE_COMPRESS(mask, x)   _mm512_maskz_compress_ps(mask, x)
+  #define WIDE_STORE(to, mask, x)  _mm512_mask_storeu_ps(to, mask, x)
+  #define WIDE_LOAD(mask, from)    _mm512_maskz_loadu_ps(mask, from)
+  #define LOAD_WIDE(x, t, r, at)   x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
   #include "select.c"
   #undef ENTRY
   #undef REAL_NAME
@@ -110,23 +110,23 @@ static int IsWide(void)
   #undef WIDE_LOAD
   #undef LOAD_WIDE
 
-  #define REAL                       double
-  #define REAL_NAME(name)            name##Double
-  #define TOP                        MuonKernelTopDouble
-  #define KEPT                       void
-  #define KEY                        uint64_t
-  #define KEY_BITS                   63
-  #define EXPONENT_BITS              11
-  #define WIDE                       8
-  #define WideReal                   __m512d
-  #define WideKey                    __m512i
-  #define WideMask                   __mmask8
-  #define WIDE_KEY(x)                _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
-  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
-  #define WIDE_COMPRESS(mask, x)     _mm512_maskz_compress_pd(mask, x)
-  #define WIDE_STORE(to, mask, x)    _mm512_mask_storeu_pd(to, mask, x)
-  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_pd(mask, from)
-  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
+  #define REAL                     double
+  #define REAL_NAME(name)          name##Double
+  #define TOP                      MuonKernelTopDouble
+  #define KEPT                     void
+  #define KEY                      uint64_t
+  #define KEY_BITS                 63
+  #define EXPONENT_BITS            11
+  #define WIDE                     8
+  #define WideReal                 __m512d
+  #define WideKey                  __m512i
+  #define WideMask                 __mmask8
+  #define WIDE_KEY(x)              _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
+  #define WIDE_REACHES(key, least) _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
+  #define WIDE_COMPRESS(mask, x)   _mm512_maskz_compress_pd(mask, x)
+  #define WIDE_STORE(to, mask, x)  _mm512_mask_storeu_pd(to, mask, x)
+  #define WIDE_LOAD(mask, from)    _mm512_maskz_loadu_pd(mask, from)
+  #define LOAD_WIDE(x, t, r, at)   x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
   #include "select.c"
 
 int MuonKernelTopRoundedSingle(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch)
