@@ -81,10 +81,11 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
+SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
 TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib $(MODULE)
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/bin $(DEST)/share/petscmuon/python/petscmuon
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
@@ -92,13 +93,9 @@ install: lib $(MODULE)
 	ln -sf $(SONAME) $(DEST)/lib/$(notdir $(LIBRARY))
 	install -m 644 $(PC) $(DEST)/lib/pkgconfig
 	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
-	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt) LICENSE) $(DEST)/share/petscmuon
-	install -m 755 $(wildcard share/petscmuon/plot.py share/petscmuon/checkpoint.py) $(DEST)/share/petscmuon
-	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
-	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
-	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
-	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
-	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	for f in $(SHARED_FILES) $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$${f#share/petscmuon/} || exit 1; done
+	for f in plot.py checkpoint.py lab/run lab/agent; do install -D -m 755 share/petscmuon/$$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	install -D -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python

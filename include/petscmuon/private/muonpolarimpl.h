@@ -47,6 +47,7 @@ struct _p_MuonPolar {
   PetscInt              ownprecision; /* set by the type; PETSC_DETERMINE: the precision of PetscScalar and no other */
   PetscBool             products;     /* of matrices and nothing else: precisions below single are legal */
   PetscBool             gathers;      /* a matrix on many ranks is gathered on one */
+  PetscBool             leaves;       /* set by the type: what it gives may be outside of the unit ball */
   PetscBool             ondevice;     /* matrices in the memory of a device are legal */
   MuonMemory            memory;       /* that of the matrices to come, whose precisions setup looks for; set by who knows */
   PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
