@@ -163,7 +163,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool
 */
 typedef struct {
   int           kind;
-  double        magnitude; /* that all entries share: the dual norm */
+  double        magnitude; /* that all entries share: the dual norm; decode() leaves that of its message here */
   PetscInt      found;
   const double *u, *v;
 } MuonCompressorStep;
