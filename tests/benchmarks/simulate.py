@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,13 +45,16 @@ def predict(step, options, ranks, args):
 
 def run(command, limit):
     """The seconds that the program prints; NaN where the limit ends it, an error where it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return float('nan')
-    found = re.search(r'seconds (\S+)', done.stdout)
-    if done.returncode != 0 or found is None:
-        sys.exit('%s\n%s%s' % (' '.join(command), done.stdout, done.stderr))
+    # The simulator is a child of smpirun's, and has to end with it
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
+        try:
+            text = process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return float('nan')
+    found = re.search(r'seconds (\S+)', text)
+    if process.returncode != 0 or found is None:
+        sys.exit('%s\n%s' % (' '.join(command), text))
     return float(found.group(1))
 
 
