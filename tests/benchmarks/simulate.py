@@ -28,7 +28,7 @@ CLUSTER = '''<?xml version="1.0"?>
 # Links carry what they are said to: no factors for the headers and windows of TCP. Computing takes no time, in any column
 MODEL = ['network/model:CM02', 'network/TCP-gamma:0', 'smpi/simulate-computation:no', 'smpi/auto-shared-malloc-thresh:100000', 'smpi/shared-malloc:global', 'smpi/shared-malloc-blocksize:67108864']
 # The collectives that the model has in mind: rings and pairs, and trees whose messages are cut into parts, or are whole
-ALWAYS = ['smpi/allgather:bruck', 'smpi/allgatherv:ring', 'smpi/alltoall:bruck', 'smpi/alltoallv:ring', 'smpi/allreduce:lr']
+ALWAYS = ['smpi/allgather:bruck', 'smpi/allgatherv:ring', 'smpi/alltoall:bruck', 'smpi/alltoallv:ring']
 PARTS, WHOLE = ['smpi/bcast:ompi_pipeline', 'smpi/reduce:ompi_pipeline'], ['smpi/bcast:binomial_tree', 'smpi/reduce:binomial']
 
 
@@ -81,9 +81,12 @@ def main():
                     file.writelines('n%d\n' % rank for rank in range(ranks))
                 up, down, sums, ways = predict(args.step, options, ranks, args)
                 for way in (way for way in ways if way.startswith(args.exchange)):
-                    sizes = ['%.0f' % (4 * args.entries if way.endswith('reduce') else up), '%.0f' % down, str(sums)]
+                    # Owners have even shares, in the model too
+                    calls = -(-sums // ranks) * ranks if way == 'layerwise-reduce' else sums
+                    sizes = ['%.0f' % (4 * args.entries if way.endswith('reduce') else up), '%.0f' % down, str(calls)]
                     for trees in range(2 if ways[way][0] != ways[way][1] else 1):
-                        keys = MODEL + ALWAYS + (WHOLE if trees else PARTS)
+                        # The vote of all ranks is a sum, too, of one number
+                        keys = MODEL + ALWAYS + (WHOLE if trees else PARTS) + ['smpi/allreduce:' + ('rdb' if not way.endswith('allreduce') else 'redbcast' if trees else 'lr')]
                         command = ['smpirun', '-np', str(ranks), '-hostfile', hosts, '-platform', platform, '--log=root.thres:critical'] + ['--cfg=' + key for key in keys]
                         simulated, measured = run(command + [program, way] + sizes, args.limit), float('nan')
                         if args.measure and ranks <= 8:
