@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The messages of a step on a large machine: what -muon_view_cost predicts beside what SimGrid simulates.
 
-    simulate.py STEP [-ranks 8,64] [-entries 124e6] [-messages ef21] [-exchange layerwise] [-bandwidth 1e10] [-latency 25e-6] [-limit 120] [-measure "share/petscmuon/lab/run --rate 1gbit --hosts N --"]
+    simulate.py STEP [-ranks 8,64] [-entries 124e6] [-messages ef21] [-exchange layerwise] [-bandwidth 1e10] [-latency 25e-6] [-limit 120] [-measure "share/petscmuon/lab/run --rate 1gbit --hosts {ranks} --"]
 
 STEP is the benchmark of a step: it has the layers, and makes the prediction. The simulated machine has one link a rank, which carries as much in each direction
 at once, and no other limit; the collectives are those that the model has in mind. The library's transport is compiled by smpicc as it is. Simulated memory is shared between
@@ -90,7 +90,7 @@ def main():
                         command = ['smpirun', '-np', str(ranks), '-hostfile', hosts, '-platform', platform, '--log=root.thres:critical'] + ['--cfg=' + key for key in keys]
                         simulated, measured = run(command + [program, way] + sizes, args.limit), float('nan')
                         if args.measure and ranks <= 8:
-                            measured = run(shlex.split(args.measure.replace('N', str(ranks))) + [os.path.join(os.path.dirname(args.step), 'simulate'), way] + sizes, args.limit)
+                            measured = run(shlex.split(args.measure.replace('{ranks}', str(ranks))) + [os.path.join(os.path.dirname(args.step), 'simulate'), way] + sizes, args.limit)
                         text = '%.2f' % (simulated / ways[way][trees]) if simulated == simulated else 'longer than %g s' % args.limit
                         print('%-32s %-30s %6d %10.4g %10.4g %10.4g  %s' % (name, way + (', whole trees' if trees else ''), ranks, ways[way][trees], simulated, measured, text), flush=True)
 
