@@ -62,7 +62,7 @@ BASE_LIBS    := -L$(SLEPC_ARCH_DIR)/lib $(call rpath_to,$(SLEPC_ARCH_DIR)/lib) $
                 -L$(PETSC_ARCH_DIR)/lib $(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(PETSC_LIBS) $(BLASLAPACK_LIB) $(MPI_LIB) -lm
 MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
 
-# oneDNN, where there is one, multiplies bfloat16 matrices. ONEDNN_DIR is a prefix other than the system's, ONEDNN=0 leaves it out
+# oneDNN, where there is one, multiplies bfloat16 matrices, and those in single precision where OpenBLAS is slow. ONEDNN_DIR is a prefix other than the system's, ONEDNN=0 leaves it out
 ONEDNN       ?= 1
 ONEDNN_INCLUDES := $(if $(ONEDNN_DIR),-isystem $(ONEDNN_DIR)/include)
 ONEDNN_LIBS  := $(if $(ONEDNN_DIR),-L$(ONEDNN_DIR)/lib $(call rpath_to,$(ONEDNN_DIR)/lib)) -ldnnl

@@ -376,6 +376,10 @@ class Runner:
     # Tests are small: threads of a BLAS cost more than they bring, and Open MPI looks for networks that it then does not use
     for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("OMPI_MCA_pml", "ob1")):
       self.env.setdefault(name, value)
+    # A narrow OpenBLAS is slow, and a step says so
+    kernel = subprocess.run([sys.executable, os.path.join(ROOT, "config", "openblas.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout.strip()
+    if kernel:
+      self.env.setdefault("OPENBLAS_CORETYPE", kernel)
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
       "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc, "FORTRAN": options.fortran,
