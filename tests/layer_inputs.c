@@ -84,7 +84,7 @@ static PetscErrorCode GetGivenGradient(TestProblem *p, PetscInt l, PetscReal row
     PetscCall(VecRestoreArrayRead(g, &array));
   } else {
     PetscCall(MuonLayerGetGradient(p->layer[l], &G));
-    PetscCall(TestMatGetRows(G, rows));
+    PetscCall(TestMatGet(G, PETSC_TRUE, rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
