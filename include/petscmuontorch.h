@@ -322,7 +322,7 @@ private:
     const torch::Tensor &p = layer.trained;
     const int64_t        m = p.dim() > 0 ? p.size(0) : 1, n = m > 0 ? p.numel() / m : 0;
     const int64_t        across = p.dim() > 0 && m > 1 ? p.stride(0) : n;
-    const bool           rows   = p.numel() == 0 || (p.dim() > 0 && p.select(0, 0).is_contiguous() && across >= n);
+    const bool           rows   = p.numel() < 2 || (p.dim() > 0 && p.select(0, 0).is_contiguous() && across >= n);
 
     TORCH_CHECK(rows || (p.dim() == 2 && p.stride(0) == 1 && p.stride(1) >= m), "parameter \"", layer.name, "\" of shape ", p.sizes(), " has strides ", p.strides(),
                 ", expected rows or columns whose entries lie side by side: make it of .contiguous()");

@@ -48,6 +48,10 @@ int main(int argc, char **argv)
       suffix: dampening
       nsize: 2
       args: -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
+    test:
+      suffix: sharp
+      nsize: 4
+      args: -muon_step sharp -muon_nesterov ema -muon_momentum 0.9 -muon_learning_rate 0.02 -muon_exchange_type replicated -muon_layer_h0.up_lmo_type row
     # Every worker gets the sums, one uses each
     test:
       suffix: owners

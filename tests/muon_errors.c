@@ -398,8 +398,8 @@ int main(int argc, char **argv)
       error: -muon_nesterov
     test:
       suffix: momentum_at
-      args: -muon_momentum_at server
-      error: -muon_momentum_at server
+      args: -muon_momentum_at server -muon_clip 0.5
+      error: -muon_clip 0.5: with -muon_momentum_at server
     test:
       suffix: dense_nesterov_sgd
       args: -muon_type dense -muon_nesterov sgd
@@ -421,6 +421,10 @@ int main(int argc, char **argv)
       args: -muon_exchange_type replicated -muon_exchange_mode reduce
       error: legal here: allreduce, gather
     # Steps as messages: the first layer whose norm has none, a rule that makes none, a norm that comes late
+    test:
+      suffix: sharp
+      args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -muon_layer_h0.qkv_step sharp
+      error: -muon_step sharp of layer "h0.qkv": -muon_type sign makes steps of its own, expected lmo
     test:
       suffix: downlink
       args: -ef21_downlink step -muon_exchange_type {{star layerwise replicated}}

@@ -547,6 +547,10 @@ int main(int argc, char **argv)
       args: -wrong type
       error: TaoMuonGetMuon_C
     test:
+      suffix: prefix
+      args: -{{tao_lmo_type tao_muon_learning_rate}} nuclear
+      error: -{}: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -
+    test:
       suffix: text
       args: -wrong text -tao_muon_layers tall:5x3,wide:4x6:rows,bias:7
       error: -tao_muon_layers: layer 1 of "tall:5x3,wide:4x6:rows,bias:7" is not NAME:ROWS, NAME:ROWSxCOLUMNS

@@ -62,6 +62,7 @@ static void Memory()
   Sgd(Parameter(torch::arange(12).reshape({4, 3}).to(torch::kFloat).t()), "columns");
   Sgd(Parameter(torch::arange(24).reshape({2, 3, 4}).to(torch::kFloat)), "three dimensions");
   Sgd(Parameter(torch::arange(5).to(torch::kFloat)), "a vector");
+  Sgd(Parameter(torch::tensor(3.f)), "a scalar");
   Sgd(Parameter(torch::arange(12).reshape({3, 4}).to(torch::kBFloat16)), "bfloat16");
 }
 

@@ -236,6 +236,8 @@ struct _p_Muon {
   int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
+  MuonStepType       step_type;
+  PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
@@ -324,7 +326,8 @@ struct _p_Muon {
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
-PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonSignParameters_Private[];
+PETSC_EXTERN PetscErrorCode      MuonCreate_EF14(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonSignParameters_Private[];
 PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
 PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
 

@@ -63,10 +63,10 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 
   Input Parameters:
 + muon - the optimizer
-- type - `MUONEF21`, `MUONSIGN` or `MUONDENSE`
+- type - `MUONEF21`, `MUONEF14`, `MUONSIGN` or `MUONDENSE`
 
   Options Database Key:
-. -muon_type type - the algorithm (ef21|sign|dense)
+. -muon_type type - the algorithm (ef21|ef14|sign|dense)
 
   Level: beginner
 
@@ -306,7 +306,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|sign|dense)
++ -muon_type type                  - the algorithm (ef21|ef14|sign|dense)
 . -muon_preset name                - a published optimizer by its name, see `MuonSetPreset()`
 . -muon_learning_rate rate         - learning rate
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
@@ -337,6 +337,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
 . -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
+. -muon_step step                  - how far a norm ball moves a layer (lmo|sharp), see `MuonStepType`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers

@@ -94,6 +94,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
 {
   MuonLayerStepInfo *info    = &shard->info;
   MuonStatus         stepped = MUON_STATUS_OK;
+  double             reach;
   size_t             most, bytes;
   unsigned char     *to;
 
@@ -101,7 +102,8 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));
   PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
   PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, &stepped));
-  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
+  reach = info->radius * (shard->layer->step == MUON_STEP_SHARP ? info->dual : 1);
+  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + reach <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
     stepped = MUON_STATUS_NANORINF;
   MuonStatusMerge(stepped, status);
   if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,27 +9,49 @@ static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G
   PetscFunctionBegin;
   PetscCall(MuonLMOApplyMatrix(layer->lmo, G, D, &value, status));
   if (*status == MUON_STATUS_OK) *dual += value;
+  /* Ranks that get rows of D do not get the dual norm */
+  if (*status == MUON_STATUS_OK && layer->step == MUON_STEP_SHARP) MuonArrayAxpby(value, &D->here, 0, &D->here);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+/* What the rate of a block is multiplied with beside D, and in a sharp step beside the dual norm */
+static PetscErrorCode MuonLayerGetFactor_LMO(MuonLayer layer, PetscInt b, double *factor)
+{
+  PetscReal one;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &one));
+  *factor = (double)(layer->step == MUON_STEP_SHARP ? one * one : one);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* D is yet to be multiplied with times */
+static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
   MuonArray      d = *D;
-  PetscReal      factor;
+  double         factor;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
-  PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &factor));
+  PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
+  factor *= times;
   /* As who decodes a message: D is rounded to single before anything else */
   if (d.precision == MUON_DOUBLE && Xnew->precision == MUON_SINGLE) {
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;
   }
-  if (info->measure) info->squares += (double)(factor * factor) * MuonLayerSumSquares(&d);
+  if (info->measure) info->squares += factor * factor * MuonLayerSumSquares(&d);
   *status = MuonLayerUpdate(info, X, info->rate * factor, &d, Xnew);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerMove_LMO(layer, info, b, 1, X, D, Xnew, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,7 +94,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
       task[t]->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->X, &x));
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->Xnew, &xnew));
-      PetscCall(MuonLayerUpdate_LMO(task[t]->layer, &task[t]->info, b, &x, &to[k].here, &xnew, &task[t]->status));
+      PetscCall(MuonLayerMove_LMO(task[t]->layer, &task[t]->info, b, task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1, &x, &to[k].here, &xnew, &task[t]->status));
     }
   }
   PetscCall(PetscFree5(lmo, from, to, dual, status));
@@ -183,20 +205,21 @@ PetscErrorCode MuonLayerDecodeStep(MuonLayer layer, const MuonLayerStepInfo *inf
   PetscCheck(count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONG,
              "Layer \"%s\": %zu bytes are no message of its %" PetscInt_FMT " blocks", ((PetscObject)layer)->name, bytes, count);
   for (PetscInt b = 0; b < count; b++) {
-    const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
+    const unsigned char *some  = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
+    const PetscBool      sharp = layer->step == MUON_STEP_SHARP ? PETSC_TRUE : PETSC_FALSE;
     MuonArray            part, d;
-    PetscReal            factor;
+    double               factor;
     MuonMark             mark;
 
     PetscCall(MuonWorkspaceMark(layer->work, &mark));
     PetscCall(MuonLayerBeginBlock_LMO(layer, b, X, &part));
-    PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &factor));
+    PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
     if (info->cautious && info->decay != 0) {
       PetscCall(MuonWorkspaceGetArray(layer->work, &part, part.precision, &d));
       PetscCall(MuonArrayZero(&d));
-      PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 0, 1, bytes, some, &d));
+      PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 0, 1, sharp, bytes, some, &d));
       (void)MuonLayerUpdate(info, &part, info->rate * factor, &d, &part);
-    } else PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
+    } else PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 1 - info->rate * info->decay, info->rate * factor, sharp, bytes, some, &part));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
   if (count > 1) layer->lmo->layer = layer->hash;
@@ -248,7 +271,9 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
 
   Level: beginner
 
-  Note:
+  Notes:
+  With `-muon_step sharp` the radius is multiplied by scale, shape factor and dual norm, see `MuonStepType`.
+
   The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks
   (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
 
