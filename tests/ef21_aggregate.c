@@ -22,7 +22,7 @@ static PetscErrorCode SumWorkers(TestProblem *p, Store store[])
 
     PetscCall(TestGetEF21State(p->muon, p->layer[l], NULL, &Gj, NULL));
     PetscCall(PetscArraycpy(s->old, s->Gj, d));
-    PetscCall(TestMatGet(Gj, PETSC_TRUE, s->Gj));
+    PetscCall(TestMatGetRows(Gj, s->Gj));
     for (PetscInt e = 0; e < d; e++) {
       s->sum[e]         = s->Gj[e];
       s->sum[d + e]     = PetscAbsReal(s->Gj[e]);
@@ -51,7 +51,7 @@ static PetscErrorCode CheckAggregate(TestProblem *p, PetscInt l, PetscInt step, 
   PetscCall(TestGetEF21State(p->muon, p->layer[l], NULL, NULL, &G));
   for (PetscInt e = 0; e < d; e++) s->bound[e] += u * ((J + 1) * s->sum[2 * d + e] / J + (J + 3) * s->sum[d + e] / J);
   if (G == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TestMatGet(G, PETSC_TRUE, s->G));
+  PetscCall(TestMatGetRows(G, s->G));
   for (PetscInt e = 0; e < d; e++) {
     const PetscReal difference = PetscAbsReal(s->G[e] - s->sum[e] / J), bound = (1 + 10 * J * u) * s->bound[e] + (J + 1) * u * s->sum[d + e] / J;
 

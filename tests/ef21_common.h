@@ -47,7 +47,7 @@ static inline PetscInt TestEntries(const TestShape *shape)
   return shape->m * shape->n;
 }
 
-static inline PetscErrorCode TestMatGet(Mat A, PETSC_TRUE, PetscReal rows[])
+static inline PetscErrorCode TestMatGetRows(Mat A, PetscReal rows[])
 {
   const PetscScalar *a;
   PetscInt           m, n, lda;
@@ -88,7 +88,7 @@ static inline PetscErrorCode TestGetWeights(TestProblem *p, PetscInt l, PetscRea
     PetscCall(VecGetArrayRead(p->w[l], &w));
     for (PetscInt e = 0; e < p->shape[l].m; e++) rows[e] = PetscRealPart(w[e]);
     PetscCall(VecRestoreArrayRead(p->w[l], &w));
-  } else PetscCall(TestMatGet(p->W[l], PETSC_TRUE, rows));
+  } else PetscCall(TestMatGetRows(p->W[l], rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,7 +279,7 @@ static inline PetscErrorCode TestGetServerWeights(TestProblem *p, PetscInt l, Pe
   PetscFunctionBegin;
   PetscCall(TestGetLayerServerWeights(p->layer[l], &X));
   *found = X != NULL ? PETSC_TRUE : PETSC_FALSE;
-  if (X != NULL) PetscCall(TestMatGet(X, PETSC_TRUE, rows));
+  if (X != NULL) PetscCall(TestMatGetRows(X, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

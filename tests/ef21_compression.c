@@ -37,7 +37,7 @@ static PetscErrorCode KeepGradients(Muon muon, PetscReal *loss, void *ctx)
       PetscCall(VecRestoreArrayRead(g, &array));
     } else {
       PetscCall(MuonLayerGetGradient(p->layer[l], &G));
-      PetscCall(TestMatGet(G, PETSC_TRUE, Gradient[l]));
+      PetscCall(TestMatGetRows(G, Gradient[l]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -62,7 +62,7 @@ static PetscErrorCode WriteState(TestProblem *p, PetscInt l, FILE *file)
   PetscCheck(fwrite(&here, sizeof(here), 1, file) == 1, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write");
   for (int k = 0; k < 3; k++) {
     if (A[k] == NULL && k > 0) continue;
-    if (A[k] != NULL) PetscCall(TestMatGet(A[k], PETSC_TRUE, rows));
+    if (A[k] != NULL) PetscCall(TestMatGetRows(A[k], rows));
     PetscCall(WriteRows(file, d, A[k] != NULL ? rows : Gradient[l]));
   }
   PetscCall(TestGetWeights(p, l, rows));

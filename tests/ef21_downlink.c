@@ -206,7 +206,7 @@ static PetscErrorCode PlainObjective(Muon muon, PetscReal *loss, void *ctx)
   PetscCall(MuonGetLayerByName(muon, "w", &layer));
   PetscCall(MuonLayerGetWeights(layer, &W));
   PetscCall(MuonLayerGetGradient(layer, &G));
-  PetscCall(TestMatGet(W, PETSC_TRUE, rows));
+  PetscCall(TestMatGetRows(W, rows));
   for (PetscInt e = 0; e < 30; e++) rows[e] += (PetscReal)(e / 5 * (e % 5)) / 8 + (e / 5 % 2 == 0 ? 1 : -1);
   PetscCall(TestMatSetRows(G, rows));
   *loss = 1;
@@ -242,7 +242,7 @@ static PetscErrorCode CheckPlain(void)
     PetscCall(MuonGetType(muon, &type));
     PetscCheck(strcmp(type, MUONEF21) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The default is %s", type);
     PetscCall(MuonSolve(muon));
-    PetscCall(TestMatGet(W, PETSC_TRUE, rows[k]));
+    PetscCall(TestMatGetRows(W, rows[k]));
     PetscCall(MuonDestroy(&muon));
     PetscCall(MatDestroy(&W));
   }

@@ -212,7 +212,7 @@ static PetscErrorCode DumpGather(TestProblem *p)
     PetscCall(PetscMalloc1(TestEntries(&p->shape[l]), &rows));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, p->shape[l].m, p->shape[l].n, NULL, &full));
     PetscCall(MuonLayerGetFullWeights(p->layer[l], full));
-    PetscCall(TestMatGet(full, PETSC_TRUE, rows));
+    PetscCall(TestMatGetRows(full, rows));
     PetscCall(TestSetWeights(p, l, rows));
     PetscCall(MatDestroy(&full));
     PetscCall(PetscFree(rows));
@@ -304,7 +304,7 @@ static PetscErrorCode DumpShards(const Dump *dump, TestProblem *p, PetscInt l)
     if (k == 0) PetscCall(MuonLayerGetServerWeights(p->layer[l], A, &kept));
     else PetscCall(MuonGetLayerState(p->muon, p->layer[l], states[k], A, &kept));
     if (kept == PETSC_FALSE) continue;
-    PetscCall(TestMatGet(A, PETSC_TRUE, rows));
+    PetscCall(TestMatGetRows(A, rows));
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s.%d", names[k], p->position));
     PetscCall(DumpRows(dump, p->rank, l, name, here * shape->n, rows));
   }
@@ -341,7 +341,7 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
     }
     for (PetscInt k = 0; k < 5; k++) {
       if (A[k] == NULL) continue;
-      PetscCall(TestMatGet(A[k], PETSC_TRUE, rows));
+      PetscCall(TestMatGetRows(A[k], rows));
       PetscCall(DumpRows(dump, p->rank, l, names[k], d, rows));
     }
     PetscCall(PetscFree(rows));

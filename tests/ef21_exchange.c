@@ -45,7 +45,7 @@ static PetscErrorCode Collect(TestProblem *p, PetscReal data[], PetscInt *length
 
       PetscCallMPI(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm));
       if (first == p->size) continue; /* nobody stores it */
-      if (A[k] != NULL) PetscCall(TestMatGet(A[k], PETSC_TRUE, data + *length));
+      if (A[k] != NULL) PetscCall(TestMatGetRows(A[k], data + *length));
       if (k >= 2) PetscCallMPI(MPI_Bcast(data + *length, (PetscMPIInt)d, MPIU_REAL, first, comm));
       *length += d;
     }

@@ -107,13 +107,13 @@ int main(int argc, char **argv)
       PetscCall(TestGetWeights(&p, l, rows));
       PetscCall(Compare("W", Shapes[l].name, s, d, rows, expected[l].W));
       PetscCall(TestGetEF21State(p.muon, p.layer[l], &M, &Gj, &G));
-      PetscCall(TestMatGet(M, PETSC_TRUE, rows));
+      PetscCall(TestMatGetRows(M, rows));
       PetscCall(Compare("M", Shapes[l].name, s, d, rows, expected[l].M[p.rank]));
-      PetscCall(TestMatGet(Gj, PETSC_TRUE, rows));
+      PetscCall(TestMatGetRows(Gj, rows));
       PetscCall(Compare("G_j", Shapes[l].name, s, d, rows, expected[l].Gj[p.rank]));
       PetscCall(TestGetServerWeights(&p, l, rows, &serves));
       if (serves == PETSC_TRUE) PetscCall(Compare("X", Shapes[l].name, s, d, rows, expected[l].X));
-      if (serves == PETSC_TRUE) PetscCall(TestMatGet(G, PETSC_TRUE, rows));
+      if (serves == PETSC_TRUE) PetscCall(TestMatGetRows(G, rows));
       /* A third is not on the grid: there only the sign of G must be right, which X shows */
       if (serves == PETSC_TRUE && p.size != 3) PetscCall(Compare("G", Shapes[l].name, s, d, rows, expected[l].G));
     }

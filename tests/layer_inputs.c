@@ -84,7 +84,7 @@ static PetscErrorCode GetGivenGradient(TestProblem *p, PetscInt l, PetscReal row
     PetscCall(VecRestoreArrayRead(g, &array));
   } else {
     PetscCall(MuonLayerGetGradient(p->layer[l], &G));
-    PetscCall(TestMatGet(G, PETSC_TRUE, rows));
+    PetscCall(TestMatGetRows(G, rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,7 +49,7 @@ static PetscErrorCode SumState(TestProblem *p, const char name[], PetscReal sums
     PetscReal *rows = sums + at;
 
     PetscCall(TestGetState(p->muon, p->layer[l], name, &A));
-    if (A != NULL) PetscCall(TestMatGet(A, PETSC_TRUE, rows));
+    if (A != NULL) PetscCall(TestMatGetRows(A, rows));
   }
   for (PetscInt e = 0; e < d; e++) sums[d + e] = PetscAbsReal(sums[e]);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(2 * d), MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)p->muon)));

@@ -187,7 +187,7 @@ static PetscErrorCode GetMomentum(TestProblem *p, PetscReal all[])
 
     PetscCall(TestGetState(p->muon, p->layer[l], "momentum", &A));
     PetscCall(PetscArrayzero(all + at, TestEntries(&p->shape[l])));
-    if (A != NULL) PetscCall(TestMatGet(A, PETSC_TRUE, all + at));
+    if (A != NULL) PetscCall(TestMatGetRows(A, all + at));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,7 @@ static PetscErrorCode Compare(MuonCompressor c, Mat residual, const char what[],
   PetscFunctionBegin;
   PetscCall(MuonCompressorApply(c, residual, residual));
   PetscCall(PetscMalloc1(d, &message));
-  PetscCall(TestMatGet(residual, PETSC_TRUE, message));
+  PetscCall(TestMatGetRows(residual, message));
   for (PetscInt e = 0; e < d; e++) before[e] += message[e];
   PetscCall(PetscArraycmp(before, after, d, &same));
   PetscCheck(same == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: what was saved of the way %s is not what was sent", name, what);
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         PetscCall(PetscMalloc2(d, &Gj[l][saved][after], d, &W[l][saved][after]));
         PetscCall(TestGetWeights(&p, l, W[l][saved][after]));
         PetscCall(TestGetEF21State(p.muon, p.layer[l], NULL, &A, NULL));
-        PetscCall(TestMatGet(A, PETSC_TRUE, Gj[l][saved][after]));
+        PetscCall(TestMatGetRows(A, Gj[l][saved][after]));
       }
     }
     if (s == wanted[saved]) saved++;
