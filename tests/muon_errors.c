@@ -398,8 +398,8 @@ int main(int argc, char **argv)
       error: -muon_nesterov
     test:
       suffix: momentum_at
-      args: -muon_momentum_at server
-      error: -muon_momentum_at server
+      args: -muon_momentum_at server -muon_clip 0.5
+      error: -muon_clip 0.5: with -muon_momentum_at server
     test:
       suffix: dense_nesterov_sgd
       args: -muon_type dense -muon_nesterov sgd

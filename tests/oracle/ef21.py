@@ -1,4 +1,4 @@
-"""EF21-Muon a second time: Algorithm 3 in the order of the paper, from its definition and nothing of the C code.
+"""EF21-Muon and classic error feedback a second time, from their definitions and nothing of the C code; Algorithm 3 in the order of the paper.
 
     ef21.py DIR              do the run that tests/ef21_oracle.c wrote into DIR again and compare where it ends
 
@@ -316,8 +316,16 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
 
 # ---- Algorithm 3
 
+def delivered(s, layer, X, W, step):
+    """The workers' weights after the message of the server, which keeps none of its own where nothing is compressed."""
+    if layer.down == 'identity':
+        return assigned(layer, 'down', X)
+    return X if layer.down == 'step' else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
+
+
 def ef21(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
+    at_server = s.at == 'server'
     mean = lambda arrays: shake(sum(arrays) / s.workers)
     active = [i for i in L if run.layers[i].rule != 'frozen']
     rules = [Rule(s, layer) for layer in run.layers]
@@ -326,8 +334,12 @@ def ef21(run, shake):
 
     def gradients(step):
         each = [shortened(s, run.layers, [run.gradient(j, i, W[i], step, shake) for i in L]) for j in workers]
-        return [[penalized(s, run.layers[i], each[j][i], W[i]) for i in L] for j in workers]
+        return [[each[j][i] if at_server else penalized(s, run.layers[i], each[j][i], W[i]) for i in L] for j in workers]
 
+    def at_worker(layer, step):
+        return (0.0, 1.0) if at_server else weights(s, layer, step)
+
+    Ms = [0.0] * len(L)
     M, Gj, G = [[None] * len(L) for j in workers], [[None] * len(L) for j in workers], [None] * len(L)
     g = gradients(0)
     for i in active:
@@ -338,7 +350,7 @@ def ef21(run, shake):
                 whole = layer.up_values in ('native', 'double') or (layer.up == 'identity' and layer.up_values != 'single')
                 Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
             else:
-                M[j][i] = weights(s, layer, 0)[1] * g[j][i]
+                M[j][i] = at_worker(layer, 0)[1] * g[j][i]
                 Gj[j][i] = compress(s.shards, layer, 'up', M[j][i], s.seed, 0, j, 0)
         G[i] = mean([Gj[j][i] for j in workers])
     for k in range(s.steps):
@@ -346,20 +358,19 @@ def ef21(run, shake):
         last = run.loss(W)
         for i in active:
             layer = run.layers[i]
-            X[i] = rules[i].step(X[i], G[i], eta, shake)
-            if layer.down == 'identity':
-                W[i] = assigned(layer, 'down', X[i])
-            elif layer.down == 'step':
-                W[i] = X[i]
+            previous, fresh = (0.0, 1.0) if k == 0 and s.init == 'gradient' else weights(s, layer, k)
+            Ms[i] = shake(previous * Ms[i] + fresh * penalized(s, layer, G[i], W[i])) if at_server else G[i]
+            X[i] = rules[i].step(X[i], Ms[i], eta, shake)
+            W[i] = delivered(s, layer, X[i], W[i], k)
+            X[i] = W[i] if layer.down == 'identity' else X[i]
+            if layer.down == 'step':
                 down = down + rules[i].bits
-            else:
-                W[i] = W[i] + compress(s.shards, layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
         if k == s.steps - 1:
             break
         g = gradients(k + 1)
         for i in active:
             layer, received = run.layers[i], []
-            previous, fresh = weights(s, layer, k + 1)
+            previous, fresh = at_worker(layer, k + 1)
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
                 if layer.up == 'identity':
@@ -374,7 +385,58 @@ def ef21(run, shake):
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
-            out[i, 'M', j], out[i, 'Gj', j] = M[j][i], Gj[j][i]
+            out[i, 'M', j], out[i, 'Gj', j] = Ms[i] if at_server else M[j][i], Gj[j][i]
+    return out
+
+
+# ---- What a message leaves out is added to the next gradient
+
+def ef14(run, shake):
+    s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
+    at_server = s.at == 'server'
+    rules = [Rule(s, layer) for layer in run.layers]
+    X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
+    M, E, Ms = [[0.0] * len(L) for j in workers], [[np.zeros(x.shape) for x in X] for j in workers], [0.0] * len(L)
+    for k in range(s.steps):
+        last = run.loss(W)
+        g = [[run.gradient(j, i, W[i], k, shake) for i in L] for j in workers]
+        if not at_server:
+            g = [shortened(s, run.layers, one) for one in g]
+        sent = [[None] * len(L) for j in workers]
+        for j in workers:
+            for i in L:
+                layer = run.layers[i]
+                if layer.rule == 'frozen':
+                    continue
+                previous, fresh = (0.0, 1.0) if at_server else weights(s, layer, k)
+                M[j][i] = shake(previous * M[j][i] + fresh * (g[j][i] if at_server else penalized(s, layer, g[j][i], W[i])))
+                if layer.up == 'identity':
+                    sent[j][i] = assigned(layer, 'up', M[j][i])
+                    continue
+                p = M[j][i] + E[j][i]
+                sent[j][i] = compress(s.shards, layer, 'up', p, s.seed, k, j, 0)
+                E[j][i] = s.feedback * (p - sent[j][i])
+        G = [0.0 if run.layers[i].rule == 'frozen' else shake(sum(sent[j][i] for j in workers) / s.workers) for i in L]
+        if at_server:
+            G = shortened(s, run.layers, G)
+        for i in L:
+            layer = run.layers[i]
+            if layer.rule == 'frozen':
+                continue
+            u = G[i]
+            if at_server:
+                h = penalized(s, layer, G[i], W[i])
+                previous, fresh = weights(s, layer, k)
+                Ms[i] = shake(previous * Ms[i] + fresh * h)
+                u = {'none': Ms[i], 'ema': (1 - previous) * h + previous * Ms[i], 'sgd': h + previous * Ms[i], 'undamped': h + previous * Ms[i]}[s.nesterov]
+            X[i] = rules[i].step(X[i], u, rate(s, k), shake)
+            W[i] = delivered(s, layer, X[i], W[i], k)
+            X[i] = W[i] if layer.down == 'identity' else X[i]
+    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    for i in L:
+        out[i, 'W', None], out[i, 'X', None] = W[i], X[i]
+        for j in workers:
+            out[i, 'M', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], -E[j][i]
     return out
 
 
@@ -401,8 +463,8 @@ def compare(run, algorithm, least):
     compared, worst = 0, 0.0
     for rank in range(run.all.workers):
         for i in range(len(run.layers)):
-            for name in ('W', 'X', 'G', 'M', 'Gj'):
-                got, key = run.read(rank, i, name), (i, name, rank if name in ('M', 'Gj') else None)
+            for name in ('W', 'X', 'G', 'M', 'Gj', 'E'):
+                got, key = run.read(rank, i, name), (i, name, rank if name in ('M', 'Gj', 'E') else None)
                 if got is None:
                     assert name != 'W'
                     continue
@@ -423,8 +485,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    assert run.all.type == 'ef21'
-    compare(run, ef21, run.all.workers * len(run.layers))
+    compare(run, {'ef21': ef21, 'ef14': ef14}[run.all.type], run.all.workers * len(run.layers))
 
 
 if __name__ == '__main__':

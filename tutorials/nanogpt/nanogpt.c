@@ -5,6 +5,7 @@ static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages i
 
 #include <petscmuon.h>
 #include <signal.h>
+#include "columns.h"
 #include "data.h"
 #include "model.h"
 #include "residuals.h"
@@ -32,6 +33,9 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
 #define MAX_RUNS  4
 #define MAX_PATHS 64
 
+/* Each process draws from all of the text, or has an adjacent part of it for itself */
+static const char *const Splits[] = {"shuffled", "contiguous"};
+
 static const char *const RunNames[] = {"ef21", "dense", "frozen", "sign"};
 
 typedef struct {
@@ -51,9 +55,10 @@ typedef struct {
   PetscReal     temperature;
   char          prompt[1024];
   PetscInt      seed;
+  PetscInt      split; /* of Splits */
   PetscInt      shard; /* ranks over which the rows of the weights are spread */
   PetscBool     check; /* of the controls */
-  char          residuals[PETSC_MAX_PATH_LEN];
+  char          residuals[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN];
   PetscInt     *residuals_steps, nresiduals;
 } Options;
 
@@ -96,6 +101,8 @@ typedef struct {
   Progressed      progressed;    /* what a checkpoint has of the program */
   PetscInt        later;         /* runs after this one, for the time that is left */
   Residuals       residuals;     /* of the first run, where they are saved */
+  Columns         columns;       /* likewise */
+  PetscLogDouble  spent;         /* seconds up to the last line of progress, without validations */
 } Run;
 
 /*
@@ -200,9 +207,12 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of the run dense", NULL, o->check, &o->check, NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals", "File that gets what messages of the first run are made of", NULL, o->residuals, o->residuals, sizeof(o->residuals), NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals_steps", "Of these steps, the first being 0; the last step where none is given", NULL, "", steps, sizeof(steps), NULL));
+  PetscCall(PetscOptionsString("-nanogpt_csv", "File that gets a row of the first run for each line of progress", NULL, o->csv, o->csv, sizeof(o->csv), NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
   PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
+  PetscCall(PetscOptionsBool("-nanogpt_data_headerless", "Files that end in .bin are 16-bit tokens alone, without the header of a shard", NULL, o->corpus.headerless, &o->corpus.headerless, NULL));
+  PetscCall(PetscOptionsEList("-nanogpt_split", "Training sequences of a process: of all text, or of an adjacent part of its own", NULL, Splits, 2, Splits[o->split], &o->split, NULL));
   PetscCall(PetscOptionsEList("-nanogpt_holdout", "What is held out for validation, the last of every n", NULL, CorpusHoldouts, 2, CorpusHoldouts[holdout], &holdout, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_holdout_every", "The n of -nanogpt_holdout", NULL, o->corpus.every, &o->corpus.every, NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_validation_data", "Files and folders for validation, which are left out of training, in place of -nanogpt_holdout", NULL, o->validation_paths, &o->corpus.nvalidation_paths, &given));
@@ -317,7 +327,8 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     for (PetscInt b = 0; b < B; b++) {
       PetscInt64 sequence;
 
-      PetscCall(CorpusShuffle(task->corpus, run->offset + (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      if (task->options.split == 0) PetscCall(CorpusShuffle(task->corpus, run->offset + (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      else PetscCall(CorpusShuffleOwn(task->corpus, run->offset / task->options.batch * task->count + (PetscInt64)step * task->count + start + b, &sequence));
       PetscCall(CorpusRead(task->corpus, CORPUS_TRAIN, sequence, task->tokens + b * shape->sequence, task->targets + b * shape->sequence));
     }
     PetscCall(GPTLossAndGradient(task->gpt, run->w, B, shape->sequence, task->tokens, task->targets, weight, &part, run->dw));
@@ -467,6 +478,8 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   PetscCall(MuonGetValidation(muon, &validation, &validated));
   if (validated != s) PetscFunctionReturn(PETSC_SUCCESS);
   training = run->trained - run->since;
+  run->spent += training;
+  if (run->columns != NULL) PetscCall(ColumnsRow(run->columns, muon, done, (PetscInt64)done * o->batch * o->shape.sequence, run->spent));
   PetscCall(GetTraffic(run, done, &up, &down));
   PetscCall(PetscTime(&run->since));
   seconds = (PetscInt)((run->since - run->start) / (double)(done - run->first) * (double)(steps - done + run->later * steps));
@@ -593,12 +606,14 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
   PetscCall(MuonCheckpointRegister(run->muon, "nanogpt", SaveProgress, LoadProgress, run));
   PetscCall(MuonSetFromOptions(run->muon));
   if (r == 0 && task->options.residuals[0] != '\0') PetscCall(ResidualsCreate(task->options.residuals, task->options.nresiduals, task->options.residuals_steps, run->muon, &run->residuals));
+  if (r == 0 && task->options.csv[0] != '\0') PetscCall(ColumnsCreate(task->options.csv, &run->columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunDestroy(Run *run)
 {
   PetscFunctionBeginUser;
+  PetscCall(ColumnsDestroy(&run->columns));
   PetscCall(ResidualsDestroy(&run->residuals));
   PetscCall(MuonDestroy(&run->muon));
   for (PetscInt i = 0; i < run->n; i++) PetscCall(PetscFree(run->rows[i]));
@@ -877,6 +892,14 @@ int main(int argc, char **argv)
       filter: sed -n 's,^ef21 .*sent,sent,p' | sed 's, *[0-9]*:.*,,'
       tolerance: 1e-2
 
+    # A preset of the optimizer, and data of its own for each process
+    test:
+      suffix: contiguous
+      nsize: 2
+      args: -nanogpt_runs ef21 -muon_preset ef21-rank15 -nanogpt_split contiguous -nanogpt_steps 4 -nanogpt_interval 2 -muon_view
+      filter: grep -o -E -e 'up rankk ratio [0-9.]+' -e 'loss [0-9.]+' | uniq
+      tolerance: 1e-3
+
     # Votes of two processes, behind a run of another type and by itself
     test:
       suffix: sign
@@ -898,6 +921,19 @@ int main(int argc, char **argv)
       args: -nanogpt_steps 21 -nanogpt_residuals residuals.bin -nanogpt_residuals_steps 1-21 {{-muon_monitor_cancel -muon_error_if_not_converged}shared output}
       filter: wc -c < residuals.bin
       requires: double
+
+    # Tokens, and bits by the formula of the paper: 13 for a place and 32 for the value of a tenth of each matrix, 1990 entries of 6144, 8 x 576 and 4 x 2304
+    test:
+      suffix: csv
+      nsize: 2
+      args: -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt
+      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }'
+
+    test:
+      suffix: bad_csv
+      nsize: 2
+      args: -nanogpt_csv /nonexistent/run.csv
+      error: -nanogpt_csv /nonexistent/run.csv: the file cannot be opened for writing
 
     test:
       suffix: bad_residuals

@@ -344,7 +344,8 @@ struct _p_Muon {
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
-PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonSignParameters_Private[];
+PETSC_EXTERN PetscErrorCode      MuonCreate_EF14(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonSignParameters_Private[];
 PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
 PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
 

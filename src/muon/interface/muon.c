@@ -64,10 +64,10 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 
   Input Parameters:
 + muon - the optimizer
-- type - `MUONEF21`, `MUONSIGN` or `MUONDENSE`
+- type - `MUONEF21`, `MUONEF14`, `MUONSIGN` or `MUONDENSE`
 
   Options Database Key:
-. -muon_type type - the algorithm (ef21|sign|dense)
+. -muon_type type - the algorithm (ef21|ef14|sign|dense)
 
   Level: beginner
 
@@ -307,7 +307,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|sign|dense)
++ -muon_type type                  - the algorithm (ef21|ef14|sign|dense)
 . -muon_preset name                - a published optimizer by its name, see `MuonSetPreset()`
 . -muon_learning_rate rate         - learning rate
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)

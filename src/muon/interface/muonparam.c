@@ -303,7 +303,7 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule, PetscInt wa
 . -muon_momentum_style style           - how a gradient enters it (ema|sgd), ema by default
 . -muon_nesterov nesterov              - what the LMO sees (none|ema|sgd|undamped), none by default
 . -muon_dampening dampening            - 1 minus the weight of a new gradient in the style sgd, 0 by default
-. -muon_momentum_at at                 - where it is kept (worker|server), by default at the workers for ef21 and sign and at the server for dense
+. -muon_momentum_at at                 - where it is kept (worker|server), by default at the workers for ef21 and sign and at the server for dense and ef14
 . -muon_momentum_warmup steps          - steps in which the momentum goes to its value, 0 by default
 - -muon_momentum_warmup_start momentum - and from where, 0.85 by default
 

@@ -67,7 +67,8 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
 */
 PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
-  char reason[512];
+  const char *type = ((PetscObject)muon)->type_name;
+  char        reason[512];
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
@@ -85,11 +86,11 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     PetscCall(MuonCheckSharp_Private(muon, shard));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
-    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
-               name);
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),
+               name, type);
     PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size, MuonPrefix(muon),
-               name);
+               "-%s%s_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, shard->group->grid->size,
+               MuonPrefix(muon), name, type);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
