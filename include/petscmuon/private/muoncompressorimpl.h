@@ -14,6 +14,8 @@ PETSC_INTERN const char MuonCitationNatural[];
 PETSC_INTERN PetscBool  MuonCitationNaturalSet;
 PETSC_INTERN const char MuonCitationPowerSGD[];
 PETSC_INTERN PetscBool  MuonCitationPowerSGDSet;
+PETSC_INTERN const char MuonCitationRange[];
+PETSC_INTERN PetscBool  MuonCitationRangeSet;
 
 /*
    What a message of an array looks like in uncompressed codecs. A type sets kind, values and count of the header,
@@ -179,7 +181,7 @@ PETSC_INTERN PetscErrorCode      MuonCompressorCreate_SVD(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_PowerSGD(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_Sign(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_QSGD(MuonCompressor);
-PETSC_INTERN const MuonParameter MuonCompressorParameters_RowColumn[], MuonCompressorParameters_TopSVD[];
+PETSC_INTERN const MuonParameter MuonCompressorParameters_RowColumn[], MuonCompressorParameters_RankK[], MuonCompressorParameters_TopSVD[];
 PETSC_INTERN const MuonParameter MuonCompressorParameters_PowerSGD[], MuonCompressorParameters_QSGD[];
 
 /*
