@@ -2,7 +2,7 @@ static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an
 
 #include "muon_common.h"
 #include "parameter_common.h"
-#include "parameters.h"
+#include "layer_parameter.h"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
 {
