@@ -18,12 +18,16 @@ typedef struct {
   double    squares;  /* output: sum of squares of what rate multiplies in the step */
 } MuonLayerStepInfo;
 
-/* A step of one layer among those of several: what MuonLayerStep() gets, and its status */
+/*
+   A step of one layer among those of several: what MuonLayerStep() gets, and its status. Where D has data the
+   optimizer has an operation take(): the step goes there, and Xnew is not looked at
+*/
 typedef struct {
   MuonLayer         layer;
   MuonLayerStepInfo info;
   MuonArray         G, X, Xnew;
   MuonStatus        status;
+  MuonArray         D;
 } MuonLayerTask;
 
 /*
@@ -37,7 +41,8 @@ typedef struct {
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
-  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for layers in the memory of a device: of the LMO alone */
+  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for several layers in the memory of a device: of the LMO alone */
+  PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
   PetscErrorCode (*commit)(MuonLayer);

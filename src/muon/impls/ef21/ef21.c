@@ -153,6 +153,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     shard->downlink = MuonLayerIsSet(shard->layer, "ef21_downlink") ? (MuonDownlink)shard->layer->ef21_downlink : ef21->downlink;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
+    shard->averages = assigns;
     if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
   }
   PetscCall(EF21HashTemplates_Private(ef21, &ef21->chosen));
@@ -234,8 +235,7 @@ static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonShard *shard, const Muon
   EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
-  if (state->estimates) MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
-  else if (count > 1) MuonArrayAxpby(1 / (double)count, sum, 0, sum);
+  MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
