@@ -11,6 +11,7 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonassemblyimpl.h>
 #include <petscmuon.h>
+#include <petsc/private/hashmapi.h>
 #include <signal.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
@@ -215,6 +216,7 @@ struct _p_Muon {
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
+  PetscHMapI                  names; /* their numbers by hashes of their names */
   PetscInt                    nactive;
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;

@@ -104,6 +104,7 @@ struct _p_MuonLayer {
   PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
   PetscMPIInt      owner;                   /* -1: every rank */
   int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
+  void            *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
   const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
   PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState writes;

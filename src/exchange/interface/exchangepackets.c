@@ -139,7 +139,7 @@ static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonEx
   packets->status = status;
   if (status != MUON_STATUS_OK) packets->used = 0;
   for (PetscMPIInt w = begin; w < end; w++) {
-    const PetscBool own = way == MUON_EXCHANGE_UP && w == exchange->worker && exchange->everywhere == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool own = exchange->nworkers == 1 || (way == MUON_EXCHANGE_UP && w == exchange->worker && exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
     const PetscInt  n   = exchange->first[w + 1] - exchange->first[w];
     MuonWirePacket  header;
 
@@ -231,7 +231,7 @@ static PetscInt MuonExchangeReceives_Private(MuonExchange exchange, MuonExchange
 PetscErrorCode MuonExchangeMove(MuonExchange exchange, MuonExchangeDirection way, MuonStatus status)
 {
   const PetscBool     up = way == MUON_EXCHANGE_UP ? PETSC_TRUE : PETSC_FALSE, moves = exchange->nworkers > 1 && (up || exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
-  const PetscMPIInt   begin = up ? 0 : exchange->worker, end = moves == PETSC_FALSE ? begin : (up ? exchange->nworkers : begin + 1);
+  const PetscMPIInt   begin = up ? 0 : exchange->worker, end = up ? exchange->nworkers : begin + (exchange->everywhere ? 0 : 1);
   MuonExchangePackets packets = &exchange->link->way[way];
 
   PetscFunctionBegin;

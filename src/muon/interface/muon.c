@@ -455,6 +455,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
+  PetscCall(PetscHMapIDestroy(&(*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->preset));

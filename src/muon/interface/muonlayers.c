@@ -1,21 +1,41 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 
+/*
+   The number that a name has in a table, up to case, -1 where it has none: of a layer, or of one of names where these
+   are given. Hashes that are taken go on to the next one. key is that of the name, or where it belongs
+*/
+static PetscErrorCode MuonFindName_Private(Muon muon, PetscHMapI table, const char *const names[], const char name[], PetscInt *key, PetscInt *number)
+{
+  unsigned int hash = 2166136261u;
+  PetscBool    same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned int)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c)) * 16777619u;
+  for (*key = (PetscInt)(hash >> 1), *number = 0; *number >= 0 && same == PETSC_FALSE;) {
+    PetscCall(PetscHMapIGet(table, *key, number));
+    if (*number >= 0) PetscCall(PetscStrcasecmp(names != NULL ? names[*number] : ((PetscObject)muon->layer[*number])->name, name, &same));
+    if (*number >= 0 && same == PETSC_FALSE) *key = *key == (PetscInt)(UINT_MAX >> 1) ? 0 : *key + 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCheckCanAdd_Private(Muon muon, const char name[])
 {
-  PetscBool same;
+  PetscInt key, other;
 
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Layer \"%s\": layers are added before MuonSetUp() and the first MuonStep()", name);
   PetscCheck(name != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "A layer needs a name");
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(PetscStrcasecmp(((PetscObject)muon->layer[l])->name, name, &same));
-    PetscCheck(same == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", name, ((PetscObject)muon->layer[l])->name);
-  }
+  if (muon->names == NULL) PetscCall(PetscHMapICreate(&muon->names));
+  PetscCall(MuonFindName_Private(muon, muon->names, NULL, name, &key, &other));
+  PetscCheck(other < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", name, ((PetscObject)muon->layer[other])->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *newlayer)
 {
+  PetscInt key, none;
+
   PetscFunctionBegin;
   if (muon->nlayers == muon->maxlayers) {
     const PetscInt most = PetscMax(16, 2 * muon->maxlayers);
@@ -27,6 +47,8 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
     muon->layer     = more;
     muon->maxlayers = most;
   }
+  PetscCall(MuonFindName_Private(muon, muon->names, NULL, ((PetscObject)layer)->name, &key, &none));
+  PetscCall(PetscHMapISet(muon->names, key, muon->nlayers));
   muon->layer[muon->nlayers++] = layer;
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
@@ -156,9 +178,9 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 @*/
 PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
 {
-  PetscInt  size, left;
-  MuonLayer layer;
-  PetscBool same;
+  PetscInt   size, left, key, last = 0, other = -1;
+  MuonLayer  layer;
+  PetscHMapI fresh;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -168,12 +190,15 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   PetscCheck(n >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " layers of a vector, expected at least 0", n);
   PetscCall(VecGetSize(x, &size));
   left = size;
+  for (PetscInt l = 0; l < n; l++) PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
+  PetscCall(PetscHMapICreate(&fresh));
+  for (; last < n && other < 0; last++) {
+    PetscCall(MuonFindName_Private(muon, fresh, names, names[last], &key, &other));
+    if (other < 0) PetscCall(PetscHMapISet(fresh, key, last));
+  }
+  PetscCall(PetscHMapIDestroy(&fresh));
+  PetscCheck(other < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[last - 1], names[other]);
   for (PetscInt l = 0; l < n; l++) {
-    PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
-    for (PetscInt j = 0; j < l; j++) {
-      PetscCall(PetscStrcasecmp(names[j], names[l], &same));
-      PetscCheck(!same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[l], names[j]);
-    }
     PetscCheck(m[l] >= 0 && k[l] >= 0 && (PetscInt64)m[l] * (PetscInt64)k[l] <= (PetscInt64)left, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ,
                "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT " entries, of which the %" PetscInt_FMT " of the vector have %" PetscInt_FMT " left; expected layers that are all of the vector", names[l], m[l], k[l], size, left);
     left -= m[l] * k[l];
@@ -318,16 +343,15 @@ PetscErrorCode MuonGetLayer(Muon muon, PetscInt i, MuonLayer *layer)
 @*/
 PetscErrorCode MuonGetLayerByName(Muon muon, const char name[], MuonLayer *layer)
 {
-  PetscBool same;
+  PetscInt key, number;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(name, 2);
   PetscAssertPointer(layer, 3);
   *layer = NULL;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(PetscStrcasecmp(((PetscObject)muon->layer[l])->name, name, &same));
-    if (same) *layer = muon->layer[l];
-  }
+  if (muon->nlayers == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonFindName_Private(muon, muon->names, NULL, name, &key, &number));
+  if (number >= 0) *layer = muon->layer[number];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
