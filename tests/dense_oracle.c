@@ -78,6 +78,12 @@ int main(int argc, char **argv)
       suffix: clip_replicated
       nsize: 3
       args: -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
+    # What goes down is rounded, at its owner too
+    test:
+      suffix: single
+      nsize: {{1 3}}
+      args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+      oracle: dense.py single
     test:
       suffix: clip_worker
       nsize: 3

@@ -11,7 +11,6 @@
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muonassemblyimpl.h>
 #include <petscmuon.h>
-#include <petsc/private/hashmapi.h>
 #include <signal.h>
 
 PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
@@ -216,7 +215,7 @@ struct _p_Muon {
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
-  PetscHMapI                  names; /* their numbers by hashes of their names */
+  PetscInt                   *names; /* their numbers, from 1 on, by hashes of their names: twice maxlayers slots */
   PetscInt                    nactive;
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;
@@ -241,7 +240,7 @@ struct _p_Muon {
   int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
-  MuonStatePrecision state_precision;
+  MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;

@@ -1,55 +1,62 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
-   The number that a name has in a table, up to case, -1 where it has none: of a layer, or of one of names where these
-   are given. Hashes that are taken go on to the next one. key is that of the name, or where it belongs
+   A table of numbers from 1 on by the hashes of names, with 0 in the slots that are free: those of the layers, or of
+   names where these are given. Up to case, slot is that of a name, or the free one where it belongs
 */
-static PetscErrorCode MuonFindName_Private(Muon muon, PetscHMapI table, const char *const names[], const char name[], PetscInt *key, PetscInt *number)
+static PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot)
 {
   unsigned int hash = 2166136261u;
   PetscBool    same = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned int)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c)) * 16777619u;
-  for (*key = (PetscInt)(hash >> 1), *number = 0; *number >= 0 && same == PETSC_FALSE;) {
-    PetscCall(PetscHMapIGet(table, *key, number));
-    if (*number >= 0) PetscCall(PetscStrcasecmp(names != NULL ? names[*number] : ((PetscObject)muon->layer[*number])->name, name, &same));
-    if (*number >= 0 && same == PETSC_FALSE) *key = *key == (PetscInt)(UINT_MAX >> 1) ? 0 : *key + 1;
+  for (*slot = (PetscInt)(hash % (unsigned int)slots); table[*slot] > 0; *slot = (*slot + 1) % slots) {
+    PetscCall(PetscStrcasecmp(names != NULL ? names[table[*slot] - 1] : ((PetscObject)muon->layer[table[*slot] - 1])->name, name, &same));
+    if (same) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonCheckCanAdd_Private(Muon muon, const char name[])
 {
-  PetscInt key, other;
+  PetscInt slot = 0, other = 0;
 
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Layer \"%s\": layers are added before MuonSetUp() and the first MuonStep()", name);
   PetscCheck(name != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "A layer needs a name");
-  if (muon->names == NULL) PetscCall(PetscHMapICreate(&muon->names));
-  PetscCall(MuonFindName_Private(muon, muon->names, NULL, name, &key, &other));
-  PetscCheck(other < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", name, ((PetscObject)muon->layer[other])->name);
+  if (muon->nlayers > 0) PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, name, &slot));
+  if (muon->nlayers > 0) other = muon->names[slot];
+  PetscCheck(other == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", name, ((PetscObject)muon->layer[other - 1])->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *newlayer)
 {
-  PetscInt key, none;
+  PetscInt slot;
 
   PetscFunctionBegin;
   if (muon->nlayers == muon->maxlayers) {
     const PetscInt most = PetscMax(16, 2 * muon->maxlayers);
     MuonLayer     *more;
+    PetscInt      *names;
 
     PetscCall(PetscMalloc1(most, &more));
+    PetscCall(PetscCalloc1(2 * most, &names));
     PetscCall(PetscArraycpy(more, muon->layer, muon->nlayers));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      PetscCall(MuonFindName_Private(muon, 2 * most, names, NULL, ((PetscObject)more[l])->name, &slot));
+      names[slot] = l + 1;
+    }
     PetscCall(PetscFree(muon->layer));
+    PetscCall(PetscFree(muon->names));
     muon->layer     = more;
+    muon->names     = names;
     muon->maxlayers = most;
   }
-  PetscCall(MuonFindName_Private(muon, muon->names, NULL, ((PetscObject)layer)->name, &key, &none));
-  PetscCall(PetscHMapISet(muon->names, key, muon->nlayers));
+  PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, ((PetscObject)layer)->name, &slot));
   muon->layer[muon->nlayers++] = layer;
+  muon->names[slot]            = muon->nlayers;
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));
@@ -178,9 +185,8 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 @*/
 PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
 {
-  PetscInt   size, left, key, last = 0, other = -1;
-  MuonLayer  layer;
-  PetscHMapI fresh;
+  PetscInt  size, left, slot, last, other = 0, *fresh;
+  MuonLayer layer;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -191,13 +197,14 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   PetscCall(VecGetSize(x, &size));
   left = size;
   for (PetscInt l = 0; l < n; l++) PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
-  PetscCall(PetscHMapICreate(&fresh));
-  for (; last < n && other < 0; last++) {
-    PetscCall(MuonFindName_Private(muon, fresh, names, names[last], &key, &other));
-    if (other < 0) PetscCall(PetscHMapISet(fresh, key, last));
+  PetscCall(PetscCalloc1(2 * n, &fresh));
+  for (last = 0; last < n && other == 0; last++) {
+    PetscCall(MuonFindName_Private(muon, 2 * n, fresh, names, names[last], &slot));
+    other       = fresh[slot];
+    fresh[slot] = last + 1;
   }
-  PetscCall(PetscHMapIDestroy(&fresh));
-  PetscCheck(other < 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[last - 1], names[other]);
+  PetscCall(PetscFree(fresh));
+  PetscCheck(other == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[last - 1], names[other - 1]);
   for (PetscInt l = 0; l < n; l++) {
     PetscCheck(m[l] >= 0 && k[l] >= 0 && (PetscInt64)m[l] * (PetscInt64)k[l] <= (PetscInt64)left, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ,
                "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT " entries, of which the %" PetscInt_FMT " of the vector have %" PetscInt_FMT " left; expected layers that are all of the vector", names[l], m[l], k[l], size, left);
@@ -343,7 +350,7 @@ PetscErrorCode MuonGetLayer(Muon muon, PetscInt i, MuonLayer *layer)
 @*/
 PetscErrorCode MuonGetLayerByName(Muon muon, const char name[], MuonLayer *layer)
 {
-  PetscInt key, number;
+  PetscInt slot;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -351,7 +358,7 @@ PetscErrorCode MuonGetLayerByName(Muon muon, const char name[], MuonLayer *layer
   PetscAssertPointer(layer, 3);
   *layer = NULL;
   if (muon->nlayers == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonFindName_Private(muon, muon->names, NULL, name, &key, &number));
-  if (number >= 0) *layer = muon->layer[number];
+  PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, name, &slot));
+  if (muon->names[slot] > 0) *layer = muon->layer[muon->names[slot] - 1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
