@@ -27,6 +27,7 @@ typedef struct _p_Muon *Muon;
 
    Values:
 +  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
+.  `MUONEF14`  - classic error feedback: what a message leaves out is added to the next gradient
 .  `MUONSIGN`  - SignMuon: workers vote by signs, one bit each way
 -  `MUONDENSE` - uncompressed Muon
 
@@ -36,6 +37,7 @@ typedef struct _p_Muon *Muon;
 J*/
 typedef const char *MuonType;
 #define MUONEF21  "ef21"
+#define MUONEF14  "ef14"
 #define MUONSIGN  "sign"
 #define MUONDENSE "dense"
 
@@ -265,21 +267,21 @@ typedef enum {
 PETSC_EXTERN const char *const MuonEF21Inits[];
 
 /*E
-   MuonEF21CompressorRules - Which layers the compressors for all layers are for
+   MuonCompressorRules - Which layers the compressors for all layers are for
 
    Values:
-+  `MUON_EF21_COMPRESSOR_RULES_LMO` - those that the optimizer lmo updates
--  `MUON_EF21_COMPRESSOR_RULES_ALL` - all
++  `MUON_COMPRESSOR_RULES_LMO` - those that the optimizer lmo updates
+-  `MUON_COMPRESSOR_RULES_ALL` - all
 
    Level: intermediate
 
-.seealso: `MUONEF21`, `MUONEF21`
+.seealso: `MUONEF21`, `MUONEF14`
 E*/
 typedef enum {
-  MUON_EF21_COMPRESSOR_RULES_LMO,
-  MUON_EF21_COMPRESSOR_RULES_ALL
-} MuonEF21CompressorRules;
-PETSC_EXTERN const char *const MuonEF21CompressorRulesTypes[];
+  MUON_COMPRESSOR_RULES_LMO,
+  MUON_COMPRESSOR_RULES_ALL
+} MuonCompressorRules;
+PETSC_EXTERN const char *const MuonCompressorRulesTypes[];
 
 /*E
    MuonSignDirection - What the workers of SignMuon vote with

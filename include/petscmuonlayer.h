@@ -115,6 +115,34 @@ typedef enum {
 PETSC_EXTERN const char *const MuonDownlinks[];
 
 /*E
+   MuonStepType - How far a layer that a norm ball moves goes
+
+   Values:
++  `MUON_STEP_LMO`   - as far as the radius: rate x scale x shape factor, whatever the gradient's size is
+-  `MUON_STEP_SHARP` - by the sharp operator: rate x (scale x shape factor)^2 x the dual norm of what the LMO gets
+
+   Level: intermediate
+
+   Notes:
+   With D the point that the LMO gives, c = scale x shape factor and gamma = rate x schedule, the steps are c
+   gamma D and c^2 gamma dual(G) D. The square is there because the layer's norm is that of the LMO divided by c\: its
+   unit ball is c times as large, and so is its dual norm.
+
+   For `MUONLMOFROBENIUS` the sharp step is gradient descent, for `MUONLMOMAX` signs times the sum of absolute
+   entries. The dual norm is the one that the LMO computes with its point, <G,-D>. It is exact where the LMO is:
+   of the types of `MuonPolar`, `MUONPOLARSVD` is exact, `MUONPOLARZOLOTAREV` gives .93 to .99 of the dual
+   norm, as its page says for its number of poles, and `MUONPOLARNEWTONSCHULZ` and `MUONPOLARGRAM`, which may
+   leave the unit ball, between .87 and 1.2 of it. Blocks of a layer are moved each by its own dual norm.
+
+.seealso: `MuonLayerSetScale()`, `MUONLAYERLMO`, `MuonSetFromOptions()`
+E*/
+typedef enum {
+  MUON_STEP_LMO,
+  MUON_STEP_SHARP
+} MuonStepType;
+PETSC_EXTERN const char *const MuonStepTypes[];
+
+/*E
    MuonTensorKind - Which matrices a tensor of several dimensions is made of
 
    Values:

@@ -25,6 +25,8 @@ static const Case Cases[] = {{MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORTOPK, MU
                              {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORPOWERSGD, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
                              {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORTOPK, TEST_STEP, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
                              {MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, 0, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONEF14, MUONEXCHANGELAYERWISE, MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPK, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
+                             {MUONEF21, MUONEXCHANGESTAR, MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
                              {MUONDENSE, MUONEXCHANGELAYERWISE, NULL, NULL, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_FALSE},
                              {MUONDENSE, MUONEXCHANGEREPLICATED, NULL, NULL, 0.9, MUON_MOMENTUM_AT_SERVER, MUON_EF21_INIT_ZERO, PETSC_TRUE},
                              {MUONDENSE, MUONEXCHANGESTAR, NULL, NULL, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_FALSE}};
@@ -46,11 +48,16 @@ static inline PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscInt chang
   p->noise = 4;
   PetscCall(MuonSetLearningRate(p->muon, 0.125));
   PetscCall(MuonSetMomentum(p->muon, change == 4 ? (c->momentum == 0 ? 0.5 : 0) : c->momentum, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
-  if (c->type[0] == 'd' && change != 1) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", MuonMomentumAts[c->at]));
+  if (change != 1) PetscCall(MuonSetParameter(p->muon, "muon_momentum_at", MuonMomentumAts[c->at]));
   if (change == 5 || c->single) PetscCall(MuonSetParameter(p->muon, "muon_state_precision", MuonStatePrecisions[change == 5 && c->single ? MUON_STATE_PRECISION_NATIVE : MUON_STATE_PRECISION_SINGLE]));
   PetscCall(MuonGetExchange(p->muon, &exchange));
   PetscCall(MuonExchangeSetType(exchange, c->exchange));
-  if (c->up != NULL && change != 1) {
+  if (strcmp(c->type, MUONEF14) == 0 && change != 1) {
+    PetscCall(MuonSetParameter(p->muon, "ef14_compressor", c->up));
+    PetscCall(MuonSetParameter(p->muon, "ef14_compressor_ratio", "0.3"));
+    PetscCall(MuonSetParameter(p->muon, "ef14_server_compressor", c->down));
+    PetscCall(MuonSetParameter(p->muon, "ef14_server_compressor_ratio", "0.3"));
+  } else if (c->up != NULL && change != 1) {
     PetscCall(MuonEF21GetCompressor(p->muon, &compressor));
     PetscCall(MuonCompressorSetType(compressor, change == 6 ? MUONCOMPRESSORRANKK : c->up));
     PetscCall(MuonCompressorSetRatio(compressor, 0.3));

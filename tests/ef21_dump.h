@@ -6,6 +6,7 @@
 
 #include "parameters.h"
 #include "ef21_common.h"
+#include <petscmuon/private/muonimpl.h>
 #include <stdio.h>
 #include "parameters.h"
 #include "layer_parameter.h"
@@ -58,6 +59,26 @@ static PetscErrorCode DumpCompressor(const Dump *dump, const char name[], MuonCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the norms that have some */
+static PetscErrorCode DumpExponents(const Dump *dump, MuonLMO lmo)
+{
+  PetscReal p, q;
+  PetscBool mixed, schatten;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOMIXED, &mixed));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSCHATTEN, &schatten));
+  if (mixed == PETSC_TRUE) {
+    PetscCall(GetReal((PetscObject)lmo, "lmo_mixed_exponent_p", &p));
+    PetscCall(GetReal((PetscObject)lmo, "lmo_mixed_exponent_q", &q));
+    fprintf(dump->file, " p=%.17g q=%.17g", (double)p, (double)q);
+  } else if (schatten == PETSC_TRUE) {
+    PetscCall(GetReal((PetscObject)lmo, "lmo_schatten_exponent", &p));
+    fprintf(dump->file, " p=%.17g", (double)p);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The sizes that options gave */
 static PetscErrorCode DumpBlocks(const Dump *dump, MuonLayer layer)
 {
@@ -83,7 +104,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
   PetscInt             warmup, max, momentumwarmup;
   PetscReal            seed;
-  PetscBool            ef21, sign;
+  PetscBool            ef21, ef14, sign;
 
   PetscFunctionBegin;
   PetscCall(MuonGetType(p->muon, &type));
@@ -110,20 +131,21 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+  PetscCall(PetscStrcmp(type, MUONEF14, &ef14));
   fprintf(dump->file, "type=%s workers=%d steps=%d lr=%.17g schedule=%s constant=%.17g warmup=%d max_steps=%d style=%s dampening=%.17g nesterov=%s at=%s seed=%lld noise=%d scale=%.17g loss=%.17g dual=%.17g", type, p->size, (int)steps, (double)lr,
           MuonScheduleTypes[schedule], (double)constant, (int)warmup, (int)max, MuonMomentumStyles[style], (double)dampening, MuonNesterovTypes[nesterov], MuonMomentumAts[at], (long long)seed, (int)p->noise, (double)p->scale, (double)loss,
           (double)dual);
-  if (ef21 == PETSC_TRUE) {
-    char             init[32];
+  if (ef21 == PETSC_TRUE || ef14 == PETSC_TRUE) {
+    char             text[32];
     MuonTraffic      traffic;
     MuonExchange     exchange;
     MuonExchangeType where;
 
-    PetscCall(MuonGetParameter(p->muon, "ef21_init", init, sizeof(init)));
+    PetscCall(MuonGetParameter(p->muon, ef21 == PETSC_TRUE ? "ef21_init" : "ef14_feedback", text, sizeof(text)));
     PetscCall(MuonGetTraffic(p->muon, &traffic));
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeGetType(exchange, &where));
-    fprintf(dump->file, " init=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", init, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
+    fprintf(dump->file, " %s=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", ef21 == PETSC_TRUE ? "init" : "feedback", text, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {
@@ -139,14 +161,12 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   }
   fprintf(dump->file, "\n");
   for (PetscInt l = 0; l < p->n; l++) {
-    MuonLayerRule  rule;
-    char           factor[32];
-    MuonLMO        lmo;
-    MuonLMOType    norm;
-    MuonCompressor up, down;
-    MuonDownlink   downlink;
-    char           text[32];
-    PetscBool      adamw, nadamw, frozen;
+    MuonLayerRule rule;
+    char          factor[32], text[32];
+    MuonLMO       lmo;
+    MuonLMOType   norm;
+    MuonShard    *shard;
+    PetscBool     adamw, nadamw, frozen;
 
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
     PetscCall(LayerGetText(p->layer[l], "shape_factor", sizeof(factor), factor));
@@ -158,6 +178,9 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonLMOGetType(lmo, &norm));
     fprintf(dump->file, "name=%s m=%d n=%d rule=%s norm=%s scale=%.17g shape_factor=%s momentum=%.17g decay=%.17g lr=%.17g", p->shape[l].name, (int)p->shape[l].m, (int)p->shape[l].n, rule, norm, (double)scale, factor, (double)momentum, (double)decay,
             (double)lr);
+    PetscCall(LayerGetText(p->layer[l], "step", sizeof(text), text));
+    fprintf(dump->file, " step=%s", text);
+    PetscCall(DumpExponents(dump, lmo));
     PetscCall(DumpBlocks(dump, p->layer[l]));
     PetscCall(PetscStrcmp(rule, MUONLAYERADAMW, &adamw));
     PetscCall(PetscStrcmp(rule, MUONLAYERNADAMW, &nadamw));
@@ -168,12 +191,10 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
       PetscCall(LayerGet(p->layer[l], "adamw_epsilon", &epsilon));
       fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta1, (double)beta2, (double)epsilon);
     }
-    if (ef21 == PETSC_TRUE && frozen == PETSC_FALSE) {
-      PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l], &up, &down));
-      PetscCall(MuonGetParameter(p->muon, "ef21_downlink", text, sizeof(text)));
-      downlink = text[0] == 's' ? MUON_DOWNLINK_STEP : MUON_DOWNLINK_WEIGHTS;
-      PetscCall(DumpCompressor(dump, "up", up, PETSC_FALSE));
-      PetscCall(DumpCompressor(dump, "down", down, downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE));
+    if ((ef21 == PETSC_TRUE || ef14 == PETSC_TRUE) && frozen == PETSC_FALSE) {
+      PetscCall(MuonShardFind(p->muon, p->layer[l], &shard));
+      PetscCall(DumpCompressor(dump, "up", shard->up, PETSC_FALSE));
+      PetscCall(DumpCompressor(dump, "down", shard->down, shard->downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE));
     }
     fprintf(dump->file, "\n");
   }
@@ -268,7 +289,7 @@ static PetscErrorCode DumpSpread(TestProblem *p, MuonType type, PetscMPIInt shar
 static PetscErrorCode DumpShards(const Dump *dump, TestProblem *p, PetscInt l)
 {
   const TestShape *shape   = &p->shape[l];
-  const char      *names[] = {"X", "M", "Gj", "G"}, *states[] = {NULL, "momentum", "estimate", "aggregate"};
+  const char      *names[] = {"X", "M", "Gj", "G", "E"}, *states[] = {NULL, "momentum", "estimate", "aggregate", "excess"};
   const PetscInt   here = shape->m / p->shards + (p->position < shape->m % p->shards ? 1 : 0);
   PetscReal       *rows;
   Mat              A;
@@ -276,7 +297,7 @@ static PetscErrorCode DumpShards(const Dump *dump, TestProblem *p, PetscInt l)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(TestEntries(shape), &rows));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, here, shape->n, NULL, &A));
-  for (PetscInt k = 0; k < 4; k++) {
+  for (PetscInt k = 0; k < 5; k++) {
     char      name[16];
     PetscBool kept;
 
@@ -294,17 +315,15 @@ static PetscErrorCode DumpShards(const Dump *dump, TestProblem *p, PetscInt l)
 
 static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
 {
-  MuonType  type;
-  PetscBool ef21;
+  PetscBool feedback;
 
   PetscFunctionBegin;
-  PetscCall(MuonGetType(p->muon, &type));
-  PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->muon, &feedback, MUONEF21, MUONEF14, ""));
   PetscCall(DumpGather(p));
   for (PetscInt l = 0; l < p->n; l++) {
-    const char    *names[] = {"X", "M", "Gj", "G"};
+    const char    *names[] = {"X", "M", "Gj", "G", "E"};
     const PetscInt d       = TestEntries(&p->shape[l]);
-    Mat            A[4]    = {NULL, NULL, NULL, NULL};
+    Mat            A[5]    = {NULL, NULL, NULL, NULL, NULL};
     MuonLayerRule  rule;
     PetscBool      frozen;
     PetscReal     *rows;
@@ -316,8 +335,11 @@ static PetscErrorCode DumpState(const Dump *dump, TestProblem *p)
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_FALSE && p->shards > 1) PetscCall(DumpShards(dump, p, l));
     else if (frozen == PETSC_FALSE) PetscCall(TestGetLayerServerWeights(p->layer[l], &A[0]));
-    if (frozen == PETSC_FALSE && p->shards == 1 && ef21 == PETSC_TRUE) PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
-    for (PetscInt k = 0; k < 4; k++) {
+    if (frozen == PETSC_FALSE && p->shards == 1 && feedback == PETSC_TRUE) {
+      PetscCall(TestGetEF21State(p->muon, p->layer[l], &A[1], &A[2], &A[3]));
+      PetscCall(TestGetState(p->muon, p->layer[l], "excess", &A[4]));
+    }
+    for (PetscInt k = 0; k < 5; k++) {
       if (A[k] == NULL) continue;
       PetscCall(TestMatGetRows(A[k], rows));
       PetscCall(DumpRows(dump, p->rank, l, names[k], d, rows));

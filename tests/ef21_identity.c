@@ -62,7 +62,7 @@ static PetscErrorCode Race(TestProblem *p, TestProblem *q, PetscInt steps, Petsc
 
 /*
    T3: nothing compressed is Muon with an exponential average and no Nesterov term; bit for bit where sums run
-   in the order of ranks
+   in the order of ranks. Nothing left out and added again is dense Muon with all that it has
 */
 static PetscErrorCode CheckDense(void)
 {
@@ -73,13 +73,18 @@ static PetscErrorCode CheckDense(void)
     TestProblem p, q;
     PetscMPIInt size;
 
-    for (PetscInt gather = 0; gather < 2; gather++) {
-      const MuonExchangeMode sum = k == 2 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
+    for (PetscInt way = 0; way < 4; way++) {
+      const PetscInt         gather = way % 2;
+      const MuonExchangeMode sum    = k == 2 ? MUON_EXCHANGE_MODE_ALLREDUCE : MUON_EXCHANGE_MODE_REDUCE;
+      const PetscBool        ef14   = way >= 2 ? PETSC_TRUE : PETSC_FALSE;
 
-      PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
+      PetscCall(TestCreate(PETSC_COMM_WORLD, ef14 ? MUONEF14 : MUONEF21, TEST_LAYERS, TestShapes, -1, &p));
       PetscCall(TestCreate(PETSC_COMM_WORLD, MUONDENSE, TEST_LAYERS, TestShapes, -1, &q));
       p.noise = q.noise = 2;
-      PetscCall(MuonSetParameter(q.muon, "muon_momentum_at", "worker"));
+      if (ef14) {
+        PetscCall(MuonSetMomentum(p.muon, PETSC_CURRENT, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_EMA));
+        PetscCall(MuonSetMomentum(q.muon, PETSC_CURRENT, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_EMA));
+      } else PetscCall(MuonSetParameter(q.muon, "muon_momentum_at", "worker"));
       PetscCall(SetExchange(&p, types[k], gather == 1 ? MUON_EXCHANGE_MODE_GATHER : sum));
       PetscCall(SetExchange(&q, types[k], gather == 1 ? MUON_EXCHANGE_MODE_GATHER : sum));
       PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -272,6 +277,18 @@ static PetscErrorCode CheckWhole(void)
   PetscCall(TestCompareWeights(&p, &q, &difference));
   allowed = Blur(STEPS, (PetscReal)0.02, least, 1000 * PETSC_MACHINE_EPSILON);
   PetscCheck(difference <= allowed, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "T7: Rank-K of all triples moves the weights by %g, allowed %g", (double)difference, (double)allowed);
+  PetscCall(TestDestroy(&p));
+  PetscCall(TestDestroy(&q));
+  /* What is left out of all of the subspace is rounding, which EF14 adds to the next gradient: as above */
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONEF14, 1, &Smooth[1], -1, &p));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONDENSE, 1, &Smooth[1], -1, &q));
+  p.noise = q.noise = 2;
+  PetscCall(MuonSetParameter(p.muon, "ef14_compressor", MUONCOMPRESSORPOWERSGD));
+  PetscCall(MuonSetParameter(p.muon, "ef14_compressor_ratio", "1"));
+  PetscCall(MuonSetParameter(p.muon, "ef14_compressor_values", "native"));
+  PetscCall(Race(&p, &q, STEPS, PETSC_MAX_REAL, "EF14", &least));
+  PetscCall(TestCompareWeights(&p, &q, &difference));
+  PetscCheck(difference <= allowed, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "EF14 with powersgd of all of the subspace moves the weights by %g, allowed %g", (double)difference, (double)allowed);
   PetscCall(TestDestroy(&p));
   PetscCall(TestDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);

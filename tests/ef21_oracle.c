@@ -1,4 +1,4 @@
-static char help[] = "Writes the beginning and the end of a run of EF21-Muon, for tests/oracle/ef21.py to do again.\n";
+static char help[] = "Writes the beginning and the end of a run of EF21-Muon or classic error feedback, for tests/oracle/ef21.py to do again.\n";
 
 #include "ef21_dump.h"
 
@@ -121,11 +121,79 @@ int main(int argc, char **argv)
       nsize: 4
       args: -shards {{2 4}} -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -steps 12
+    # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
+    test:
+      suffix: sharp
+      nsize: 3
+      args: -muon_step sharp -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor damping -ef21_server_compressor_ratio 0.8 -ef21_server_compressor_values double
+      args: -muon_shape_factor scion -muon_weight_decay 0.1 -muon_layer_h0.up_lmo_type column -muon_layer_h0.down_lmo_type row -muon_layer_embed_lmo_type l1 -muon_layer_h0.attn_scale 0.7 -muon_layer_gain_blocks_rows 5,6
+      args: -lmo_polar_type svd -muon_layer_row_step lmo
+    test:
+      suffix: sharp_norms
+      nsize: 4
+      args: -shards 2 -muon_step sharp -muon_learning_rate 0.02 -ef21_init gradient -ef21_compressor randk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -muon_seed 5 -steps 12 -muon_assembly {{allgather owner}}
+      args: -muon_layer_h0.attn_lmo_type schatten -lmo_schatten_exponent 3 -muon_layer_h0.up_lmo_type nuclear -muon_layer_h0.down_lmo_type mixed -lmo_mixed_exponent_p 3 -lmo_mixed_exponent_q 1.5 -muon_layer_h0.up_scale 1.5
+      args: -muon_layer_row_lmo_type rowsum -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type colsum
+    test:
+      suffix: sharp_downlink
+      nsize: 3
+      args: -muon_step sharp -ef21_downlink step -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_schedule linear -muon_exchange_type star -muon_weight_decay 0.1
+      args: -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type colsum -muon_layer_row_lmo_type l1 -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type l21 -steps 12
     # The style sgd, a layer that is frozen, a step that is never taken
     test:
       suffix: sgd
       nsize: 3
       args: -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_momentum_style sgd -muon_dampening 0.25 -muon_momentum 0.6
       args: -muon_layer_h0.down_rule frozen -muon_learning_rate 0.05
+    # Estimates of gradients, of which the server makes a momentum
+    test:
+      suffix: server
+      nsize: 3
+      args: -muon_momentum_at server -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5
+      args: -muon_weight_decay 0.3 -muon_weight_decay_style coupled -muon_momentum 0.7 -steps 12
+
+  # What a message leaves out is added to the next gradient
+  testset:
+    requires: numpy
+    oracle: ef21.py
+    args: -muon_type ef14 -steps 12
+    test:
+      suffix: ef14
+      nsize: {{1 2 3 4}}
+      args: -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double -muon_schedule linear -ef14_feedback 0.5 -ef14_compressor_values double
+    test:
+      suffix: ef14_feedback
+      nsize: 3
+      args: -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_feedback {{1 0}} -ef14_compressor_values bf16 -muon_exchange_type star
+    test:
+      suffix: ef14_worker
+      nsize: 3
+      args: -muon_momentum_at worker -muon_momentum 0.5 -ef14_compressor natural -ef14_server_compressor natural -muon_seed -3 -muon_weight_decay 0.3 -muon_weight_decay_style coupled -muon_clip 0.5 -muon_clip_layers all
+      args: -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius -muon_exchange_type star
+    # Each layer its own settings and optimizer; what is not compressed sends single beside the others
+    test:
+      suffix: ef14_mixed
+      nsize: 2
+      args: -ef14_compressor topk -ef14_compressor_ratio 0.25 -ef14_compressor_values double -ef14_server_compressor natural -ef14_compressor_min_entries 8 -muon_nesterov ema -muon_layer_h0.up_ef14_compressor_ratio 0.5 -muon_learning_rate 0.03
+      args: -muon_layer_h0.attn_ef14_compressor rankk -muon_layer_h0.attn_ef14_compressor_rank 2 -muon_layer_h0.attn_ef14_compressor_values native -muon_layer_h0.attn_ef14_compressor_svd_type lapack
+      args: -muon_layer_h0.down_rule frozen -muon_layer_gain_rule adamw -muon_layer_embed_rule sgd -muon_layer_embed_ef14_compressor randk -muon_layer_embed_ef14_compressor_ratio 0.5 -muon_layer_embed_ef14_compressor_values double
+    test:
+      suffix: ef14_clip
+      nsize: 3
+      args: -ef14_compressor_rules all -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_rule_match "gain:adamw,embed:sgd"
+    test:
+      suffix: ef14_step
+      nsize: 3
+      args: -ef14_downlink step -lmo_type l1 -muon_learning_rate 0.05 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double
+    test:
+      suffix: ef14_shards
+      nsize: 4
+      args: -ef14_compressor_rules all -shards 2 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double
+      args: -muon_shape_factor scion -muon_seed 4 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
+
+  test:
+    suffix: ef14_range
+    args: -muon_type ef14 -ef14_feedback 1.5
+    error: -ef14_feedback 1.5
 
 TEST*/

@@ -105,7 +105,7 @@ static PetscErrorCode CheckDecode(MuonLMO lmo, int variant, int m, int n, const 
     PetscCall(TestInputCreate(variant, m, n, 1, x, &Y));
     PetscCall(TestInputCreate(variant, m, n, 0, D, &Z));
     MuonArrayAxpby(factors[k][0], &X.matrix.here, factors[k][1], &Z.matrix.here);
-    PetscCall(MuonLMODecodeAxpbyArray(lmo, factors[k][0], factors[k][1], bytes, message, &Y.matrix.here));
+    PetscCall(MuonLMODecodeAxpbyArray(lmo, factors[k][0], factors[k][1], PETSC_FALSE, bytes, message, &Y.matrix.here));
     PetscCall(TestInputGet(&Y, y));
     PetscCall(TestInputGet(&Z, z));
     PetscCall(CheckBits(m * n, y, z, what));
@@ -191,7 +191,7 @@ static PetscErrorCode TryDecode(MuonLMO lmo, size_t bytes, const unsigned char m
 {
   PetscFunctionBeginUser;
   PetscCall(ValidateCopy(lmo, &Y->matrix.here, bytes, message, NULL, valid));
-  if (*valid == PETSC_TRUE) PetscCall(MuonLMODecodeAxpbyArray(lmo, 1, 1, bytes, message, &Y->matrix.here));
+  if (*valid == PETSC_TRUE) PetscCall(MuonLMODecodeAxpbyArray(lmo, 1, 1, PETSC_FALSE, bytes, message, &Y->matrix.here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,7 +285,7 @@ static PetscErrorCode CheckEmpty(void)
     TestCheck(most == 8 && bytes == 8, "%s: %zu of at most %zu bytes for %" PetscInt_FMT " x %" PetscInt_FMT, Norms[k / 2], bytes, most, m, n);
     PetscCall(MuonLMOValidateArray(lmo, &G, bytes, message, PETSC_FALSE, NULL, &valid));
     TestCheck(valid == PETSC_TRUE, "%s: the message of %" PetscInt_FMT " x %" PetscInt_FMT " is refused", Norms[k / 2], m, n);
-    PetscCall(MuonLMODecodeAxpbyArray(lmo, 1, 1, bytes, message, &G));
+    PetscCall(MuonLMODecodeAxpbyArray(lmo, 1, 1, PETSC_FALSE, bytes, message, &G));
     PetscCall(MuonLMODestroy(&lmo));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -77,10 +77,10 @@ static PetscErrorCode SumSent(TestProblem *p, double sent[4])
 */
 static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt from, PetscMPIInt to)
 {
-  const char *const state[] = {"weights", "aggregate", "adamw.mean", "adamw.square", "momentum", "estimate"};
+  const char *const state[] = {"weights", "aggregate", "adamw.mean", "adamw.square", "momentum", "estimate", "excess"};
   const PetscReal   eps     = c->single ? (PetscReal)1.2e-7 : PETSC_MACHINE_EPSILON;
   const PetscInt    d       = 6 * 6 + 9 * 4 + 4 * 9 + 7 + 11 + 30;
-  PetscReal        *sums[6], *weights;
+  PetscReal        *sums[7], *weights;
   PetscMPIInt       rank;
   MPI_Comm          comm;
   TestProblem       p;
@@ -90,7 +90,7 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscSNPrintf(folder, sizeof(folder), "elastic%" PetscInt_FMT "_%d_%d", which, from, to));
-  for (PetscInt k = 0; k < 6; k++) PetscCall(PetscCalloc1(2 * d, &sums[k]));
+  for (PetscInt k = 0; k < 7; k++) PetscCall(PetscCalloc1(2 * d, &sums[k]));
   PetscCall(PetscMalloc1(d, &weights));
   PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < from ? 0 : MPI_UNDEFINED, rank, &comm));
   if (rank < from) {
@@ -98,14 +98,14 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
     PetscCheck(TestTotal(&p) == d, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries", TestTotal(&p));
     PetscCall(Steps(&p, STEPS));
     PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
-    for (PetscInt k = 0; k < 6; k++) PetscCall(SumState(&p, state[k], sums[k]));
+    for (PetscInt k = 0; k < 7; k++) PetscCall(SumState(&p, state[k], sums[k]));
     PetscCall(TestGetAllWeights(&p, weights));
     PetscCall(SumSent(&p, sent));
     PetscCall(TestDestroy(&p));
     PetscCallMPI(MPI_Comm_free(&comm));
   }
   /* Rank 0 is in both */
-  for (PetscInt k = 0; k < 6; k++) PetscCallMPI(MPI_Bcast(sums[k], (PetscMPIInt)(2 * d), MPIU_REAL, 0, PETSC_COMM_WORLD));
+  for (PetscInt k = 0; k < 7; k++) PetscCallMPI(MPI_Bcast(sums[k], (PetscMPIInt)(2 * d), MPIU_REAL, 0, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Bcast(weights, (PetscMPIInt)d, MPIU_REAL, 0, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Bcast(sent, 4, MPI_DOUBLE, 0, PETSC_COMM_WORLD));
   PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < to ? 0 : MPI_UNDEFINED, rank, &comm));
@@ -123,12 +123,12 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
     for (PetscInt k = 0; k < 4; k++) PetscCheck(loadedsent[k] == sent[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: %g sent, expected %g", which, from, to, loadedsent[k], sent[k]);
     PetscCall(TestGetAllWeights(&p, loaded));
     PetscCheck(memcmp(loaded, weights, (size_t)d * sizeof(*weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %" PetscInt_FMT ", %d to %d ranks: other weights", which, from, to);
-    for (PetscInt k = 0; k < 6; k++) {
+    for (PetscInt k = 0; k < 7; k++) {
       /*
          How many ranks keep a server's state depends on who serves: where all do, that many. Then the mean is
          compared, as that of the workers is
       */
-      const PetscBool all = c->exchange[0] == 'r' ? PETSC_TRUE : PETSC_FALSE, worker = k == 5 || (k == 4 && c->at == MUON_MOMENTUM_AT_WORKER) ? PETSC_TRUE : PETSC_FALSE;
+      const PetscBool all = c->exchange[0] == 'r' ? PETSC_TRUE : PETSC_FALSE, worker = k >= 5 || (k == 4 && c->at == MUON_MOMENTUM_AT_WORKER) ? PETSC_TRUE : PETSC_FALSE;
       const PetscReal n = worker || all ? from : 1, m = worker || all ? to : 1;
 
       PetscCall(SumState(&p, state[k], loaded));
@@ -144,7 +144,7 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
     PetscCall(PetscFree(loaded));
     PetscCallMPI(MPI_Comm_free(&comm));
   }
-  for (PetscInt k = 0; k < 6; k++) PetscCall(PetscFree(sums[k]));
+  for (PetscInt k = 0; k < 7; k++) PetscCall(PetscFree(sums[k]));
   PetscCall(PetscFree(weights));
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -43,6 +43,8 @@ static const Key Keys[] = {{MUONEF21, "", "-muon_type", "dense", NONE},
                            {MUONDENSE, "", "-muon_nesterov", "undamped", SOME},
                            {MUONEF21, "", "-muon_weight_decay", "0.5", SOME},
                            {MUONEF21, "", "-muon_shape_factor", "scion", SOME},
+                           {MUONEF21, "-lmo_polar_type svd ", "-muon_step", "sharp", SOME},
+                           {MUONDENSE, "-lmo_polar_type svd ", "-muon_layer_h0.qkv_step", "sharp", SOME},
                            {MUONEF21, "", "-muon_max_steps", "2", SOME},
                            {MUONEF21, "-ef21_compressor natural ", "-muon_seed", "17", SOME},
                            {MUONEF21, "", "-muon_nan", "skip", NONE},
@@ -411,12 +413,9 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     args: -what monitors -muon_monitor ascii:run.txt -muon_monitor_csv run.csv -muon_max_steps 6 -muon_schedule linear
-    test:
-      suffix: monitors
-      args: -muon_exchange_type {{star layerwise replicated}}
-    test:
-      suffix: interval
-      args: -muon_monitor_interval 4
+    table: suffix | args
+      monitors | -muon_exchange_type {{star layerwise replicated}}
+      interval | -muon_monitor_interval 4
 
   test:
     suffix: stdout
@@ -431,13 +430,9 @@ int main(int argc, char **argv)
     args: -what solve -muon_max_steps 1 -muon_monitor -muon_measure_update_rms
     tolerance: 1e-5
     requires: double
-    test:
-      suffix: stdout_adamw
-      args: -muon_rule_match *:adamw -muon_schedule linear
-    test:
-      suffix: stdout_sign
-      nsize: 2
-      args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
+    table: suffix | nsize | args
+      stdout_adamw |   | -muon_rule_match *:adamw -muon_schedule linear
+      stdout_sign  | 2 | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
 
   testset:
     nsize: 2

@@ -31,20 +31,20 @@ static PetscErrorCode WriteBytes(const char name[], size_t n, const unsigned cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A shard whose header may lie */
+/* A shard whose header may lie, or that has none where the magic number is 0 */
 static PetscErrorCode WriteShard(const char name[], PetscInt f, PetscInt magic, PetscInt version, PetscInt said, PetscInt tokens, PetscInt vocabulary)
 {
-  const PetscInt header[3] = {magic, version, said};
+  const PetscInt header[3] = {magic, version, said}, begin = magic == 0 ? 0 : 1024;
   unsigned char *bytes;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc1(1024 + 2 * tokens, &bytes));
-  for (PetscInt i = 0; i < 12; i++) bytes[i] = (unsigned char)(header[i / 4] >> 8 * (i % 4) & 255);
+  PetscCall(PetscCalloc1(begin + 2 * tokens, &bytes));
+  for (PetscInt i = 0; i < PetscMin(begin, 12); i++) bytes[i] = (unsigned char)(header[i / 4] >> 8 * (i % 4) & 255);
   for (PetscInt t = 0; t < tokens; t++) {
-    bytes[1024 + 2 * t]     = (unsigned char)(TokenOf(f, t, vocabulary) & 255);
-    bytes[1024 + 2 * t + 1] = (unsigned char)(TokenOf(f, t, vocabulary) >> 8);
+    bytes[begin + 2 * t]     = (unsigned char)(TokenOf(f, t, vocabulary) & 255);
+    bytes[begin + 2 * t + 1] = (unsigned char)(TokenOf(f, t, vocabulary) >> 8);
   }
-  PetscCall(WriteBytes(name, (size_t)(1024 + 2 * tokens), bytes));
+  PetscCall(WriteBytes(name, (size_t)(begin + 2 * tokens), bytes));
   PetscCall(PetscFree(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,6 +80,9 @@ static PetscErrorCode WriteFiles(void)
     PetscCall(WriteText("text/other.c", 0, 50));
     for (PetscInt f = 0; f < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shards); f++) PetscCall(WriteShard(shards[f].name, f, 20240520, 1, shards[f].tokens, shards[f].tokens, 50304));
     PetscCall(WriteShard(held[0].name, 5, 20240520, 1, held[0].tokens, held[0].tokens, 50304));
+    PetscCall(PetscMkdir("plain"));
+    PetscCall(WriteShard("plain/a.bin", 0, 0, 0, 0, 300, 50304));
+    PetscCall(WriteText("odd.bin", 0, 5));
   }
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,6 +149,29 @@ static PetscErrorCode CheckShuffle(Corpus corpus, Corpus other)
      30 by no chance
   */
   PetscCheck(n > 60 && same <= 30 && alike <= 30, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Passes agree in %" PetscInt_FMT " places, seeds in %" PetscInt_FMT " of %" PetscInt64_FMT, same, alike, 3 * n);
+  PetscCall(PetscFree(seen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each pass of a process over its own part uses each of its sequences once, and the parts are all sequences */
+static PetscErrorCode CheckOwn(Corpus corpus)
+{
+  PetscMPIInt size, rank;
+  PetscInt    files, *seen;
+  PetscInt64  total, n, a;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CorpusGetSize(corpus, CORPUS_TRAIN, &files, &total, &n));
+  PetscCall(PetscCalloc1((size_t)n, &seen));
+  for (PetscInt64 i = 0; i < 2 * (n * (rank + 1) / size - n * rank / size); i++) {
+    PetscCall(CorpusShuffleOwn(corpus, i, &a));
+    PetscCheck(a >= n * rank / size && a < n * (rank + 1) / size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Process %d uses sequence %" PetscInt64_FMT " of %" PetscInt64_FMT, rank, a, n);
+    seen[a]++;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seen, (PetscMPIInt)n, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  for (a = 0; a < n; a++) PetscCheck(seen[a] == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sequence %" PetscInt64_FMT " is used %" PetscInt_FMT " times in 2 passes", a, seen[a]);
   PetscCall(PetscFree(seen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,6 +255,7 @@ static PetscErrorCode TestText(CorpusOptions options)
   options.seed++;
   PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &other));
   PetscCall(CheckShuffle(corpus, other));
+  PetscCall(CheckOwn(corpus));
   PetscCall(CorpusDestroy(&other));
   PetscCall(CorpusDestroy(&corpus));
   PetscCall(PetscFree3(all, train, validation));
@@ -238,7 +265,7 @@ static PetscErrorCode TestText(CorpusOptions options)
 static PetscErrorCode TestShards(CorpusOptions options)
 {
   const PetscInt nfiles         = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shards);
-  char           train_folder[] = "shards", held_file[] = "./text/../shards/part_3.bin";
+  char           train_folder[] = "shards", plain_folder[] = "plain", held_file[] = "./text/../shards/part_3.bin";
   char          *paths[] = {train_folder}, *validation_paths[] = {held_file};
   Stream        *train, *validation;
   Corpus         corpus;
@@ -257,6 +284,16 @@ static PetscErrorCode TestShards(CorpusOptions options)
   PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
   PetscCall(CheckPart(corpus, CORPUS_TRAIN, train, 0, nfiles));
   PetscCall(CheckPart(corpus, CORPUS_VALIDATION, validation, 0, 1));
+  PetscCall(CorpusDestroy(&corpus));
+
+  paths[0]           = plain_folder;
+  options.holdout    = CORPUS_HOLDOUT_BLOCKS;
+  options.headerless = PETSC_TRUE;
+  train->n           = 0;
+  StreamAppend(train, 0, 300, 50304);
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  PetscCall(CheckPart(corpus, CORPUS_TRAIN, train, options.every, 1));
+  PetscCall(CheckPart(corpus, CORPUS_VALIDATION, train, options.every, 1));
   PetscCall(CorpusDestroy(&corpus));
   PetscCall(PetscFree2(train, validation));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -292,6 +329,7 @@ static const Bad bads[] = {{"missing", {"nowhere", NULL}, "", {0, 0, 0, 0}, CORP
                            {"truncated", {"bad.bin", NULL}, "", {20240520, 1, 101, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0, "Data file bad.bin has 1224 bytes: a shard of 101 tokens, as its header says, has 1226"},
                            {"longer", {"bad.bin", NULL}, "", {20240520, 1, 99, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0, "Data file bad.bin has 1224 bytes: a shard of 99 tokens"},
                            {"huge", {"bad.bin", NULL}, "", {20240520, 1, -1, 100}, CORPUS_HOLDOUT_BLOCKS, 50304, 0, "Data file bad.bin has 1224 bytes: a shard of 4294967295 tokens"},
+                           {"odd", {"odd.bin", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 50304, 0, "Data file odd.bin has 5 bytes: tokens without a header take 2 each"},
                            {"token", {"bad.bin", NULL}, "", {20240520, 1, 100, 100}, CORPUS_HOLDOUT_BLOCKS, 1000, 0, "Data file bad.bin"},
                            {"processes", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 1, "2 processes are more than the 1 sequences of a batch"},
                            {"divide", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 3, "A batch of 3 sequences cannot be shared equally by 2 processes"},
@@ -337,6 +375,7 @@ static PetscErrorCode TestBad(const Bad *bad, CorpusOptions options)
   options.holdout    = bad->holdout;
   options.vocabulary = bad->vocabulary;
   options.every      = 5;
+  options.headerless = strcmp(bad->name, "odd") == 0 ? PETSC_TRUE : PETSC_FALSE;
   if (rank == 0 && bad->shard[0] != 0) PetscCall(WriteShard("bad.bin", 0, bad->shard[0], bad->shard[1], bad->shard[2], bad->shard[3], 50304));
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   /* The last process looks for the same names elsewhere */
@@ -383,13 +422,8 @@ int main(int argc, char **argv)
   build:
     sources: tutorials/nanogpt/data.c
 
-  test:
-    suffix: good
-    nsize: {{1 2 3}}
-
-  test:
-    suffix: bad
-    nsize: 2
-    args: -bad
+  table: suffix | nsize | args
+    good | {{1 2 3}} |
+    bad  | 2         | -bad
 
 TEST*/

@@ -1,6 +1,13 @@
 static char help[] = "Gradients of the GPT of tutorials/nanogpt against finite differences and against an independent program.\n\n";
 
-#include "../tutorials/nanogpt/model.h"
+/* In double precision, where differences prove most; nanogpt_gradientsingle.c is the same in the precision of the tutorial */
+#if !defined(NANOGPT_SINGLE)
+  #define GPT_DOUBLE
+  #define EPSILON 2.3e-16
+#else
+  #define EPSILON 1.2e-7
+#endif
+#include "../tutorials/nanogpt/model.c"
 
 #define MAX_MATRICES 16
 
@@ -13,21 +20,23 @@ typedef struct {
 static const TestCase cases[] = {{"small", {17, 12, 3, 2, 5, 3}}, {"long", {11, 8, 2, 1, 150, 2}}, {"chunks", {50304, 4, 1, 1, 50, 2}}};
 
 typedef struct {
-  GPT          gpt;
-  GPTShape     shape;
-  PetscInt     n;
-  PetscInt     entries[MAX_MATRICES];
-  PetscScalar *W[MAX_MATRICES], *dW[MAX_MATRICES];
-  PetscInt    *tokens, *targets;
-  PetscRandom  random;
+  GPT         gpt;
+  GPTShape    shape;
+  PetscInt    n;
+  PetscInt    entries[MAX_MATRICES];
+  GPTReal    *W[MAX_MATRICES], *dW[MAX_MATRICES];
+  PetscInt   *tokens, *targets;
+  PetscRandom random;
 } Problem;
 
 /* A symmetric uniform number with the given standard deviation */
-static PetscErrorCode Draw(PetscRandom random, PetscReal deviation, PetscScalar *x)
+static PetscErrorCode Draw(PetscRandom random, double deviation, GPTReal *x)
 {
+  PetscReal u;
+
   PetscFunctionBeginUser;
-  PetscCall(PetscRandomGetValue(random, x));
-  *x = (2.0 * *x - 1.0) * PetscSqrtReal(3.0) * deviation;
+  PetscCall(PetscRandomGetValueReal(random, &u));
+  *x = (GPTReal)((2.0 * (double)u - 1.0) * sqrt(3.0) * deviation);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,16 +63,16 @@ static PetscErrorCode ProblemCreate(const GPTShape *shape, Problem *p)
     p->entries[i] = rows * columns;
     PetscCall(PetscMalloc1(p->entries[i], &p->W[i]));
     PetscCall(PetscCalloc1(p->entries[i], &p->dW[i]));
-    for (PetscInt e = 0; e < p->entries[i]; e++) PetscCall(Draw(p->random, 1.0 / PetscSqrtReal((PetscReal)columns), &p->W[i][e]));
+    for (PetscInt e = 0; e < p->entries[i]; e++) PetscCall(Draw(p->random, 1.0 / sqrt((double)columns), &p->W[i][e]));
   }
   PetscCall(PetscMalloc2(shape->batch * shape->sequence, &p->tokens, shape->batch * shape->sequence, &p->targets));
   for (PetscInt j = 0; j < shape->batch * shape->sequence; j++) {
-    PetscScalar u, v;
+    PetscReal u, v;
 
-    PetscCall(PetscRandomGetValue(p->random, &u));
-    PetscCall(PetscRandomGetValue(p->random, &v));
-    p->tokens[j]  = (PetscInt)PetscRealPart(u * shape->vocabulary) % shape->vocabulary;
-    p->targets[j] = (PetscInt)PetscRealPart(v * shape->vocabulary) % shape->vocabulary;
+    PetscCall(PetscRandomGetValueReal(p->random, &u));
+    PetscCall(PetscRandomGetValueReal(p->random, &v));
+    p->tokens[j]  = (PetscInt)((double)u * (double)shape->vocabulary) % shape->vocabulary;
+    p->targets[j] = (PetscInt)((double)v * (double)shape->vocabulary) % shape->vocabulary;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,17 +90,17 @@ static PetscErrorCode ProblemDestroy(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Loss(Problem *p, PetscReal *loss)
+static PetscErrorCode Loss(Problem *p, double *loss)
 {
   PetscFunctionBeginUser;
-  PetscCall(GPTLoss(p->gpt, (const PetscScalar *const *)p->W, p->shape.batch, p->shape.sequence, p->tokens, p->targets, loss));
+  PetscCall(GPTLoss(p->gpt, (const GPTReal *const *)p->W, p->shape.batch, p->shape.sequence, p->tokens, p->targets, loss));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* (f(W + h d) - f(W - h d)) / 2h */
-static PetscErrorCode Difference(Problem *p, PetscInt i, const PetscScalar W[], const PetscScalar d[], PetscReal h, PetscReal *difference)
+static PetscErrorCode Difference(Problem *p, PetscInt i, const GPTReal W[], const GPTReal d[], double h, double *difference)
 {
-  PetscReal f[2];
+  double f[2];
 
   PetscFunctionBeginUser;
   for (PetscInt side = 0; side < 2; side++) {
@@ -107,43 +116,43 @@ static PetscErrorCode Difference(Problem *p, PetscInt i, const PetscScalar W[], 
    plus the rounding of a loss over h; a tolerance that is not far below the derivative itself would prove nothing, and is a failure */
 static PetscErrorCode TestDifferences(const char name[], Problem *p)
 {
-  const PetscReal h = PetscPowReal(PETSC_MACHINE_EPSILON, PetscDefined(USE_REAL_SINGLE) ? 0.25 : 0.3);
-  PetscReal       loss;
+  const double h = pow(EPSILON, sizeof(GPTReal) == sizeof(float) ? 0.25 : 0.3);
+  double       loss;
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < p->n; i++) PetscCall(PetscArrayzero(p->dW[i], p->entries[i]));
-  PetscCall(GPTLossAndGradient(p->gpt, (const PetscScalar *const *)p->W, p->shape.batch, p->shape.sequence, p->tokens, p->targets, 1.0, &loss, p->dW));
+  PetscCall(GPTLossAndGradient(p->gpt, (const GPTReal *const *)p->W, p->shape.batch, p->shape.sequence, p->tokens, p->targets, 1.0, &loss, p->dW));
   for (PetscInt i = 0; i < p->n; i++) {
-    PetscScalar *W, *d;
-    PetscReal    norm = 0.0, length = 0.0, exact = 0.0, near = 0.0, far = 0.0, error, tolerance;
-    const char  *matrix;
-    PetscInt     rows, columns;
+    GPTReal    *W, *d;
+    double      norm = 0.0, length = 0.0, exact = 0.0, near = 0.0, far = 0.0, error, tolerance;
+    const char *matrix;
+    PetscInt    rows, columns;
 
     PetscCall(GPTGetMatrix(p->gpt, i, &matrix, &rows, &columns));
     PetscCall(PetscMalloc2(p->entries[i], &W, p->entries[i], &d));
     PetscCall(PetscArraycpy(W, p->W[i], p->entries[i]));
     for (PetscInt e = 0; e < p->entries[i]; e++) norm += PetscSqr(p->dW[i][e]);
-    norm = PetscSqrtReal(norm);
+    norm = sqrt(norm);
     /*
        half along the gradient, so that the derivative is of the gradient's size, half at random, so that no
        entry is left out
     */
     for (PetscInt e = 0; e < p->entries[i]; e++) {
-      PetscCall(Draw(p->random, 1.0 / PetscSqrtReal((PetscReal)p->entries[i]), &d[e]));
+      PetscCall(Draw(p->random, 1.0 / sqrt((double)p->entries[i]), &d[e]));
       d[e] += p->dW[i][e] / norm;
       length += PetscSqr(d[e]);
     }
-    length = PetscSqrtReal(length);
+    length = sqrt(length);
     for (PetscInt e = 0; e < p->entries[i]; e++) {
       d[e] /= length;
       exact += p->dW[i][e] * d[e];
     }
     PetscCall(Difference(p, i, W, d, h, &near));
     PetscCall(Difference(p, i, W, d, 2.0 * h, &far));
-    error     = PetscAbsReal((PetscReal)((4.0 * near - far) / 3.0 - exact));
-    tolerance = PetscAbsReal(near - far) + 8.0 * PETSC_MACHINE_EPSILON * loss / h;
+    error     = fabs((double)((4.0 * near - far) / 3.0 - exact));
+    tolerance = fabs(near - far) + 8.0 * EPSILON * loss / h;
     PetscCheck(error <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: derivative %.12g, by differences %.12g: error %g above %g", name, matrix, (double)exact, (double)((4.0 * near - far) / 3.0), (double)error, (double)tolerance);
-    PetscCheck(tolerance <= (PetscDefined(USE_REAL_SINGLE) ? 0.1 : 1e-4) * exact, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: a tolerance of %g proves nothing about a derivative of %g", name, matrix, (double)tolerance, (double)exact);
+    PetscCheck(tolerance <= (sizeof(GPTReal) == sizeof(float) ? 0.1 : 1e-4) * exact, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: a tolerance of %g proves nothing about a derivative of %g", name, matrix, (double)tolerance, (double)exact);
     PetscCall(PetscInfo(NULL, "%s %s derivative %g error %g tolerance %g\n", name, matrix, (double)exact, (double)error, (double)tolerance));
     PetscCall(PetscFree2(W, d));
   }
@@ -166,13 +175,13 @@ static PetscErrorCode Dump(const char folder[], const char name[], const char su
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DumpArray(const char folder[], const char name[], const char suffix[], PetscInt n, const PetscScalar x[])
+static PetscErrorCode DumpArray(const char folder[], const char name[], const char suffix[], PetscInt n, const GPTReal x[])
 {
   double *values;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(n, &values));
-  for (PetscInt e = 0; e < n; e++) values[e] = (double)PetscRealPart(x[e]);
+  for (PetscInt e = 0; e < n; e++) values[e] = (double)x[e];
   PetscCall(Dump(folder, name, suffix, values, (size_t)n));
   PetscCall(PetscFree(values));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -195,7 +204,7 @@ static PetscErrorCode DumpProblem(const char folder[], const char name[], Proble
 {
   const PetscInt N       = p->shape.batch * p->shape.sequence;
   const PetscInt sizes[] = {p->shape.vocabulary, p->shape.width, p->shape.heads, p->shape.blocks, p->shape.sequence, p->shape.batch};
-  PetscScalar    loss[2] = {0.0, PETSC_MACHINE_EPSILON};
+  GPTReal        loss[2] = {0.0, EPSILON};
 
   PetscFunctionBeginUser;
   PetscCall(Loss(p, &loss[0]));
@@ -214,8 +223,8 @@ static PetscErrorCode DumpProblem(const char folder[], const char name[], Proble
 static PetscErrorCode TestAccumulation(const char name[], Problem *p)
 {
   const PetscInt B = p->shape.batch, T = p->shape.sequence;
-  PetscScalar   *sum[MAX_MATRICES];
-  PetscReal      whole, loss, mean = 0.0, tolerance;
+  GPTReal       *sum[MAX_MATRICES];
+  double         whole, loss, mean = 0.0, tolerance;
 
   PetscFunctionBeginUser;
   PetscCall(Loss(p, &whole));
@@ -224,24 +233,24 @@ static PetscErrorCode TestAccumulation(const char name[], Problem *p)
     for (PetscInt e = 0; e < p->entries[i]; e++) sum[i][e] = 1.0;
   }
   for (PetscInt b = 0; b < B; b++) {
-    PetscCall(GPTLossAndGradient(p->gpt, (const PetscScalar *const *)p->W, 1, T, p->tokens + b * T, p->targets + b * T, 1.0 / (PetscReal)B, &loss, sum));
-    mean += loss / (PetscReal)B;
+    PetscCall(GPTLossAndGradient(p->gpt, (const GPTReal *const *)p->W, 1, T, p->tokens + b * T, p->targets + b * T, 1.0 / (double)B, &loss, sum));
+    mean += loss / (double)B;
   }
   /* both sums have the same B T terms of a size below the loss, in another order */
-  tolerance = 2.0 * PETSC_MACHINE_EPSILON * (PetscReal)(B * T) * whole;
-  PetscCheck(PetscAbsReal(mean - whole) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: mean of the losses of the sequences %g, of the batch %g", name, (double)mean, (double)whole);
+  tolerance = 2.0 * EPSILON * (double)(B * T) * whole;
+  PetscCheck(fabs(mean - whole) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: mean of the losses of the sequences %g, of the batch %g", name, (double)mean, (double)whole);
   for (PetscInt i = 0; i < p->n; i++) {
-    PetscReal difference = 0.0, norm = 0.0;
+    double difference = 0.0, norm = 0.0;
 
     for (PetscInt e = 0; e < p->entries[i]; e++) {
-      difference = PetscMax(difference, PetscAbsScalar((PetscScalar)(sum[i][e] - 1.0 - p->dW[i][e])));
-      norm       = PetscMax(norm, PetscAbsScalar(p->dW[i][e]));
+      difference = PetscMax(difference, fabs((double)(sum[i][e] - 1.0 - p->dW[i][e])));
+      norm       = PetscMax(norm, fabs((double)p->dW[i][e]));
     }
     /*
        adding to 1 rounds by half an epsilon each time; the terms themselves differ by the order of sums of B
        T products
     */
-    tolerance = PETSC_MACHINE_EPSILON * ((PetscReal)B + (PetscReal)(4 * B * T) * norm);
+    tolerance = EPSILON * ((double)B + (double)(4 * B * T) * norm);
     PetscCheck(difference <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %" PetscInt_FMT ": gradient accumulated over the sequences differs by %g above %g", name, i, (double)difference, (double)tolerance);
     PetscCheck(tolerance <= 0.1 * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: matrix %" PetscInt_FMT ": a tolerance of %g proves nothing about a gradient of %g", name, i, (double)tolerance, (double)norm);
     PetscCall(PetscFree(sum[i]));
@@ -255,12 +264,12 @@ static PetscErrorCode TestAccumulation(const char name[], Problem *p)
 */
 static PetscErrorCode TestInitialization(const char name[], Problem *p)
 {
-  PetscReal loss;
+  double loss;
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < p->n; i++) PetscCall(GPTInitializeMatrix(p->gpt, i, 1, p->W[i]));
   PetscCall(Loss(p, &loss));
-  PetscCheck(PetscAbsReal(loss - PetscLogReal((PetscReal)p->shape.vocabulary)) <= 0.2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the first loss is %g, not about the logarithm of %" PetscInt_FMT, name, (double)loss, p->shape.vocabulary);
+  PetscCheck(fabs(loss - log((double)p->shape.vocabulary)) <= 0.2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the first loss is %g, not about the logarithm of %" PetscInt_FMT, name, (double)loss, p->shape.vocabulary);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,9 +296,6 @@ int main(int argc, char **argv)
 }
 
 /*TEST
-
-  build:
-    sources: tutorials/nanogpt/model.c
 
   test:
     suffix: differences

@@ -14,6 +14,7 @@ import mpi4py.MPI as MPI
 import numpy as np
 import petscmuon
 import petscmuon._library
+import petscmuon._memory
 
 backend = sys.argv[1]
 comm = MPI.COMM_WORLD
@@ -41,6 +42,43 @@ class Stand:
   @property
   def __array_interface__(self):
     return self.array.__array_interface__
+
+
+class Array(ctypes.Structure):
+  """MuonArray of C."""
+  _fields_ = [("data", ctypes.c_void_p), ("len", ctypes.c_size_t), ("count", ctypes.c_size_t), ("ld", ctypes.c_size_t), ("precision", ctypes.c_int), ("memory", ctypes.c_int), ("rowmajor", ctypes.c_int)]
+
+
+class Apart:
+  """A matrix in the memory of Kokkos' back end for the host, which is kept apart from the host's; by DLPack's type of devices for tests."""
+
+  def __init__(self, values):
+    self.there, self.shape = Array(), values.shape
+    petscmuon._library.library().call("MuonArrayCreate", ctypes.byref(Array(None, values.shape[1], values.shape[0], values.shape[1], 1, 1, 1)), 1, ctypes.byref(self.there))
+    self.copy(values)
+
+  def copy(self, values=None):
+    """A copy on the host, of what values replace first."""
+    here, c = Array(), petscmuon._library.library()
+    c.call("MuonArrayOnHost", ctypes.byref(self.there), 1, ctypes.byref(here))
+    entries = np.ctypeslib.as_array(ctypes.cast(here.data, ctypes.POINTER(ctypes.c_double)), self.shape)
+    if values is not None:
+      entries[:] = values
+    found = entries.copy()
+    c.call("MuonArrayOffHost", ctypes.byref(self.there), int(values is not None), ctypes.byref(here))
+    return found
+
+  def free(self):
+    petscmuon._library.library().call("MuonArrayDestroy", ctypes.byref(self.there))
+
+  def __dlpack_device__(self):
+    return 12, 0
+
+  def __dlpack__(self):
+    self.tensor = petscmuon._memory._Tensor(self.there.data, 12, 0, 2, 2, 64, 1, (ctypes.c_int64 * 2)(*self.shape), None, 0)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(self.tensor), b"dltensor", None)
 
 
 class OnDevice:
@@ -102,7 +140,7 @@ refused(ValueError, ['layer "a"', "is_leaf is False", "expected a parameter"], m
 refused(TypeError, ['layer "a"', "float16", "expected float32 or float64"] if backend == "torch" else ['layer "a"', "f2", "expected float32 or float64"], muon.add_layer, "a", half)
 refused(TypeError, ['layer "a"', "expected float32 or float64"], muon.add_layer, "a", Stand(np.ones((2, 2), ">f8")))
 refused(TypeError, ['layer "a"', "expected float32 or float64"], muon.add_layer, "a", Stand(np.ones((2, 2), complex)))
-refused(ValueError, ['layer "a"', "cuda:1", "expected memory of the host"], muon.add_layer, "a", type("Device", (OnDevice,), {"__dlpack__": lambda self: None})())
+refused(ValueError, ['layer "a"', "cuda:1", "expected memory of the host", "with a Kokkos for Cuda"], muon.add_layer, "a", type("Device", (OnDevice,), {"__dlpack__": lambda self: None})())
 if backend == "torch":
   refused(ValueError, ['layer "a"', "no memory by DLPack", "meta"], muon.add_layer, "a", torch.ones(2, 2, device="meta", requires_grad=True))
   refused(ValueError, ['layer "a"', "no memory by DLPack", "uninitialized"], muon.add_layer, "a", torch.nn.UninitializedParameter())
@@ -240,6 +278,19 @@ if rank == 0:
   else:
     layer.tensor = address
 stepped()
+
+# Weights and gradients on a device, where the library has kernels for it; nothing is copied to the host
+if petscmuon._library.library().device() is not None and petscmuon._library.library().device().ishost:
+  with petscmuon.Muon(comm, {"muon_type": "dense", "lmo_type": "max", "muon_momentum": 0, "muon_learning_rate": 0.125, "muon_schedule": "constant"}) as there:
+    weights, slope = Apart(np.full((3, 4), 2.0)), Apart(np.ones((3, 4)))
+    across = there.add_layer("w", weights)
+    refused(ValueError, ['layer "w": gradient', "in the memory of the host"], across.set_gradient, plain(np.ones((3, 4))))
+    for step in range(2):
+      across.set_gradient(slope)
+      assert there.step()
+    assert np.array_equal(weights.copy(), np.full((3, 4), 1.75)), weights.copy()
+  weights.free()
+  slope.free()
 
 # A checkpoint brings weights and the number of the step back
 folder = comm.bcast(os.path.join(os.getcwd(), "checkpoint"))

@@ -1,5 +1,8 @@
 """petscmuon.torch.Muon beside torch.optim.Muon on the same gradients; state_dict() and load_state_dict(); schedulers, groups, copies of bfloat16, errors."""
+import importlib
+import inspect
 import sys
+import warnings
 
 import mpi4py.MPI as MPI
 import petscmuon
@@ -63,8 +66,17 @@ def against_torch(bound):
       q.grad /= size
     for each in (optimizer, other, scheduler, another):
       each.step()
-  distance = lambda net: sum(float(((p - q) ** 2).sum()) for p, q in zip(theirs.parameters(), net.parameters())) ** 0.5
+  distance = lambda net: sum(((p - q) ** 2).sum().item() for p, q in zip(theirs.parameters(), net.parameters())) ** 0.5
   assert distance(ours) <= bound * distance(start), "%g apart after a movement of %g, expected at most %g of it" % (distance(ours), distance(start), bound)
+
+
+def in_float32():
+  """torch.optim.Muon casts its input to bfloat16, and products and polynomials follow. The same function without that cast."""
+  module = importlib.import_module("torch.optim._muon")
+  source = inspect.getsource(module._zeropower_via_newtonschulz)
+  if "bfloat16" not in source:
+    sys.exit("torch.optim.Muon has no bfloat16 to be replaced: is its polar factor another?")
+  exec(source.replace("torch.bfloat16", "torch.float32"), module.__dict__)
 
 
 def state():
@@ -83,11 +95,14 @@ def state():
   a.param_groups[0]["lr"] = 0.5
   a.load_state_dict(kept)
   assert a.param_groups[0]["lr"] == 0.03
-  # and what is set behind is what acts
-  before = [p.detach().clone() for p in first.parameters()]
-  a.param_groups[0]["lr"] = 0.0
-  run(first, a, 1)
-  assert all(torch.equal(p, q) for p, q in zip(first.parameters(), before)), "a rate of 0 after load_state_dict() had no effect"
+  # and what is set behind is what acts: with a rate of 0 the server's weights stay, which the downlink brings to the workers little by little
+  third = network()
+  c = optimizer_of(third)
+  c.load_state_dict(c.state_dict())
+  before = [p.detach().clone() for p in third.parameters()]
+  c.param_groups[0]["lr"] = 0.0
+  run(third, c, 1)
+  assert all(torch.equal(p, q) for p, q in zip(third.parameters(), before)), "a rate of 0 after load_state_dict() had no effect"
 
 
 def groups():
@@ -133,11 +148,25 @@ def errors():
   assert loss.item() > 0 and not torch.equal(net[2].weight, kept[2])
   expect("complex", TypeError, "complex64", petscmuon.torch.Muon, [("c", torch.nn.Parameter(torch.zeros(2, 2, dtype=torch.complex64)))], comm=comm)
   twice = torch.nn.Parameter(torch.zeros(3, 3))
+  make = lambda *pairs: petscmuon.torch.Muon(list(pairs), comm=comm, verbose=False)
   expect("one twice", ValueError, "", petscmuon.torch.Muon, [{"params": [("a", twice)]}, {"params": [("b", twice)]}], comm=comm)
+  with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch warns, and takes it
+    expect("twice in a group", ValueError, 'layer "b": its memory is that of layer "a"', make, ("a", twice), ("b", twice))
+  expect("two optimizers", ValueError, 'layer "pa": its memory is that of layer "p2.weight" of another optimizer', make, ("pa", net[2].weight))
+  expect("an integer", TypeError, "parameter 'i' is dense of torch.int32", make, ("i", torch.nn.Parameter(torch.zeros(2, 2, dtype=torch.int32), requires_grad=False)))
+  expect("no memory", ValueError, 'layer "m"', make, ("m", torch.nn.Parameter(torch.zeros(2, 2, device="meta"))))
+  expect("no name", ValueError, "without a name", make, ("", torch.nn.Parameter(torch.zeros(2, 2))))
+  if size > 1:
+    other = make(("w%d" % rank, torch.nn.Parameter(torch.zeros(2, 2))))
+    other.param_groups[0]["params"][0].grad = torch.ones(2, 2)
+    expect("other parameters on another rank", petscmuon.Error, "w%d" % rank, other.step)
 
 
 if hasattr(torch.optim, "Muon"):
   against_torch(2e-2)  # whose products are in bfloat16
+  in_float32()
+  against_torch(1e-5)
 state()
 groups()
 halves()

@@ -385,6 +385,7 @@ PetscErrorCode MuonPolarSetPolynomials(MuonPolar polar, MuonPolarCoefficients na
   PetscCall(PetscStrallocpy(name, &p->coefficients));
   p->segments                = segments;
   polar->ondevice            = PETSC_TRUE;
+  polar->leaves              = PETSC_TRUE;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
   polar->products            = PETSC_TRUE;
   polar->ops->checktext      = MuonPolarCheckText_Polynomials;

@@ -233,6 +233,29 @@ static PetscErrorCode TaoSolve_Muon(Tao tao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keys of TAO begin with tao_, those of the optimizer do not; one that somebody gave this word would be without effect */
+static PetscErrorCode TaoMuonCheckPrefix_Private(Tao tao)
+{
+  static const char *const families[] = {"lmo_", "ef21_", "ef14_", "sign_", "muon_"};
+  const PetscObject        object     = (PetscObject)tao;
+  char                   **names = NULL, **values = NULL, before[PETSC_MAX_OPTION_NAME];
+  size_t                   length;
+  PetscInt                 n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(before, sizeof(before), "%stao_", object->prefix != NULL ? object->prefix : ""));
+  PetscCall(PetscStrlen(before, &length));
+  PetscCall(PetscOptionsLeftGet(object->options, &n, &names, &values));
+  for (PetscInt i = 0; i < n; i++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families) && strncmp(names[i], before, length) == 0; k++) {
+      PetscCheck(strncmp(names[i] + length, families[k], strlen(families[k])) != 0, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "-%s: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -%.*s%s", names[i],
+                 (int)(length - 4), before, names[i] + length);
+    }
+  }
+  PetscCall(PetscOptionsLeftRestore(object->options, &n, &names, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TaoSetFromOptions_Muon(Tao tao, MuonOptionItems PetscOptionsObject)
 {
   TAO_Muon *tm = (TAO_Muon *)tao->data;
@@ -245,6 +268,7 @@ static PetscErrorCode TaoSetFromOptions_Muon(Tao tao, MuonOptionItems PetscOptio
   if (flg) PetscCall(TaoMuonSetLayers(tao, layers));
   PetscCall(PetscOptionsBool("-tao_muon_ignore_bounds", "Solve a problem with bounds as one without", NULL, tm->ignorebounds, &tm->ignorebounds, NULL));
   PetscOptionsHeadEnd();
+  PetscCall(TaoMuonCheckPrefix_Private(tao));
   PetscCall(PetscObjectSetOptions((PetscObject)tm->muon, ((PetscObject)tao)->options));
   PetscCall(MuonSetOptionsPrefix(tm->muon, ((PetscObject)tao)->prefix));
   PetscCall(MuonSetFromOptions(tm->muon));
@@ -307,8 +331,12 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
 
   Notes:
   A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and
-  `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`. Without layers the solution is
-  one vector that the optimizer adamw updates, by `-muon_adamw_learning_rate`, which is printed.
+  `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`, which is empty by default and is
+  not the word tao_\: `-lmo_type`, `-muon_learning_rate`, and after `TaoSetOptionsPrefix()` with fit_ as prefix -fit_lmo_type.
+  The keys above, as all that TAO reads, have tao_ behind the prefix; a key of `Muon` that has it is an error.
+
+  Without layers the solution is one vector that the optimizer adamw updates, by `-muon_adamw_learning_rate`,
+  which is printed.
 
   Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no
   objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine,

@@ -148,7 +148,7 @@ class Tree(unittest.TestCase):
     listed = [option.key for option in manual.read_options(rows, self.references)]
     self.assertEqual(len(listed), len(set(listed)))
     text = subprocess.run([os.path.join(os.environ["BUILD"], "tutorials", "ex2"), "-muon_max_steps", "0", "-help"], stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
-    keys = set(re.findall(r"^ *-((?:muon|lmo|ef21)_\w*[a-z0-9])[ :]", text, re.M))
+    keys = set(re.findall(r"^ *-((?:muon|lmo|ef21|ef14)_\w*[a-z0-9])[ :]", text, re.M))
     self.assertGreater(len(keys), 60)
     for key in keys:
       self.assertTrue(any(one == "-" + key or ("_" + key).endswith("_" + one[1:]) for one in listed), key)

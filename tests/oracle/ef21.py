@@ -1,4 +1,4 @@
-"""EF21-Muon a second time: Algorithm 3 in the order of the paper, from its definition and nothing of the C code.
+"""EF21-Muon and classic error feedback a second time, from their definitions and nothing of the C code; Algorithm 3 in the order of the paper.
 
     ef21.py DIR              do the run that tests/ef21_oracle.c wrote into DIR again and compare where it ends
 
@@ -14,6 +14,7 @@ import sys
 import numpy as np
 
 from compressor import bf16, fnv1a, kept, natural, nearest, truncated
+from lmo import mixed, singular
 from philox import Stream
 from subset import subset
 
@@ -83,8 +84,9 @@ def number(*arguments):
 
 # ---- Norm balls and rules
 
-def steepest(norm, G):
+def steepest(layer, G):
     """The point D of the unit ball where <G,D> is largest."""
+    norm = layer.norm
     if not G.any():
         return np.zeros_like(G)
     if norm == 'max':
@@ -107,6 +109,12 @@ def steepest(norm, G):
         c = np.argmax(np.sum(G ** 2, axis=0))
         E[:, c] = G[:, c] / np.sqrt(np.sum(G[:, c] ** 2))
         return E
+    if norm in ('column', 'row'):
+        return G / np.sqrt(np.sum(G ** 2, axis=0 if norm == 'column' else 1, keepdims=True))
+    if norm == 'mixed':
+        return -mixed(layer.p, layer.q, G, False, EPSILON, G)[2]
+    if norm == 'schatten':
+        return -singular(layer.p, G, EPSILON)[2]
     U, s, Vt = np.linalg.svd(G, full_matrices=False)
     r = 1 if norm == 'nuclear' else int((s > s[0] * max(G.shape) * EPSILON).sum())
     return U[:, :r] @ Vt[:r]
@@ -137,7 +145,7 @@ def step_bits(norm, D):
 def shape_factor(layer, m, n):
     if layer.norm == 'spectral':
         return {'none': 1.0, 'kj': math.sqrt(max(1.0, m / n)), 'moonlight': 0.2 * math.sqrt(max(m, n)), 'scion': math.sqrt(m / n)}[layer.shape_factor]
-    return 1.0 / n if layer.norm == 'max' and layer.shape_factor == 'scion' else 1.0
+    return {'max': 1.0 / n, 'column': math.sqrt(m) / n, 'row': 1.0 / math.sqrt(n)}.get(layer.norm, 1.0) if layer.shape_factor == 'scion' else 1.0
 
 
 def blocks(layer):
@@ -195,14 +203,15 @@ class Rule:
         if layer.rule == 'lmo':
             out, self.dual, self.bits = np.zeros(X.shape), 0.0, np.zeros(3)
             for block in blocks(layer):
-                D = steepest(layer.norm, G[block])
-                self.dual += float(np.sum(G[block] * D))
+                D = steepest(layer, G[block])
+                dual, c = float(np.sum(G[block] * D)), layer.scale * shape_factor(layer, *D.shape)
+                self.dual += dual
                 if layer.get('down') == 'step':
                     assert len(blocks(layer)) == 1, 'the header of a group is not counted here'
                     self.bits += step_bits(layer.norm, D)
                 # Signs are exact, and so are the ties that they make in X - W
                 D = D if layer.norm in ('max', 'l1', 'rowsum', 'colsum') else shake(D)
-                out[block] = self.decayed(X[block], eta, -eta * (layer.scale * shape_factor(layer, *D.shape)) * D)
+                out[block] = self.decayed(X[block], eta, -eta * (c ** 2 * dual if layer.step == 'sharp' else c) * D)
             return out
         if layer.rule == 'sgd':
             return self.decayed(X, eta, -eta * G)
@@ -307,8 +316,16 @@ def compress_block(layer, name, way, x, seed, step, sender, direction):
 
 # ---- Algorithm 3
 
+def delivered(s, layer, X, W, step):
+    """The workers' weights after the message of the server, which keeps none of its own where nothing is compressed."""
+    if layer.down == 'identity':
+        return assigned(layer, 'down', X)
+    return X if layer.down == 'step' else W + compress(s.shards, layer, 'down', X - W, s.seed, step, 0, 1)
+
+
 def ef21(run, shake):
     s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
+    at_server = s.at == 'server'
     mean = lambda arrays: shake(sum(arrays) / s.workers)
     active = [i for i in L if run.layers[i].rule != 'frozen']
     rules = [Rule(s, layer) for layer in run.layers]
@@ -317,8 +334,12 @@ def ef21(run, shake):
 
     def gradients(step):
         each = [shortened(s, run.layers, [run.gradient(j, i, W[i], step, shake) for i in L]) for j in workers]
-        return [[penalized(s, run.layers[i], each[j][i], W[i]) for i in L] for j in workers]
+        return [[each[j][i] if at_server else penalized(s, run.layers[i], each[j][i], W[i]) for i in L] for j in workers]
 
+    def at_worker(layer, step):
+        return (0.0, 1.0) if at_server else weights(s, layer, step)
+
+    Ms = [0.0] * len(L)
     M, Gj, G = [[None] * len(L) for j in workers], [[None] * len(L) for j in workers], [None] * len(L)
     g = gradients(0)
     for i in active:
@@ -329,7 +350,7 @@ def ef21(run, shake):
                 whole = layer.up_values in ('native', 'double') or (layer.up == 'identity' and layer.up_values != 'single')
                 Gj[j][i] = g[j][i] if whole else rounded('single', g[j][i])
             else:
-                M[j][i] = weights(s, layer, 0)[1] * g[j][i]
+                M[j][i] = at_worker(layer, 0)[1] * g[j][i]
                 Gj[j][i] = compress(s.shards, layer, 'up', M[j][i], s.seed, 0, j, 0)
         G[i] = mean([Gj[j][i] for j in workers])
     for k in range(s.steps):
@@ -337,20 +358,19 @@ def ef21(run, shake):
         last = run.loss(W)
         for i in active:
             layer = run.layers[i]
-            X[i] = rules[i].step(X[i], G[i], eta, shake)
-            if layer.down == 'identity':
-                W[i] = assigned(layer, 'down', X[i])
-            elif layer.down == 'step':
-                W[i] = X[i]
+            previous, fresh = (0.0, 1.0) if k == 0 and s.init == 'gradient' else weights(s, layer, k)
+            Ms[i] = shake(previous * Ms[i] + fresh * penalized(s, layer, G[i], W[i])) if at_server else G[i]
+            X[i] = rules[i].step(X[i], Ms[i], eta, shake)
+            W[i] = delivered(s, layer, X[i], W[i], k)
+            X[i] = W[i] if layer.down == 'identity' else X[i]
+            if layer.down == 'step':
                 down = down + rules[i].bits
-            else:
-                W[i] = W[i] + compress(s.shards, layer, 'down', X[i] - W[i], s.seed, k, 0, 1)
         if k == s.steps - 1:
             break
         g = gradients(k + 1)
         for i in active:
             layer, received = run.layers[i], []
-            previous, fresh = weights(s, layer, k + 1)
+            previous, fresh = at_worker(layer, k + 1)
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
                 if layer.up == 'identity':
@@ -365,7 +385,58 @@ def ef21(run, shake):
     for i in L:
         out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
         for j in workers:
-            out[i, 'M', j], out[i, 'Gj', j] = M[j][i], Gj[j][i]
+            out[i, 'M', j], out[i, 'Gj', j] = Ms[i] if at_server else M[j][i], Gj[j][i]
+    return out
+
+
+# ---- What a message leaves out is added to the next gradient
+
+def ef14(run, shake):
+    s, L, workers = run.all, range(len(run.layers)), range(run.all.workers)
+    at_server = s.at == 'server'
+    rules = [Rule(s, layer) for layer in run.layers]
+    X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
+    M, E, Ms = [[0.0] * len(L) for j in workers], [[np.zeros(x.shape) for x in X] for j in workers], [0.0] * len(L)
+    for k in range(s.steps):
+        last = run.loss(W)
+        g = [[run.gradient(j, i, W[i], k, shake) for i in L] for j in workers]
+        if not at_server:
+            g = [shortened(s, run.layers, one) for one in g]
+        sent = [[None] * len(L) for j in workers]
+        for j in workers:
+            for i in L:
+                layer = run.layers[i]
+                if layer.rule == 'frozen':
+                    continue
+                previous, fresh = (0.0, 1.0) if at_server else weights(s, layer, k)
+                M[j][i] = shake(previous * M[j][i] + fresh * (g[j][i] if at_server else penalized(s, layer, g[j][i], W[i])))
+                if layer.up == 'identity':
+                    sent[j][i] = assigned(layer, 'up', M[j][i])
+                    continue
+                p = M[j][i] + E[j][i]
+                sent[j][i] = compress(s.shards, layer, 'up', p, s.seed, k, j, 0)
+                E[j][i] = s.feedback * (p - sent[j][i])
+        G = [0.0 if run.layers[i].rule == 'frozen' else shake(sum(sent[j][i] for j in workers) / s.workers) for i in L]
+        if at_server:
+            G = shortened(s, run.layers, G)
+        for i in L:
+            layer = run.layers[i]
+            if layer.rule == 'frozen':
+                continue
+            u = G[i]
+            if at_server:
+                h = penalized(s, layer, G[i], W[i])
+                previous, fresh = weights(s, layer, k)
+                Ms[i] = shake(previous * Ms[i] + fresh * h)
+                u = {'none': Ms[i], 'ema': (1 - previous) * h + previous * Ms[i], 'sgd': h + previous * Ms[i], 'undamped': h + previous * Ms[i]}[s.nesterov]
+            X[i] = rules[i].step(X[i], u, rate(s, k), shake)
+            W[i] = delivered(s, layer, X[i], W[i], k)
+            X[i] = W[i] if layer.down == 'identity' else X[i]
+    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    for i in L:
+        out[i, 'W', None], out[i, 'X', None] = W[i], X[i]
+        for j in workers:
+            out[i, 'M', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], -E[j][i]
     return out
 
 
@@ -392,8 +463,8 @@ def compare(run, algorithm, least):
     compared, worst = 0, 0.0
     for rank in range(run.all.workers):
         for i in range(len(run.layers)):
-            for name in ('W', 'X', 'G', 'M', 'Gj'):
-                got, key = run.read(rank, i, name), (i, name, rank if name in ('M', 'Gj') else None)
+            for name in ('W', 'X', 'G', 'M', 'Gj', 'E'):
+                got, key = run.read(rank, i, name), (i, name, rank if name in ('M', 'Gj', 'E') else None)
                 if got is None:
                     assert name != 'W'
                     continue
@@ -414,8 +485,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    assert run.all.type == 'ef21'
-    compare(run, ef21, run.all.workers * len(run.layers))
+    compare(run, {'ef21': ef21, 'ef14': ef14}[run.all.type], run.all.workers * len(run.layers))
 
 
 if __name__ == '__main__':

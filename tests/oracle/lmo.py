@@ -106,4 +106,5 @@ def main():
     assert compared > 0.9 * sum(seen.values()), (compared, seen)
 
 
-main()
+if __name__ == "__main__":
+    main()

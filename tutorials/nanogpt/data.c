@@ -3,7 +3,7 @@
 
    Two kinds of files: text, where a byte is a token, and shards (*.bin), where 256 little-endian 32-bit
    integers (magic number, version, count of tokens, zeros) are followed by one unsigned 16-bit integer a
-   token. Process 0 finds and checks the files, all processes see its list or its trouble, and then each makes
+   token. Shards may come without that header. Process 0 finds and checks the files, all processes see its list or its trouble, and then each makes
    sure that it sees the same files.
 */
 #define PETSC_DESIRE_FEATURE_TEST_MACROS /* for pread() and lstat() */
@@ -129,20 +129,24 @@ static PetscBool HasSuffix(const char name[], const char suffix[])
    The count of tokens in the header of a shard, which must agree with the size of its file: neither is
    trusted alone
 */
-static PetscErrorCode ShardGetTokens(const char name[], PetscInt64 bytes, PetscInt64 *tokens, CorpusTrouble *trouble)
+static PetscErrorCode ShardGetTokens(const char name[], PetscBool headerless, PetscInt64 bytes, PetscInt64 *tokens, CorpusTrouble *trouble)
 {
   unsigned char b[12];
   uint32_t      header[3];
-  const int     fd = open(name, O_RDONLY);
+  const int     fd = headerless == PETSC_TRUE ? -1 : open(name, O_RDONLY);
 
   PetscFunctionBeginUser;
   *tokens = 0;
-  if (fd < 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Cannot open data file %s: %s", name, strerror(errno)));
+  if (headerless == PETSC_TRUE) {
+    *tokens = bytes / 2;
+    if (bytes == 0 || bytes % 2 != 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes: tokens without a header take 2 each", name, bytes));
+  } else if (fd < 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Cannot open data file %s: %s", name, strerror(errno)));
   else if (bytes < SHARD_HEADER || read(fd, b, sizeof(b)) != (ssize_t)sizeof(b))
     PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s has %" PetscInt64_FMT " bytes: a shard begins with a header of %d bytes", name, bytes, SHARD_HEADER));
   else {
     for (PetscInt i = 0; i < 3; i++) header[i] = (uint32_t)b[4 * i] | (uint32_t)b[4 * i + 1] << 8 | (uint32_t)b[4 * i + 2] << 16 | (uint32_t)b[4 * i + 3] << 24;
-    if (header[0] != SHARD_MAGIC) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s begins with %lu: a shard begins with the magic number %d", name, (unsigned long)header[0], SHARD_MAGIC));
+    if (header[0] != SHARD_MAGIC)
+      PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s begins with %lu: a shard begins with the magic number %d; one without a header takes -nanogpt_data_headerless", name, (unsigned long)header[0], SHARD_MAGIC));
     else if (header[1] != SHARD_VERSION) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is a shard of version %lu: only version %d, with 16-bit tokens, can be read", name, (unsigned long)header[1], SHARD_VERSION));
     else if (header[2] == 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is a shard of 0 tokens", name));
     else if (bytes != SHARD_HEADER + 2 * (PetscInt64)header[2])
@@ -169,7 +173,7 @@ static PetscErrorCode ListCollect(CorpusList *list, const char path[], PetscBool
     PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Cannot find data file %s: %s", path, strerror(errno)));
   } else if (S_ISREG(status.st_mode)) {
     tokens = (PetscInt64)status.st_size;
-    if (HasSuffix(path, ".bin") == PETSC_TRUE) PetscCall(ShardGetTokens(path, (PetscInt64)status.st_size, &tokens, trouble));
+    if (HasSuffix(path, ".bin") == PETSC_TRUE) PetscCall(ShardGetTokens(path, options->headerless, (PetscInt64)status.st_size, &tokens, trouble));
     else if (tokens == 0 && named == PETSC_TRUE) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is empty", path));
     if (tokens > 0) PetscCall(ListAppend(list, path, tokens));
   } else if (S_ISDIR(status.st_mode) && (named == PETSC_TRUE || (options->recursive == PETSC_TRUE && !S_ISLNK(link.st_mode)))) {
@@ -280,7 +284,7 @@ static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt np
   PetscCheck(corpus->width == 0 || (corpus->width == 2) == (shards > 0), corpus->comm, PETSC_ERR_FILE_UNEXPECTED, "Training and validation files must both be text or both shards of tokens (.bin)");
   PetscCheck(shards > 0 || corpus->vocabulary >= 256, corpus->comm, PETSC_ERR_ARG_OUTOFRANGE, "A vocabulary of %" PetscInt_FMT " is too small: text has the 256 bytes as tokens", corpus->vocabulary);
   corpus->width  = shards > 0 ? 2 : 1;
-  corpus->header = shards > 0 ? SHARD_HEADER : 0;
+  corpus->header = shards > 0 && options->headerless == PETSC_FALSE ? SHARD_HEADER : 0;
   PetscCall(ListCompare(list, corpus->header, corpus->width, &trouble));
   PetscCall(Agree(corpus->comm, &trouble));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -445,12 +449,11 @@ static uint64_t Mix(uint64_t x)
   return x ^ (x >> 31);
 }
 
-/* A Feistel network permutes the numbers of 2h bits, h so that the training sequences fit; walking on from a number that is no sequence
-   until one is reached makes it a permutation of the sequences. It needs no memory, no messages, and no draws in order */
-PetscErrorCode CorpusShuffle(Corpus corpus, PetscInt64 i, PetscInt64 *sequence)
+/* A Feistel network permutes the numbers of 2h bits, h so that n numbers fit; walking on from one that is too large until one is reached that is
+   not makes it a permutation of n. It needs no memory, no messages, and no draws in order. Each pass over the n numbers has another one */
+static PetscErrorCode Permute(uint64_t n, PetscInt seed, PetscInt64 i, PetscInt64 *number)
 {
-  const uint64_t n = (uint64_t)corpus->sequences[CORPUS_TRAIN], pass = (uint64_t)i / n;
-  const uint64_t key = Mix(Mix((uint64_t)corpus->seed) + pass);
+  const uint64_t key = Mix(Mix((uint64_t)seed) + (uint64_t)i / n);
   uint64_t       x = (uint64_t)i % n, half = 1, mask;
 
   PetscFunctionBeginUser;
@@ -468,7 +471,29 @@ PetscErrorCode CorpusShuffle(Corpus corpus, PetscInt64 i, PetscInt64 *sequence)
     }
     x = left << half | right;
   } while (x >= n);
-  *sequence = (PetscInt64)x;
+  *number = (PetscInt64)x;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CorpusShuffle(Corpus corpus, PetscInt64 i, PetscInt64 *sequence)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Permute((uint64_t)corpus->sequences[CORPUS_TRAIN], corpus->seed, i, sequence));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CorpusShuffleOwn(Corpus corpus, PetscInt64 i, PetscInt64 *sequence)
+{
+  PetscMPIInt size, rank;
+  PetscInt64  first, last;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(corpus->comm, &size));
+  PetscCallMPI(MPI_Comm_rank(corpus->comm, &rank));
+  first = corpus->sequences[CORPUS_TRAIN] * rank / size;
+  last  = corpus->sequences[CORPUS_TRAIN] * (rank + 1) / size;
+  PetscCall(Permute((uint64_t)(last - first), corpus->seed, i, sequence));
+  *sequence += first;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

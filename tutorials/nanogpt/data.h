@@ -29,6 +29,7 @@ typedef struct {
   PetscInt      vocabulary; /* every token must be below it */
   PetscInt      sequence;   /* T */
   PetscInt      seed;       /* of the order of the training sequences */
+  PetscBool     headerless; /* files that end in .bin are tokens alone, without the header of a shard */
 } CorpusOptions;
 
 typedef enum {
@@ -52,6 +53,10 @@ PetscErrorCode CorpusRead(Corpus, CorpusPart, PetscInt64 i, PetscInt tokens[], P
    corpus
 */
 PetscErrorCode CorpusShuffle(Corpus, PetscInt64 i, PetscInt64 *sequence);
+/*
+   The same where each process has a part of the text for itself, of adjacent sequences: the one that this process is the i-th to use
+*/
+PetscErrorCode CorpusShuffleOwn(Corpus, PetscInt64 i, PetscInt64 *sequence);
 
 /*
    The sequences of a global batch that a process works on, first <= i < first + count: the same for every

@@ -3,14 +3,41 @@
    shapes in the first comment; its backward stands below it. All products are BLAS calls on column-major
    arrays, where a column is a token.
 
-   What this file does not do: no intrinsics, no threads, no device, no optimizer. Speed comes from the
-   products.
+   All numbers are single precision (GPTReal), whatever PETSc's scalar is. What this file does not do: no
+   intrinsics, no threads, no device, no optimizer. Speed comes from the products, and from loops that a
+   compiler turns into vectors: sums and maxima run in GPT_LANES partial ones.
 
    Letters: V vocabulary, C width, H heads, D = C / H, T tokens of a sequence, B sequences, N = B T columns.
    dx is the gradient of the loss with respect to x.
 */
 #include "model.h"
 #include <petscblaslapack.h>
+
+/* The BLAS product of this precision, which need not be that of PETSc's scalar */
+#if defined(GPT_DOUBLE) == defined(PETSC_USE_REAL_DOUBLE)
+  #define GPT_GEMM BLASgemm_
+#else
+  #if defined(PETSC_BLASLAPACK_CAPS)
+    #define GPT_GEMM PETSC_PASTE3(GPT_BLAS_LETTER_CAPS, GEMM, PETSC_BLASLAPACK_SUFFIX_)
+  #else
+    #define GPT_GEMM PETSC_PASTE3(GPT_BLAS_LETTER, gemm, PETSC_BLASLAPACK_SUFFIX_)
+  #endif
+BLAS_EXTERN void GPT_GEMM(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const GPTReal *, const GPTReal *, const PetscBLASInt *, const GPTReal *, const PetscBLASInt *, const GPTReal *, GPTReal *,
+                          const PetscBLASInt *);
+#endif
+
+/* A loop compiled for several kinds of processors, of which one is chosen when the program starts */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+  #define GPT_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+#else
+  #define GPT_CLONES
+#endif
+#if defined(__GNUC__)
+  #define GPT_INLINE static inline __attribute__((always_inline))
+#else
+  #define GPT_INLINE static inline
+#endif
+#define GPT_LANES 16
 
 /* Below every mean square that training produces, so that it only guards a column of zeros */
 #define GPT_NORM_EPSILON 1e-8
@@ -25,12 +52,12 @@
 
 /* What the backward pass needs of one block */
 typedef struct {
-  PetscScalar *n1, *r1;   /* normalized input (C,N) and the factor of each column (N) */
-  PetscScalar *q, *k, *v; /* queries and keys after the rotation, values (C,N) */
-  PetscScalar *P;         /* attention probabilities (T,T) for each sequence and head; column = query */
-  PetscScalar *a;         /* heads' outputs (C,N) */
-  PetscScalar *n2, *r2;   /* normalized input of the MLP (C,N) and its factors (N) */
-  PetscScalar *h;         /* relu(up n2) (4C,N) */
+  GPTReal *n1, *r1;   /* normalized input (C,N) and the factor of each column (N) */
+  GPTReal *q, *k, *v; /* queries and keys after the rotation, values (C,N) */
+  GPTReal *P;         /* attention probabilities (T,T) for each sequence and head; column = query */
+  GPTReal *a;         /* heads' outputs (C,N) */
+  GPTReal *n2, *r2;   /* normalized input of the MLP (C,N) and its factors (N) */
+  GPTReal *h;         /* relu(up n2) (4C,N) */
 } GPTBlock;
 
 /* The six matrices of a block, in the order of the list of matrices */
@@ -50,23 +77,87 @@ struct _n_GPT {
   GPTShape shape;
   char (*names)[32];
   GPTBlock      *block;
-  PetscScalar   *x;             /* the residual stream (C,N); its gradient in the backward pass */
-  PetscScalar   *nf, *rf;       /* normalized output (C,N) and its factors (N) */
-  PetscScalar   *s;             /* relu(up n2)^2 (4C,N) */
-  PetscScalar   *ds;            /* gradient of s, then of up n2 (4C,N) */
-  PetscScalar   *dn, *da;       /* gradients (C,N) */
-  PetscScalar   *dq, *dk, *dv;  /* gradients (C,N) */
-  PetscScalar   *dP;            /* gradient of one tile of P */
-  PetscScalar   *logits;        /* (V, chunk) */
+  GPTReal       *x;             /* the residual stream (C,N); its gradient in the backward pass */
+  GPTReal       *nf, *rf;       /* normalized output (C,N) and its factors (N) */
+  GPTReal       *s;             /* relu(up n2)^2 (4C,N) */
+  GPTReal       *ds;            /* gradient of s, then of up n2 (4C,N) */
+  GPTReal       *dn, *da;       /* gradients (C,N) */
+  GPTReal       *dq, *dk, *dv;  /* gradients (C,N) */
+  GPTReal       *dP;            /* gradient of one tile of P */
+  GPTReal       *logits;        /* (V, chunk) */
   PetscInt       chunk;         /* tokens whose logits exist at once */
-  PetscScalar   *cosine, *sine; /* (D/2,T) */
+  GPTReal       *cosine, *sine; /* (D/2,T) */
   PetscLogDouble bytes;
   GPTFetchFn    *fetch;
   void          *fetchctx;
 };
 
+/* e^x for x <= 0, or NaN. In single precision x = n log 2 + r, and e^r is a polynomial with an error below one in the last place */
+GPT_INLINE GPTReal Exp(GPTReal x)
+{
+#if defined(GPT_DOUBLE)
+  return exp(x);
+#else
+  const float shift = 12582912.0F; /* 1.5 2^23: what is added to it is rounded to an integer */
+  union {
+    float    f;
+    uint32_t i;
+  } power, shifted;
+  float n, r, p;
+
+  x         = x < -87.0F ? -87.0F : x;
+  shifted.f = x * 1.44269504F + shift;
+  n         = shifted.f - shift;
+  r         = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  p         = 1.0F + r * (1.0F + r * (0.5F + r * (1.66666667e-1F + r * (4.16666667e-2F + r * (8.33333333e-3F + r * (1.38888889e-3F + r * 1.98412698e-4F))))));
+  power.i   = (shifted.i - 0x4B400000U + 127U) << 23;
+  return p * power.f;
+#endif
+}
+
+/* x^T y */
+GPT_INLINE GPTReal Dot(PetscInt n, const GPTReal *PETSC_RESTRICT x, const GPTReal *PETSC_RESTRICT y)
+{
+  GPTReal  part[GPT_LANES] = {0}, sum = 0;
+  PetscInt i = 0;
+
+  for (; i + GPT_LANES <= n; i += GPT_LANES) {
+    for (PetscInt l = 0; l < GPT_LANES; l++) part[l] += x[i + l] * y[i + l];
+  }
+  for (; i < n; i++) sum += x[i] * y[i];
+  for (PetscInt l = 0; l < GPT_LANES; l++) sum += part[l];
+  return sum;
+}
+
+/* p (n) becomes e^(p - its largest entry); returns the sum, and the largest entry */
+GPT_INLINE GPTReal Exponentials(PetscInt n, GPTReal *PETSC_RESTRICT p, GPTReal *most)
+{
+  GPTReal  part[GPT_LANES] = {0}, high[GPT_LANES], largest = p[0], sum = 0;
+  PetscInt i;
+
+  for (PetscInt l = 0; l < GPT_LANES; l++) high[l] = largest;
+  for (i = 0; i + GPT_LANES <= n; i += GPT_LANES) {
+    for (PetscInt l = 0; l < GPT_LANES; l++) high[l] = p[i + l] > high[l] ? p[i + l] : high[l];
+  }
+  for (; i < n; i++) largest = p[i] > largest ? p[i] : largest;
+  for (PetscInt l = 0; l < GPT_LANES; l++) largest = high[l] > largest ? high[l] : largest;
+  for (i = 0; i + GPT_LANES <= n; i += GPT_LANES) {
+    for (PetscInt l = 0; l < GPT_LANES; l++) {
+      p[i + l] = Exp(p[i + l] - largest);
+      part[l] += p[i + l];
+    }
+  }
+  for (; i < n; i++) {
+    p[i] = Exp(p[i] - largest);
+    sum += p[i];
+  }
+  for (PetscInt l = 0; l < GPT_LANES; l++) sum += part[l];
+  *most = largest;
+  return sum;
+}
+
 /* C (m,n) = alpha op(A) op(B) + beta C, k the inner size */
-static PetscErrorCode Gemm(const char opA[], const char opB[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
+static PetscErrorCode Gemm(const char opA[], const char opB[], PetscInt m, PetscInt n, PetscInt k, GPTReal alpha, const GPTReal A[], PetscInt lda, const GPTReal B[], PetscInt ldb, GPTReal beta, GPTReal C[], PetscInt ldc)
 {
   PetscBLASInt bm, bn, bk, blda, bldb, bldc;
 
@@ -77,13 +168,13 @@ static PetscErrorCode Gemm(const char opA[], const char opB[], PetscInt m, Petsc
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldb, &bldb));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
-  PetscCallBLAS("BLASgemm", BLASgemm_(opA, opB, &bm, &bn, &bk, &alpha, A, &blda, B, &bldb, &beta, C, &bldc));
+  PetscCallBLAS("gemm", GPT_GEMM(opA, opB, &bm, &bn, &bk, &alpha, A, &blda, B, &bldb, &beta, C, &bldc));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n * (PetscLogDouble)k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y (out,N) = W (out,in) x (in,N), or y += W x for accumulate = 1 */
-static PetscErrorCode LinearForward(PetscInt out, PetscInt in, PetscInt N, const PetscScalar W[], const PetscScalar x[], PetscScalar accumulate, PetscScalar y[])
+static PetscErrorCode LinearForward(PetscInt out, PetscInt in, PetscInt N, const GPTReal W[], const GPTReal x[], GPTReal accumulate, GPTReal y[])
 {
   PetscFunctionBeginUser;
   PetscCall(Gemm("N", "N", out, N, in, 1.0, W, out, x, in, accumulate, y, out));
@@ -91,7 +182,7 @@ static PetscErrorCode LinearForward(PetscInt out, PetscInt in, PetscInt N, const
 }
 
 /* dW (out,in) += dy (out,N) x^T (N,in); dx (in,N) = W^T dy, or dx += W^T dy for accumulate = 1 */
-static PetscErrorCode LinearBackward(PetscInt out, PetscInt in, PetscInt N, const PetscScalar W[], const PetscScalar x[], const PetscScalar dy[], PetscScalar accumulate, PetscScalar dx[], PetscScalar dW[])
+static PetscErrorCode LinearBackward(PetscInt out, PetscInt in, PetscInt N, const GPTReal W[], const GPTReal x[], const GPTReal dy[], GPTReal accumulate, GPTReal dx[], GPTReal dW[])
 {
   PetscFunctionBeginUser;
   PetscCall(Gemm("N", "T", out, in, N, 1.0, dy, out, x, in, 1.0, dW, out));
@@ -100,71 +191,67 @@ static PetscErrorCode LinearBackward(PetscInt out, PetscInt in, PetscInt N, cons
 }
 
 /* x (C,N): column j is row tokens[j] of E (V,C) */
-static void EmbedForward(PetscInt V, PetscInt C, PetscInt N, const PetscScalar E[], const PetscInt tokens[], PetscScalar x[])
+static void EmbedForward(PetscInt V, PetscInt C, PetscInt N, const GPTReal E[], const PetscInt tokens[], GPTReal x[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const PetscScalar *e = E + tokens[j];
+    const GPTReal *e = E + tokens[j];
 
     for (PetscInt c = 0; c < C; c++) x[c + j * C] = e[c * V];
   }
 }
 
 /* dE (V,C): row tokens[j] += column j of dx (C,N) */
-static void EmbedBackward(PetscInt V, PetscInt C, PetscInt N, const PetscInt tokens[], const PetscScalar dx[], PetscScalar dE[])
+static void EmbedBackward(PetscInt V, PetscInt C, PetscInt N, const PetscInt tokens[], const GPTReal dx[], GPTReal dE[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    PetscScalar *de = dE + tokens[j];
+    GPTReal *de = dE + tokens[j];
 
     for (PetscInt c = 0; c < C; c++) de[c * V] += dx[c + j * C];
   }
 }
 
 /* y (C,N), r (N): y_j = r_j x_j, r_j = 1 / sqrt(mean(x_j^2) + epsilon) */
-static void RMSNormForward(PetscInt C, PetscInt N, const PetscScalar x[], PetscScalar y[], PetscScalar r[])
+GPT_CLONES static void RMSNormForward(PetscInt C, PetscInt N, const GPTReal x[], GPTReal y[], GPTReal r[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const PetscScalar *PETSC_RESTRICT xj     = x + j * C;
-    PetscScalar *PETSC_RESTRICT       yj     = y + j * C;
-    PetscScalar                       square = 0.0;
+    const GPTReal *PETSC_RESTRICT xj = x + j * C;
+    GPTReal *PETSC_RESTRICT       yj = y + j * C;
 
-    for (PetscInt c = 0; c < C; c++) square += xj[c] * xj[c];
-    r[j] = 1.0 / PetscSqrtScalar(square / (PetscReal)C + (PetscReal)GPT_NORM_EPSILON);
+    r[j] = (GPTReal)(1.0 / sqrt((double)Dot(C, xj, xj) / (double)C + GPT_NORM_EPSILON));
     for (PetscInt c = 0; c < C; c++) yj[c] = r[j] * xj[c];
   }
 }
 
 /* dx (C,N) += r_j (dy_j - y_j mean(y_j dy_j)): the step's output and its factor are all that it needs */
-static void RMSNormBackward(PetscInt C, PetscInt N, const PetscScalar y[], const PetscScalar r[], const PetscScalar dy[], PetscScalar dx[])
+GPT_CLONES static void RMSNormBackward(PetscInt C, PetscInt N, const GPTReal y[], const GPTReal r[], const GPTReal dy[], GPTReal dx[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const PetscScalar *PETSC_RESTRICT yj   = y + j * C;
-    const PetscScalar *PETSC_RESTRICT dyj  = dy + j * C;
-    PetscScalar *PETSC_RESTRICT       dxj  = dx + j * C;
-    PetscScalar                       mean = 0.0;
+    const GPTReal *PETSC_RESTRICT yj   = y + j * C;
+    const GPTReal *PETSC_RESTRICT dyj  = dy + j * C;
+    GPTReal *PETSC_RESTRICT       dxj  = dx + j * C;
+    const GPTReal                 mean = Dot(C, yj, dyj) / (GPTReal)C;
 
-    for (PetscInt c = 0; c < C; c++) mean += yj[c] * dyj[c];
-    mean /= (PetscReal)C;
     for (PetscInt c = 0; c < C; c++) dxj[c] += r[j] * (dyj[c] - yj[c] * mean);
   }
 }
 
 /* x (C,N) in place: in each head, channels i and i + D/2 of the token at position t turn by the angle t base^(-2i/D). The
    transposed rotation, which takes the gradient back, turns by the negative angle: direction = -1 */
-static void Rotate(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar cosine[], const PetscScalar sine[], PetscReal direction, PetscScalar x[])
+GPT_CLONES static void Rotate(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const GPTReal cosine[], const GPTReal sine[], GPTReal direction, GPTReal x[])
 {
   const PetscInt D = C / H, D2 = D / 2;
 
   for (PetscInt j = 0; j < B * T; j++) {
-    const PetscScalar *PETSC_RESTRICT ct = cosine + (j % T) * D2;
-    const PetscScalar *PETSC_RESTRICT st = sine + (j % T) * D2;
+    const GPTReal *PETSC_RESTRICT ct = cosine + (j % T) * D2;
+    const GPTReal *PETSC_RESTRICT st = sine + (j % T) * D2;
 
     for (PetscInt h = 0; h < H; h++) {
-      PetscScalar *PETSC_RESTRICT x1 = x + j * C + h * D;
-      PetscScalar *PETSC_RESTRICT x2 = x1 + D2;
+      GPTReal *PETSC_RESTRICT x1 = x + j * C + h * D;
+      GPTReal *PETSC_RESTRICT x2 = x1 + D2;
 
       for (PetscInt i = 0; i < D2; i++) {
-        const PetscScalar y1 = ct[i] * x1[i] - direction * st[i] * x2[i];
-        const PetscScalar y2 = ct[i] * x2[i] + direction * st[i] * x1[i];
+        const GPTReal y1 = ct[i] * x1[i] - direction * st[i] * x2[i];
+        const GPTReal y2 = ct[i] * x2[i] + direction * st[i] * x1[i];
 
         x1[i] = y1;
         x2[i] = y2;
@@ -174,43 +261,39 @@ static void Rotate(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscSc
 }
 
 /* p (n) = softmax of its first `visible` entries, zero behind them */
-static void SoftmaxForward(PetscInt n, PetscInt visible, PetscScalar *PETSC_RESTRICT p)
+GPT_CLONES static void SoftmaxForward(PetscInt n, PetscInt visible, GPTReal *PETSC_RESTRICT p)
 {
-  PetscScalar largest = p[0], sum = 0.0;
+  GPTReal       largest;
+  const GPTReal factor = 1 / Exponentials(visible, p, &largest);
 
-  for (PetscInt i = 1; i < visible; i++) largest = p[i] > largest ? p[i] : largest;
-  for (PetscInt i = 0; i < visible; i++) p[i] = PetscExpScalar(p[i] - largest);
-  for (PetscInt i = 0; i < visible; i++) sum += p[i];
-  sum = 1.0 / sum;
-  for (PetscInt i = 0; i < visible; i++) p[i] *= sum;
-  for (PetscInt i = visible; i < n; i++) p[i] = 0.0;
+  for (PetscInt i = 0; i < visible; i++) p[i] *= factor;
+  for (PetscInt i = visible; i < n; i++) p[i] = 0;
 }
 
 /* dp (n) in place: the gradient of the softmax's input, p (dp - sum(p dp)); masked entries have p = 0 */
-static void SoftmaxBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT p, PetscScalar *PETSC_RESTRICT dp)
+GPT_CLONES static void SoftmaxBackward(PetscInt n, const GPTReal *PETSC_RESTRICT p, GPTReal *PETSC_RESTRICT dp)
 {
-  PetscScalar dot = 0.0;
+  const GPTReal dot = Dot(n, p, dp);
 
-  for (PetscInt i = 0; i < n; i++) dot += p[i] * dp[i];
   for (PetscInt i = 0; i < n; i++) dp[i] = p[i] * (dp[i] - dot);
 }
 
 /* a (C,N) and P (T,T) for each of B sequences and H heads: P = softmax(K^T Q / sqrt(D)) over the keys up to the query, A = V P,
    with Q, K, V, A the head's D rows of the sequence's T columns. A tile of queries sees the keys up to its last one */
-static PetscErrorCode AttentionForward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], PetscScalar P[], PetscScalar a[])
+static PetscErrorCode AttentionForward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const GPTReal q[], const GPTReal k[], const GPTReal v[], GPTReal P[], GPTReal a[])
 {
-  const PetscInt  D     = C / H;
-  const PetscReal scale = 1.0 / PetscSqrtReal((PetscReal)D);
+  const PetscInt D     = C / H;
+  const GPTReal  scale = (GPTReal)(1.0 / sqrt((double)D));
 
   PetscFunctionBeginUser;
   for (PetscInt b = 0; b < B; b++) {
     for (PetscInt h = 0; h < H; h++) {
       const PetscInt head = b * T * C + h * D;
-      PetscScalar   *Pbh  = P + (b * H + h) * T * T;
+      GPTReal       *Pbh  = P + (b * H + h) * T * T;
 
       for (PetscInt first = 0; first < T; first += GPT_ATTENTION_TILE) {
         const PetscInt queries = PetscMin(GPT_ATTENTION_TILE, T - first), keys = first + queries;
-        PetscScalar   *tile = Pbh + first * T;
+        GPTReal       *tile = Pbh + first * T;
 
         PetscCall(Gemm("T", "N", keys, queries, D, scale, k + head, C, q + head + first * C, C, 0.0, tile, T));
         for (PetscInt j = 0; j < queries; j++) SoftmaxForward(keys, first + j + 1, tile + j * T);
@@ -225,23 +308,22 @@ static PetscErrorCode AttentionForward(PetscInt C, PetscInt H, PetscInt B, Petsc
    dq, dk, dv (C,N) of da (C,N): dV = dA P^T, dS = softmax backward of V^T dA, dQ = K dS / sqrt(D), dK = Q
    dS^T / sqrt(D)
 */
-static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const PetscScalar q[], const PetscScalar k[], const PetscScalar v[], const PetscScalar P[], const PetscScalar da[], PetscScalar dP[], PetscScalar dq[],
-                                        PetscScalar dk[], PetscScalar dv[])
+static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, PetscInt T, const GPTReal q[], const GPTReal k[], const GPTReal v[], const GPTReal P[], const GPTReal da[], GPTReal dP[], GPTReal dq[], GPTReal dk[], GPTReal dv[])
 {
-  const PetscInt  D     = C / H;
-  const PetscReal scale = 1.0 / PetscSqrtReal((PetscReal)D);
+  const PetscInt D     = C / H;
+  const GPTReal  scale = (GPTReal)(1.0 / sqrt((double)D));
 
   PetscFunctionBeginUser;
   PetscCall(PetscArrayzero(dk, C * B * T));
   PetscCall(PetscArrayzero(dv, C * B * T));
   for (PetscInt b = 0; b < B; b++) {
     for (PetscInt h = 0; h < H; h++) {
-      const PetscInt     head = b * T * C + h * D;
-      const PetscScalar *Pbh  = P + (b * H + h) * T * T;
+      const PetscInt head = b * T * C + h * D;
+      const GPTReal *Pbh  = P + (b * H + h) * T * T;
 
       for (PetscInt first = 0; first < T; first += GPT_ATTENTION_TILE) {
-        const PetscInt     queries = PetscMin(GPT_ATTENTION_TILE, T - first), keys = first + queries, tile = head + first * C;
-        const PetscScalar *p = Pbh + first * T;
+        const PetscInt queries = PetscMin(GPT_ATTENTION_TILE, T - first), keys = first + queries, tile = head + first * C;
+        const GPTReal *p = Pbh + first * T;
 
         PetscCall(Gemm("N", "T", D, keys, queries, 1.0, da + tile, C, p, T, 1.0, dv + head, C));
         PetscCall(Gemm("T", "N", keys, queries, D, 1.0, v + head, C, da + tile, C, 0.0, dP, T));
@@ -255,7 +337,7 @@ static PetscErrorCode AttentionBackward(PetscInt C, PetscInt H, PetscInt B, Pets
 }
 
 /* h (n) in place, s (n): h = relu(h), s = h^2 */
-static void SquaredReLUForward(PetscInt n, PetscScalar *PETSC_RESTRICT h, PetscScalar *PETSC_RESTRICT s)
+GPT_CLONES static void SquaredReLUForward(PetscInt n, GPTReal *PETSC_RESTRICT h, GPTReal *PETSC_RESTRICT s)
 {
   for (PetscInt i = 0; i < n; i++) {
     /* the comparison is written so that a NaN stays one */
@@ -265,7 +347,7 @@ static void SquaredReLUForward(PetscInt n, PetscScalar *PETSC_RESTRICT h, PetscS
 }
 
 /* ds (n) in place: the gradient of the step's input, 2 h ds, with h after the relu */
-static void SquaredReLUBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT h, PetscScalar *PETSC_RESTRICT ds)
+GPT_CLONES static void SquaredReLUBackward(PetscInt n, const GPTReal *PETSC_RESTRICT h, GPTReal *PETSC_RESTRICT ds)
 {
   for (PetscInt i = 0; i < n; i++) ds[i] *= h[i] + h[i];
 }
@@ -274,25 +356,22 @@ static void SquaredReLUBackward(PetscInt n, const PetscScalar *PETSC_RESTRICT h,
    l (V) becomes weight (softmax(l) - onehot(target)), the gradient of weight times the cross entropy that is
    returned
 */
-static double CrossEntropy(PetscInt V, PetscInt target, PetscReal weight, PetscScalar *PETSC_RESTRICT l)
+GPT_CLONES static double CrossEntropy(PetscInt V, PetscInt target, GPTReal weight, GPTReal *PETSC_RESTRICT l)
 {
-  const double correct = (double)l[target];
-  PetscScalar  largest = l[0], sum = 0.0, factor;
+  const double  correct = (double)l[target];
+  GPTReal       largest;
+  const GPTReal sum = Exponentials(V, l, &largest), factor = weight / sum;
 
-  for (PetscInt i = 1; i < V; i++) largest = l[i] > largest ? l[i] : largest;
-  for (PetscInt i = 0; i < V; i++) l[i] = PetscExpScalar(l[i] - largest);
-  for (PetscInt i = 0; i < V; i++) sum += l[i];
-  factor = weight / sum;
   for (PetscInt i = 0; i < V; i++) l[i] *= factor;
   l[target] -= weight;
-  return (double)PetscLogScalar(sum) + (double)largest - correct;
+  return log((double)sum) + (double)largest - correct;
 }
 
 /*
    Mean cross entropy of softmax(E n), E (V,C), n (C,N); with dE also dE (V,C) += weight dlogits n^T and dn
    (C,N) = weight E^T dlogits
 */
-static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const PetscScalar E[], const PetscScalar n[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar dn[], PetscScalar dE[])
+static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const GPTReal E[], const GPTReal n[], const PetscInt targets[], double weight, double *loss, GPTReal dn[], GPTReal dE[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
   double         sum = 0.0;
@@ -302,10 +381,10 @@ static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const PetscScalar E[], const
     const PetscInt count = PetscMin(gpt->chunk, N - first);
 
     PetscCall(LinearForward(V, C, count, E, n + first * C, 0.0, gpt->logits));
-    for (PetscInt j = 0; j < count; j++) sum += CrossEntropy(V, targets[first + j], weight / (PetscReal)N, gpt->logits + j * V);
+    for (PetscInt j = 0; j < count; j++) sum += CrossEntropy(V, targets[first + j], (GPTReal)(weight / (double)N), gpt->logits + j * V);
     if (dE != NULL) PetscCall(LinearBackward(V, C, count, E, n + first * C, gpt->logits, 0.0, dn + first * C, dE));
   }
-  *loss = (PetscReal)(sum / (double)N);
+  *loss = sum / (double)N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,18 +402,18 @@ static PetscErrorCode Fetch(GPT gpt, PetscInt block, PetscBool begin)
    nf (C,N): the network up to the head. Each block is x += o attention(q n, k n, v n), x += down relu(up
    n)^2, n = norm(x)
 */
-static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[])
+static PetscErrorCode Forward(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
-  PetscScalar   *x = gpt->x;
+  GPTReal       *x = gpt->x;
 
   PetscFunctionBeginUser;
   PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   EmbedForward(V, C, N, W[0], tokens, x);
   PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   for (PetscInt l = 0; l < gpt->shape.blocks; l++) {
-    const PetscScalar *const *Wl    = W + 1 + l * GPT_MATRICES;
-    const GPTBlock           *block = &gpt->block[l];
+    const GPTReal *const *Wl    = W + 1 + l * GPT_MATRICES;
+    const GPTBlock       *block = &gpt->block[l];
 
     PetscCall(Fetch(gpt, l, PETSC_TRUE));
     RMSNormForward(C, N, x, block->n1, block->r1);
@@ -360,18 +439,18 @@ static PetscErrorCode Forward(GPT gpt, const PetscScalar *const W[], PetscInt B,
    dW += the gradient, from dn (C,N), the gradient of nf. x is over: its array takes the gradient of the
    residual stream
 */
-static PetscErrorCode Backward(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], PetscScalar *const dW[])
+static PetscErrorCode Backward(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], GPTReal *const dW[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
-  PetscScalar   *dx = gpt->x;
+  GPTReal       *dx = gpt->x;
 
   PetscFunctionBeginUser;
   PetscCall(PetscArrayzero(dx, C * N));
   RMSNormBackward(C, N, gpt->nf, gpt->rf, gpt->dn, dx);
   for (PetscInt l = gpt->shape.blocks - 1; l >= 0; l--) {
-    const PetscScalar *const *Wl    = W + 1 + l * GPT_MATRICES;
-    PetscScalar *const       *dWl   = dW + 1 + l * GPT_MATRICES;
-    const GPTBlock           *block = &gpt->block[l];
+    const GPTReal *const *Wl    = W + 1 + l * GPT_MATRICES;
+    GPTReal *const       *dWl   = dW + 1 + l * GPT_MATRICES;
+    const GPTBlock       *block = &gpt->block[l];
 
     PetscCall(Fetch(gpt, l, PETSC_TRUE));
     SquaredReLUForward(4 * C * N, block->h, gpt->s);
@@ -406,7 +485,7 @@ static PetscErrorCode CheckInput(GPT gpt, PetscInt B, PetscInt T, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode GPTLoss(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal *loss)
+PetscErrorCode GPTLoss(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], double *loss)
 {
   PetscFunctionBeginUser;
   PetscCall(CheckInput(gpt, B, T, tokens));
@@ -418,7 +497,7 @@ PetscErrorCode GPTLoss(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode GPTLossAndGradient(GPT gpt, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar *const dW[])
+PetscErrorCode GPTLossAndGradient(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], double weight, double *loss, GPTReal *const dW[])
 {
   PetscFunctionBeginUser;
   PetscCall(CheckInput(gpt, B, T, tokens));
@@ -431,24 +510,24 @@ PetscErrorCode GPTLossAndGradient(GPT gpt, const PetscScalar *const W[], PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode GPTNextToken(GPT gpt, const PetscScalar *const W[], PetscInt T, const PetscInt tokens[], PetscReal temperature, PetscReal u, PetscInt *next)
+PetscErrorCode GPTNextToken(GPT gpt, const GPTReal *const W[], PetscInt T, const PetscInt tokens[], double temperature, double u, PetscInt *next)
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
-  PetscScalar   *p   = gpt->logits;
-  PetscReal      sum = 0.0;
+  GPTReal       *p   = gpt->logits;
+  double         sum = 0.0;
 
   PetscFunctionBeginUser;
-  PetscCheck(temperature > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Temperature %g must be positive", (double)temperature);
+  PetscCheck(temperature > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Temperature %g must be positive", temperature);
   PetscCall(CheckInput(gpt, 1, T, tokens));
   PetscCall(Forward(gpt, W, 1, T, tokens));
   PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   PetscCall(LinearForward(V, C, 1, W[0], gpt->nf + (T - 1) * C, 0.0, p));
   PetscCall(Fetch(gpt, -1, PETSC_FALSE));
-  for (PetscInt i = 0; i < V; i++) p[i] /= temperature;
+  for (PetscInt i = 0; i < V; i++) p[i] /= (GPTReal)temperature;
   SoftmaxForward(V, V, p);
   *next = V - 1;
   for (PetscInt i = 0; i < V; i++) {
-    sum += PetscRealPart(p[i]);
+    sum += (double)p[i];
     if (u < sum) {
       *next = i;
       break;
@@ -478,7 +557,7 @@ PetscErrorCode GPTGetMatrix(GPT gpt, PetscInt i, const char *name[], PetscInt *r
 
 /* Uniform numbers of mean zero. With variance 1/columns a matrix keeps the size of a normalized column; the two that write to the residual stream
    have 1/(2L) of that, so that its size does not grow with the depth. The embedding is so small that the logits are below 0.1: the first loss is log V */
-PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, PetscScalar W[])
+PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, GPTReal W[])
 {
   const PetscInt kind = i == 0 ? -1 : (i - 1) % GPT_MATRICES;
   const char    *name;
@@ -495,7 +574,12 @@ PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, PetscScal
   PetscCall(PetscRandomSetInterval(random, -bound, bound));
   PetscCall(PetscRandomSetSeed(random, (unsigned long)(seed * 1000 + i)));
   PetscCall(PetscRandomSeed(random));
-  for (PetscInt e = 0; e < rows * columns; e++) PetscCall(PetscRandomGetValue(random, &W[e]));
+  for (PetscInt e = 0; e < rows * columns; e++) {
+    PetscReal value;
+
+    PetscCall(PetscRandomGetValueReal(random, &value));
+    W[e] = (GPTReal)value;
+  }
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -515,14 +599,14 @@ PetscErrorCode GPTGetMemory(GPT gpt, PetscLogDouble *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array of m n o scalars, counted */
-static PetscErrorCode Allocate(GPT gpt, PetscInt m, PetscInt n, PetscInt o, PetscScalar **array)
+/* An array of m n o numbers, counted */
+static PetscErrorCode Allocate(GPT gpt, PetscInt m, PetscInt n, PetscInt o, GPTReal **array)
 {
   const size_t entries = (size_t)m * (size_t)n * (size_t)o;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(entries, array));
-  gpt->bytes += (PetscLogDouble)entries * (PetscLogDouble)sizeof(PetscScalar);
+  gpt->bytes += (PetscLogDouble)entries * (PetscLogDouble)sizeof(GPTReal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -581,8 +665,8 @@ PetscErrorCode GPTCreate(const GPTShape *shape, GPT *newgpt)
       /* an angle of many turns would lose digits in single precision */
       const double angle = (double)t * pow(GPT_ROTARY_BASE, -2.0 * (double)i / (double)D);
 
-      gpt->cosine[i + t * (D / 2)] = (PetscScalar)cos(angle);
-      gpt->sine[i + t * (D / 2)]   = (PetscScalar)sin(angle);
+      gpt->cosine[i + t * (D / 2)] = (GPTReal)cos(angle);
+      gpt->sine[i + t * (D / 2)]   = (GPTReal)sin(angle);
     }
   }
   *newgpt = gpt;

@@ -11,6 +11,17 @@
 
 #include <petscmuoncompat.h> /* petscsys.h, with the names of the newest PETSc */
 
+/* Single precision, whatever PETSc's scalar is; a test of the gradient compiles the model in double */
+#if defined(GPT_DOUBLE)
+typedef double GPTReal;
+  #define GPT_BLAS_LETTER      d
+  #define GPT_BLAS_LETTER_CAPS D
+#else
+typedef float GPTReal;
+  #define GPT_BLAS_LETTER      s
+  #define GPT_BLAS_LETTER_CAPS S
+#endif
+
 /* The sizes of a model; the letters are those of the comments in model.c */
 typedef struct {
   PetscInt vocabulary; /* V, tokens are 0, ..., V - 1 */
@@ -32,7 +43,7 @@ PetscErrorCode GPTDestroy(GPT *);
 */
 PetscErrorCode GPTGetNumMatrices(GPT, PetscInt *);
 PetscErrorCode GPTGetMatrix(GPT, PetscInt, const char *name[], PetscInt *rows, PetscInt *columns);
-PetscErrorCode GPTInitializeMatrix(GPT, PetscInt, PetscInt seed, PetscScalar[]);
+PetscErrorCode GPTInitializeMatrix(GPT, PetscInt, PetscInt seed, GPTReal[]);
 
 /*
    For weights that are not all in memory: a pass calls the function before it reads a matrix, which puts its
@@ -45,11 +56,11 @@ PetscErrorCode         GPTSetFetch(GPT, GPTFetchFn *, void *ctx);
 /*
    Mean cross entropy in nats a token; the second adds weight times its gradient to the arrays of the caller
 */
-PetscErrorCode GPTLoss(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal *loss);
-PetscErrorCode GPTLossAndGradient(GPT, const PetscScalar *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], PetscReal weight, PetscReal *loss, PetscScalar *const dW[]);
+PetscErrorCode GPTLoss(GPT, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], double *loss);
+PetscErrorCode GPTLossAndGradient(GPT, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], const PetscInt targets[], double weight, double *loss, GPTReal *const dW[]);
 
 /* The token after a text, drawn at a temperature with the uniform number u in [0,1) */
-PetscErrorCode GPTNextToken(GPT, const PetscScalar *const W[], PetscInt T, const PetscInt tokens[], PetscReal temperature, PetscReal u, PetscInt *next);
+PetscErrorCode GPTNextToken(GPT, const GPTReal *const W[], PetscInt T, const PetscInt tokens[], double temperature, double u, PetscInt *next);
 
 /* Bytes of the activations and of the scratch arrays: everything that the model allocates but the weights */
 PetscErrorCode GPTGetMemory(GPT, PetscLogDouble *bytes);

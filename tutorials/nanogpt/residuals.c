@@ -96,19 +96,43 @@ PetscErrorCode ResidualsBefore(Residuals r, Muon muon)
   PetscCall(GetLeftOut(muon, &r->left));
   if (Wanted(r, step) == PETSC_FALSE || r->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < r->nlayers; i++) {
-    Mat       W;
+    PetscInt  m, n;
     PetscBool frozen, kept;
 
     PetscCall(MatDestroy(&r->Gj[i]));
     PetscCall(MatDestroy(&r->W[i]));
     PetscCall(IsFrozen(r->layers[i], &frozen));
     if (frozen == PETSC_TRUE) continue;
-    PetscCall(MuonLayerGetWeights(r->layers[i], &W));
-    PetscCall(MatDuplicate(W, MAT_COPY_VALUES, &r->W[i]));
-    PetscCall(MatDuplicate(W, MAT_DO_NOT_COPY_VALUES, &r->Gj[i]));
+    PetscCall(MuonLayerGetSize(r->layers[i], &m, &n));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &r->W[i]));
+    PetscCall(MuonLayerGetFullWeights(r->layers[i], r->W[i]));
+    PetscCall(MatDuplicate(r->W[i], MAT_DO_NOT_COPY_VALUES, &r->Gj[i]));
     PetscCall(MuonGetLayerState(muon, r->layers[i], "estimate", r->Gj[i], &kept));
     if (kept == PETSC_FALSE) PetscCall(MatDestroy(&r->Gj[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyGradient(MuonLayer layer, Mat *copy)
+{
+  MuonLayerStorage storage;
+  MuonLayerArray   gradient;
+  Mat              G;
+  PetscScalar     *g;
+
+  PetscFunctionBeginUser;
+  PetscCall(MuonLayerGetStorage(layer, &storage));
+  if (storage == MUON_LAYER_MAT) {
+    PetscCall(MuonLayerGetGradient(layer, &G));
+    PetscCall(MatDuplicate(G, MAT_COPY_VALUES, copy));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /* single precision, by columns without gaps */
+  PetscCall(MuonLayerGetGradientArray(layer, &gradient));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, gradient.M, gradient.N, NULL, copy));
+  PetscCall(MatDenseGetArrayWrite(*copy, &g));
+  for (PetscInt e = 0; e < gradient.M * gradient.N; e++) g[e] = ((const float *)gradient.g)[e];
+  PetscCall(MatDenseRestoreArrayWrite(*copy, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +150,6 @@ PetscErrorCode ResidualsGradient(Residuals r, Muon muon)
   PetscCall(PetscStrcmp(style, "ema", &ema));
   PetscCall(PetscStrcmp(dampening, "0", &none));
   for (PetscInt i = 0; i < r->nlayers; i++) {
-    Mat       G;
     PetscBool frozen, kept;
 
     PetscCall(MatDestroy(&r->g[i]));
@@ -135,8 +158,7 @@ PetscErrorCode ResidualsGradient(Residuals r, Muon muon)
     PetscCall(MuonGetLayerState(muon, r->layers[i], "momentum", NULL, &kept));
     if (kept == PETSC_TRUE) continue;
     PetscCheck(ema || none, PETSC_COMM_SELF, PETSC_ERR_SUP, "-nanogpt_residuals: a gradient that is damped by -muon_dampening %s is not kept, expected 0 or a momentum", dampening);
-    PetscCall(MuonLayerGetGradient(r->layers[i], &G));
-    PetscCall(MatDuplicate(G, MAT_COPY_VALUES, &r->g[i]));
+    PetscCall(CopyGradient(r->layers[i], &r->g[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -150,12 +172,10 @@ static PetscErrorCode GetServerWeights(Residuals r, MuonLayer layer, Mat *X)
   PetscInt64         entries;
   PetscMPIInt        owner, count;
   PetscBool          serves;
-  Mat                W;
 
   PetscFunctionBeginUser;
   PetscCall(MuonLayerGetOwner(layer, &owner));
-  PetscCall(MuonLayerGetWeights(layer, &W));
-  PetscCall(MatGetSize(W, &m, &n));
+  PetscCall(MuonLayerGetSize(layer, &m, &n));
   entries = (PetscInt64)m * n;
   PetscCheck(entries <= PETSC_MPI_INT_MAX, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_residuals: a layer of %" PetscInt_FMT " x %" PetscInt_FMT " is larger than a message of MPI", m, n);
   count = (PetscMPIInt)entries;

@@ -14,6 +14,8 @@ PETSC_INTERN const char MuonCitationNatural[];
 PETSC_INTERN PetscBool  MuonCitationNaturalSet;
 PETSC_INTERN const char MuonCitationPowerSGD[];
 PETSC_INTERN PetscBool  MuonCitationPowerSGDSet;
+PETSC_INTERN const char MuonCitationRange[];
+PETSC_INTERN PetscBool  MuonCitationRangeSet;
 
 /*
    What a message of an array looks like in uncompressed codecs. A type sets kind, values and count of the header,
@@ -161,7 +163,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool
 */
 typedef struct {
   int           kind;
-  double        magnitude; /* that all entries share: the dual norm */
+  double        magnitude; /* that all entries share: the dual norm; decode() leaves that of its message here */
   PetscInt      found;
   const double *u, *v;
 } MuonCompressorStep;
@@ -175,7 +177,7 @@ PETSC_INTERN PetscErrorCode      MuonCompressorCreate_SVD(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_PowerSGD(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_Sign(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_QSGD(MuonCompressor);
-PETSC_INTERN const MuonParameter MuonCompressorParameters_RowColumn[], MuonCompressorParameters_TopSVD[];
+PETSC_INTERN const MuonParameter MuonCompressorParameters_RowColumn[], MuonCompressorParameters_RankK[], MuonCompressorParameters_TopSVD[];
 PETSC_INTERN const MuonParameter MuonCompressorParameters_PowerSGD[], MuonCompressorParameters_QSGD[];
 
 /*

@@ -113,9 +113,10 @@ typedef struct {
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
      no momentum; nothing of the step needs whole blocks; every worker computes the same from assembled blocks;
-     aggregate() would do nothing but take the mean, and is not called
+     T is sent as it is and its mean is taken, so that worker() and aggregate() may be left out, and commit() does
+     not look at T
   */
-  PetscBool keep_sum, no_momentum, rowwise, replicated, averages;
+  PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
 } MuonShard;
 
 /*
@@ -240,6 +241,8 @@ struct _p_Muon {
   int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
+  MuonStepType       step_type;
+  PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
@@ -328,7 +331,8 @@ struct _p_Muon {
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
-PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonSignParameters_Private[];
+PETSC_EXTERN PetscErrorCode      MuonCreate_EF14(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonSignParameters_Private[];
 PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
 PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
 

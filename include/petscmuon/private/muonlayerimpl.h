@@ -10,7 +10,7 @@ typedef struct {
   PetscInt step;
   double   rate;   /* the layer's learning rate times schedule */
   double   decay;  /* the weight decay that the optimizer applies to the weights in this step, 0 where none */
-  double   radius; /* rate times the layer's scale and shape factor; with blocks, the largest of theirs */
+  double   radius; /* rate times the layer's scale and shape factor, of a sharp step its square; with blocks, the largest of theirs */
   double   dual;   /* output: <G,-D> where an LMO gave D, else 0 */
 
   PetscBool cautious; /* decay only the entries that the step does not move away from zero */
@@ -37,7 +37,8 @@ typedef struct {
 
    One that updates every entry by itself fills step alone, which may see rows of the layer only. One that
    needs whole blocks fills applylmo, which makes D of a block of G that is all here or spread over the ranks of
-   a worker, and update, which updates rows of the block by the same rows of D
+   a worker, times the dual norm where the layer's steps are sharp, and update, which updates rows of the block by
+   the same rows of D
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
@@ -98,12 +99,14 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
+  MuonStepType     step;                    /* the optimizer's where it is not set */
   PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
   PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
   PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
   PetscMPIInt      owner;                   /* -1: every rank */
   int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
+  int              ef14_downlink;           /* likewise */
   void            *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
   const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
   PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */

@@ -82,14 +82,14 @@ PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, Pets
    Steps as messages, of a whole layer or of a block by its name. shape says rows, columns, order and the
    precision of what was encoded, which is that of the numbers on the wire; its data is not looked at. Who
    receives a message counts it: entropy asks for that figure of the cost, which is -1 else; cost may be NULL.
-   Decode makes Y = a Y + b D, as MuonArrayAxpby() does with a whole D, to the last bit, and takes messages that
-   Validate accepted for the shape of Y with either precision
+   Decode makes Y = a Y + b D, or with sharp a Y + b dual D, as MuonArrayAxpby() does with a whole D, to the last
+   bit, and takes messages that Validate accepted for the shape of Y with either precision
 */
 PETSC_EXTERN PetscErrorCode MuonLMOCanEncode(MuonLMO, PetscBool *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO, const MuonArray *shape, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonLMOEncodeArray(MuonLMO, const MuonArray *G, size_t capacity, unsigned char buf[], size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonLMOValidateArray(MuonLMO, const MuonArray *shape, size_t bytes, const unsigned char buf[], PetscBool entropy, MuonCompressorCost *cost, PetscBool *valid);
-PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y);
+PETSC_EXTERN PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO, double a, double b, PetscBool sharp, size_t bytes, const unsigned char buf[], const MuonArray *Y);
 /* An error where the steps have no natural format, and the names of the norms whose steps have one */
 PETSC_INTERN PetscErrorCode MuonLMOCheckKind_Private(MuonLMO);
 /* For errors */

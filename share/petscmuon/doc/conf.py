@@ -27,12 +27,12 @@ highlight_language = "none"
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.txt")) as f:
   KNOWN = dict(line.split() for line in f)
 
-FAMILIES = re.compile(r"-(muon|lmo|ef21|sign|tao_muon)(_|$)")
+FAMILIES = re.compile(r"-(muon|lmo|ef21|ef14|sign|tao_muon)(_|$)")
 
 
 def key_of(key):
   """The key in the table of options for one in a text: those of a layer, of the way back and of SLEPc stand there once."""
-  for pattern, put in ((r"^-muon_layer_[^_]+_(?=lmo_|ef21_)", "-"), (r"^-muon_layer_[^_]+_", "-muon_layer_NAME_"), (r"^-ef21_server_", "-ef21_"), (r"_svd_\w+$", "_svd_type")):
+  for pattern, put in ((r"^-muon_layer_[^_]+_(?=lmo_|ef21_|ef14_)", "-"), (r"^-muon_layer_[^_]+_", "-muon_layer_NAME_"), (r"^-ef(21|14)_(server_)?(?=compressor)", "-ef21_"), (r"_svd_\w+$", "_svd_type")):
     if key not in KNOWN:
       key = re.sub(pattern, put, key)
   return key

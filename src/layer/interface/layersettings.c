@@ -2,6 +2,7 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuonexchange.h>
 
+const char *const MuonStepTypes[] = {"lmo", "sharp", "MuonStepType", "MUON_STEP_", NULL};
 const char *const MuonDownlinks[] = {"weights", "step", "MuonDownlink", "MUON_DOWNLINK_", NULL};
 
 /*
@@ -18,7 +19,9 @@ const MuonParameter MuonLayerParameters_Private[] = {
   ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
   ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
   ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
+  ROW(step, ENUM, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves the layer, as the optimizer says where not set"),
   ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, as the optimizer says where not set"),
+  ROW(ef14_downlink, ENUM, PETSC_DETERMINE, 0, 0, MuonDownlinks, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "How the owner tells the workers of new weights, as the optimizer says where not set"),
   ROW(ef21_downlink, ENUM, PETSC_DETERMINE, 0, 0, MuonDownlinks, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "How the owner tells the workers of new weights, as the optimizer says where not set"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 

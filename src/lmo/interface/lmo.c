@@ -61,7 +61,10 @@ static PetscErrorCode MuonLMODestroyType_Private(MuonLMO lmo)
 
   Level: intermediate
 
-.seealso: `MuonLMO`, `MuonLMOType`, `MuonLMOGetType()`, `MuonLMORegister()`
+  Note:
+  In programs of TAO it is `-lmo_type`, too, behind the prefix of the `Tao`, and not -tao_lmo_type, see `TAOMUON`.
+
+.seealso: `MuonLMO`, `MuonLMOType`, `MuonLMOGetType()`, `MuonLMORegister()`, `TAOMUON`
 @*/
 PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
 {

@@ -113,7 +113,7 @@ PetscErrorCode MuonLMOValidateArray(MuonLMO lmo, const MuonArray *shape, size_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t bytes, const unsigned char buf[], const MuonArray *Y)
+PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, PetscBool sharp, size_t bytes, const unsigned char buf[], const MuonArray *Y)
 {
   MuonPrecision   precision = Y->precision;
   PetscLogDouble  flops;
@@ -135,6 +135,7 @@ PetscErrorCode MuonLMODecodeAxpbyArray(MuonLMO lmo, double a, double b, size_t b
   PetscCall(MuonCompressorDecodeArray(c, PETSC_FALSE, 1, bytes, buf, &sent, &valid));
   PetscCheck(valid, PetscObjectComm((PetscObject)lmo), PETSC_ERR_ARG_WRONG, "%zu bytes are no message for %zu x %zu, expected what is validated", bytes, MuonArrayRows(Y), MuonArrayColumns(Y));
   if (precision != Y->precision) MuonArrayAxpby(1.0, &sent, 0.0, &pinned);
+  if (sharp) b *= ((MuonCompressorStep *)c->data)->magnitude;
   PetscCall(MuonLogDeviceBegin(Y->memory, &flops));
   PetscCall(MuonArrayPutPinned(&d, &pinned));
   MuonArrayAxpby(a, Y, b, &d);

@@ -63,10 +63,10 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 
   Input Parameters:
 + muon - the optimizer
-- type - `MUONEF21`, `MUONSIGN` or `MUONDENSE`
+- type - `MUONEF21`, `MUONEF14`, `MUONSIGN` or `MUONDENSE`
 
   Options Database Key:
-. -muon_type type - the algorithm (ef21|sign|dense)
+. -muon_type type - the algorithm (ef21|ef14|sign|dense)
 
   Level: beginner
 
@@ -306,7 +306,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|sign|dense)
++ -muon_type type                  - the algorithm (ef21|ef14|sign|dense)
 . -muon_preset name                - a published optimizer by its name, see `MuonSetPreset()`
 . -muon_learning_rate rate         - learning rate
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
@@ -337,6 +337,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
 . -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
+. -muon_step step                  - how far a norm ball moves a layer (lmo|sharp), see `MuonStepType`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
@@ -344,7 +345,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_device_mpi flg             - MPI is given the memory of a device
 . -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
-. -muon_downlink_precision precision - precision in which weights that are not compressed come from their owners (native|single)
+. -muon_downlink_precision single  - weights that are not compressed come from their owners in single precision (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
 . -muon_error_if_not_converged     - a diverged step is a PETSc error

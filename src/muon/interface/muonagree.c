@@ -20,6 +20,7 @@ PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
   PetscCall(MuonLayerInherit_Private(layer, "adamw_beta2", muon->adamw_beta2));
   PetscCall(MuonLayerInherit_Private(layer, "adamw_epsilon", muon->adamw_epsilon));
   if (!MuonLayerIsSet(layer, "shape_factor")) layer->shape_factor = muon->shape_factor;
+  if (!MuonLayerIsSet(layer, "step")) layer->step = muon->step_type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -72,14 +72,14 @@ static PetscErrorCode MuonKeyTry_Private(MuonKeySearch *search, const char befor
 /* Keys of compressors are behind those of the algorithm; of a layer behind its name, too */
 static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type[], const MuonParameter *row, void *ctx)
 {
-  MuonKeySearch *const search    = (MuonKeySearch *)ctx;
-  const PetscBool      own       = strcmp(family, "muon_layer_NAME_") == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const char *const    before[2] = {"ef21_", "ef21_server_"};
+  MuonKeySearch *const search   = (MuonKeySearch *)ctx;
+  const PetscBool      own      = strcmp(family, "muon_layer_NAME_") == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const char *const    before[] = {"ef21_", "ef21_server_", "ef14_", "ef14_server_"};
   char                 key[MUON_KEY_LENGTH], layer[MUON_KEY_LENGTH];
 
   PetscFunctionBegin;
   (void)type;
-  for (int k = 0; k < 2; k++) {
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(before); k++) {
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", own ? "" : family, row->key));
     if (strncmp(key, "compressor", 10) == 0) PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s%s", before[k], family, row->key));
     else if (k > 0) break;
@@ -136,10 +136,10 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
   if (help == PETSC_FALSE || ((PetscObject)layer)->optionsprinted) PetscFunctionReturn(PETSC_SUCCESS);
   ((PetscObject)layer)->optionsprinted = PETSC_TRUE;
   PetscCall(MuonLayerGetRule(layer, &rule));
-  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &compresses));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)muon, &compresses, MUONEF21, MUONEF14, ""));
   PetscCall((*PetscHelpPrintf)(PetscObjectComm((PetscObject)muon),
-                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|blocks_rows|blocks_columns|assembly|lmo_...%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
-                               ((PetscObject)layer)->name, compresses ? "|ef21_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
+                               "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|step|blocks_rows|blocks_columns|assembly|lmo_...%s%s%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
+                               ((PetscObject)layer)->name, compresses ? "|" : "", compresses ? ((PetscObject)muon)->type_name : "", compresses ? "_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

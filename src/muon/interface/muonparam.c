@@ -43,6 +43,7 @@ const MuonParameter MuonParameters_Private[] = {
   REAL(sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
   REAL(sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
   ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
+  ROW_OF("step", ENUM, step_type, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves a layer"),
   ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, the cheapest where not set"),
   ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
@@ -289,7 +290,7 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule, PetscInt wa
 . -muon_momentum_style style           - how a gradient enters it (ema|sgd), ema by default
 . -muon_nesterov nesterov              - what the LMO sees (none|ema|sgd|undamped), none by default
 . -muon_dampening dampening            - 1 minus the weight of a new gradient in the style sgd, 0 by default
-. -muon_momentum_at at                 - where it is kept (worker|server), by default at the workers for ef21 and sign and at the server for dense
+. -muon_momentum_at at                 - where it is kept (worker|server), by default at the workers for ef21 and sign and at the server for dense and ef14
 . -muon_momentum_warmup steps          - steps in which the momentum goes to its value, 0 by default
 - -muon_momentum_warmup_start momentum - and from where, 0.85 by default
 

@@ -1,4 +1,5 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonpolarimpl.h>
 
 /*@C
   MuonSetObjectiveAndGradient - Sets the routine that computes a worker's loss and its gradients
@@ -175,6 +176,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUp(muon));
+  PetscCall(MuonPolarWarnBLAS(PetscObjectComm((PetscObject)muon)));
   step = muon->step; /* which may be that of a checkpoint now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));

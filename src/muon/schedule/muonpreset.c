@@ -23,6 +23,10 @@ typedef struct {
 #define SIGNMUON "-sign_direction polar -lmo_type spectral -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps "
 #define SCION    "-muon_learning_rate 1e-3 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ EVERYWHERE
 
+#define EF21(compressor) \
+  "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -ef21_compressor " compressor \
+  " -ef21_compressor_ratio 0.15 -ef21_compressor_values natural -ef21_server_compressor identity -muon_exchange_type star" POLAR_KJ DECAY("0")
+
 static const MuonPreset MuonPresets[] = {
   {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10")},
   {"torch", MUONDENSE, "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.01" NESTEROV_EMA POLAR_KJ DECAY("0.1") EVERYWHERE ADAMW("0.999", "1e-8")},
@@ -43,9 +47,8 @@ static const MuonPreset MuonPresets[] = {
    "-muon_exchange_type layerwise -muon_exchange_assignment lpt -muon_exchange_mode reduce"},
   {"scion", MUONDENSE, SCION DECAY("1")},
   {"scion-unconstrained", MUONDENSE, SCION DECAY("0")},
-  {"ef21", MUONEF21,
-   "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -ef21_compressor topk -ef21_compressor_ratio 0.15 -ef21_compressor_values natural "
-   "-ef21_server_compressor identity -muon_exchange_type star" POLAR_KJ DECAY("0")},
+  {"ef21", MUONEF21, EF21("topk")},
+  {"ef21-rank15", MUONEF21, EF21("rankk")},
 };
 
 static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const MuonPreset **preset)

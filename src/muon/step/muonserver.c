@@ -47,7 +47,7 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
 /* Whether something but the momentum comes between the sum and the LMO, for which the sum is overwritten */
 static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 {
-  if (muon->ops->aggregate != NULL && shard->averages == PETSC_FALSE) return PETSC_TRUE;
+  if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
   if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
   if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
   return shard->M.data == NULL && shard->gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -93,7 +93,7 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
-  if (muon->ops->aggregate != NULL && shard->averages == PETSC_FALSE) PetscUseTypeMethod(muon, aggregate, shard, sum, nworkers);
+  if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, aggregate, shard, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
   if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
@@ -146,6 +146,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
 {
   MuonLayerStepInfo *info    = &shard->info;
   MuonStatus         stepped = MUON_STATUS_OK;
+  double             reach;
   size_t             most, bytes;
   unsigned char     *to;
 
@@ -153,7 +154,8 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));
   PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
   PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, &stepped));
-  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + info->radius <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
+  reach = info->radius * (shard->layer->step == MUON_STEP_SHARP ? info->dual : 1);
+  if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + reach <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
     stepped = MUON_STATUS_NANORINF;
   MuonStatusMerge(stepped, status);
   if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -209,6 +211,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
 static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *input)
 {
   const MuonArray state = MuonShardStateShape(shard);
+  const PetscBool used  = shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER && MuonShardIsDirect(shard) && (shard->muon->ops->commit == NULL || shard->asis) ? PETSC_TRUE : PETSC_FALSE;
   MuonArray       G;
   PetscBool       ours;
 
@@ -216,7 +219,7 @@ static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *i
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
   shard->step = MuonArrayLike(&state, state.precision, G.data);
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
-  if (ours && shard->step.data != input->data && (shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER || shard->step.data != shard->T.data)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ours && shard->step.data != input->data && (used || shard->step.data != shard->T.data)) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->D.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->D));
   shard->step = shard->D;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,10 +238,12 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
   PetscCall(PetscMalloc1(n, &weights));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-    weights[k].W = MuonShardPart(shard[k], &weights[k].whole);
-    task[k].X    = MuonShardServerWeights(shard[k], &weights[k].W);
-    task[k].Xnew = shard[k]->Xnew;
+    weights[k].W        = MuonShardPart(shard[k], &weights[k].whole);
+    task[k].X           = MuonShardServerWeights(shard[k], &weights[k].W);
+    shard[k]->step.data = NULL;
     if (MuonShardTakes(shard[k])) PetscCall(MuonPlaceStep_Private(shard[k], &task[k].G));
+    else if (shard[k]->group->no_downlink && shard[k]->Xnew.data == NULL) PetscCall(MuonArrayCreate(&weights[k].W, weights[k].W.precision, &shard[k]->Xnew));
+    task[k].Xnew = shard[k]->Xnew;
   }
   if (MuonShardSendsStep(shard[0])) { /* and is alone */
     PetscCall(MuonServerEncodeStep_Private(muon, shard[0], &task[0].G, &weights[0].W, record, status));

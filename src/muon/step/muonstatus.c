@@ -195,7 +195,7 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(outcome.worst != MUON_STATUS_OK || outcome.replicas, comm, PETSC_ERR_PLIB,
-             "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or layerwise, and no -ef21_downlink step", muon->step);
+             "Step %" PetscInt_FMT ": ranks that are to compute the same weights computed different ones; where processors or libraries differ use -muon_exchange_type star or layerwise, and weights as messages, not steps", muon->step);
   *ok = outcome.worst == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE;
   if (*ok) muon->nancount += (PetscInt64)outcome.nans;
   else PetscCall(MuonFindFailed_Private(muon, record, outcome.worst));

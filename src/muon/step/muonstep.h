@@ -33,11 +33,13 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
   const MuonGroup group = shard->group;
 
   if (group->grid->size > 1 || group->grid->nworkers > 1) return PETSC_FALSE;
-  return group->mode != MUON_EXCHANGE_MODE_GATHER || (shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE) ? PETSC_TRUE : PETSC_FALSE;
+  if (group->mode != MUON_EXCHANGE_MODE_GATHER) return PETSC_TRUE;
+  return (shard->muon->ops->worker == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
 }
 /* The commit takes the step from the weights where they are: no other memory has the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
+  if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
@@ -126,3 +128,33 @@ PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, PetscBool *ok, PetscBool *differs);
 /* What a reason below zero has to say beside its name: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
+
+/* Compressors of a type that has one of each direction for all layers; what its keys begin with is borrowed */
+typedef struct {
+  const char         *type;
+  MuonCompressor      c[2];   /* up and down: what the options say of all layers */
+  unsigned int        chosen; /* hash of these options at set-up */
+  PetscObjectState    state;  /* of both, when they were last looked at */
+  MuonDownlink        downlink;
+  MuonCompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
+  PetscInt            min_entries;
+} MuonCompressors;
+
+#define MUON_COMPRESSORS_ROW(key, kind, at, names, help) \
+  { \
+    key, MUON_PARAMETER_##kind, at, 0, 0, MUON_UNBOUNDED, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, help \
+  }
+/* Rows of the parameters of a type, whose data has them in a field */
+#define MUON_COMPRESSORS_ROWS(family, Type, field) \
+  MUON_COMPRESSORS_ROW(family "downlink", ENUM, offsetof(Type, field.downlink), MuonDownlinks, "How owners tell the workers of new weights"), \
+    MUON_COMPRESSORS_ROW(family "compressor_rules", ENUM, offsetof(Type, field.rules), MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
+    MUON_COMPRESSORS_ROW(family "compressor_min_entries", INT, offsetof(Type, field.min_entries), NULL, "Entries of the smallest layer that the compressors are for")
+
+/* In create(), setobjectsfromoptions(), configure(), begin(), view() and destroy() of the type; Make: one more compressor with the keys of one of them */
+PETSC_INTERN PetscErrorCode MuonCompressorsCreate_Private(Muon, const char type[], MuonCompressors *);
+PETSC_INTERN PetscErrorCode MuonCompressorsMake_Private(Muon, const MuonCompressors *, int down, MuonCompressor *);
+PETSC_INTERN PetscErrorCode MuonCompressorsSetFromOptions_Private(Muon, MuonCompressors *);
+PETSC_INTERN PetscErrorCode MuonCompressorsConfigure_Private(Muon, MuonCompressors *);
+PETSC_INTERN PetscErrorCode MuonCompressorsCheck_Private(Muon, MuonCompressors *);
+PETSC_INTERN PetscErrorCode MuonCompressorsView_Private(Muon, const MuonCompressors *, PetscViewer);
+PETSC_INTERN PetscErrorCode MuonCompressorsDestroy_Private(MuonCompressors *);

@@ -1,11 +1,13 @@
 #include "muonstep.h"
+#include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuon/private/muonpolarimpl.h>
 
 /* What the next step replaces is kept until then; what it only passes on is in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
   const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE, direct = MuonShardIsDirect(shard);
-  MuonLayer       layer     = shard->layer;
-  const MuonArray state     = MuonShardStateShape(shard);
+  MuonLayer       layer = shard->layer;
+  const MuonArray state = MuonShardStateShape(shard);
   MuonArray       whole, W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
@@ -20,8 +22,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   }
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
-  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) ||
-      (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
+  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Mnew));
@@ -40,13 +41,33 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sharp steps are those of an LMO, whose dual norm is that of a point in the unit ball */
+static PetscErrorCode MuonCheckSharp_Private(Muon muon, MuonLayer layer)
+{
+  MuonLMO   lmo;
+  PetscBool spectral;
+
+  PetscFunctionBegin;
+  if (layer->ops->applylmo == NULL || layer->step != MUON_STEP_SHARP) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(muon->ops->apply == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name, MuonPrefix(muon),
+             ((PetscObject)muon)->type_name);
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
+  if (!spectral || lmo->polar->leaves == PETSC_FALSE || muon->leaveswarned) PetscFunctionReturn(PETSC_SUCCESS);
+  muon->leaveswarned = PETSC_TRUE;
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: -%smuon_step sharp of layer %s: -lmo_polar_type %s may leave the unit ball, so that steps and dual norms are off by up to its error; svd and zolotarev stay inside\n",
+                        MuonPrefix(muon), ((PetscObject)layer)->name, ((PetscObject)lmo->polar)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    State was allocated for the types that compressors had at set-up; an LMO may have been given another
    norm
 */
 PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
-  char reason[512];
+  const char *type = ((PetscObject)muon)->type_name;
+  char        reason[512];
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
@@ -61,13 +82,14 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
       PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
                  before, now);
     }
+    PetscCall(MuonCheckSharp_Private(muon, shard->layer));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
-    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%sef21_downlink step of layer \"%s\": %s; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, reason, MuonPrefix(muon),
-               name);
+    PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),
+               name, type);
     PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-               "-%sef21_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_ef21_downlink weights sends its weights instead", MuonPrefix(muon), name, shard->group->grid->size, MuonPrefix(muon),
-               name);
+               "-%s%s_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, shard->group->grid->size,
+               MuonPrefix(muon), name, type);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

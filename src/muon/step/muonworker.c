@@ -19,7 +19,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, const MuonShard *shard, int do
 {
   const MuonArray      shape   = down ? MuonShardWeightsShape(shard) : MuonShardStateShape(shard);
   const PetscLogDouble entries = (PetscLogDouble)MuonArrayEntries(&shape), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shape);
-  MuonCompressorCost   cost    = {32.0 * entries, bits, bits};
+  MuonCompressorCost   cost = {32.0 * entries, bits, bits};
   size_t               bytes;
 
   PetscFunctionBegin;
@@ -75,10 +75,10 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
     PetscCall(MuonLayerGetGradientMemory(layer, &shard->gradient, &ours));
     G = MuonShardPart(shard, &shard->gradient);
   }
-  M               = shard->M;
-  beta            = at_worker ? shard->beta : 0;
-  weight          = at_worker ? shard->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
-  decay           = at_worker ? shard->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
+  M      = shard->M;
+  beta   = at_worker ? shard->beta : 0;
+  weight = at_worker ? shard->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
+  decay  = at_worker ? shard->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
   /* Entries that are replaced are those that are not finite in the precision of the state */
   usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
   usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
@@ -114,10 +114,10 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   unsigned char     *to;
 
   PetscFunctionBegin;
-  upload.compressor = shard->up;
-  upload.T          = &shard->T;
-  upload.R          = NULL;
-  upload.status     = MUON_STATUS_OK;
+  upload.compressor   = shard->up;
+  upload.T            = &shard->T;
+  upload.R            = NULL;
+  upload.status       = MUON_STATUS_OK;
   shard->up_own.bytes = 0;
   PetscTryTypeMethod(muon, worker, shard, &upload);
   MuonStatusMerge(upload.status, status);

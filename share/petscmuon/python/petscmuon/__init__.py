@@ -9,7 +9,7 @@
           layer.set_gradient(layer.tensor.grad)      # a new tensor after zero_grad()
         muon.step()
 
-Nothing is copied: the tensors are what the steps change. The package is ctypes alone; the library is found by PETSCMUON_DIR, the prefix of an installation, else beside the package, else by pkg-config.
+Nothing is copied: the tensors are what the steps change. The package is ctypes alone; the library is found by PETSCMUON_DIR, the prefix of an installation, else beside the package, else by pkg-config, else below PETSC_DIR.
 """
 
 from ._library import Error, init

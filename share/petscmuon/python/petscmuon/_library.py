@@ -42,9 +42,12 @@ def _find():
       found = _named(folder) if folder else None
     except OSError:
       pass
+  if found is None and os.environ.get("PETSC_DIR"):
+    # Where PETSc's own configure installs it
+    found = _named(os.path.join(os.environ["PETSC_DIR"], os.environ.get("PETSC_ARCH", ""), "lib"))
   found = found or ctypes.util.find_library("petscmuon")
   if found is None:
-    raise Error("libpetscmuon was not found: set PETSCMUON_DIR to the prefix of an installation, or let pkg-config know petscmuon")
+    raise Error("libpetscmuon was not found: build it in its sources by 'make install PREFIX=$HOME/petscmuon', then set PETSCMUON_DIR=$HOME/petscmuon, or PKG_CONFIG_PATH to the folder of its petscmuon.pc")
   return found
 
 
@@ -95,6 +98,14 @@ class Library:
     handler = ctypes.CFUNCTYPE(ctypes.c_int, self.Comm, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
     self.said = []
     self.handler = handler(self.hear)
+
+  def device(self):
+    """The name of the back end for devices that the library was built with, and whether its memory is the host's; None where there is none."""
+    class Head(ctypes.Structure):
+      _fields_ = [("name", ctypes.c_char_p), ("ishost", ctypes.c_int)]
+    self.c.MuonDeviceGet.restype = ctypes.POINTER(Head)
+    found = self.c.MuonDeviceGet()
+    return found.contents if found else None
 
   def hear(self, comm, line, function, file, code, kind, message, ctx):
     """PETSc's handler of errors while a call of ours lasts: an error is raised, not printed. Its first word is what went wrong, later ones are the way to it."""

@@ -3,14 +3,17 @@
 import collections
 import ctypes
 
-from ._library import DOUBLE, FLOAT
+from ._library import DOUBLE, FLOAT, library
 
 CPU = (1, 3)  # kDLCPU, kDLCUDAHost
 DEVICES = {2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm", 13: "cuda managed", 14: "oneapi"}
+# The back ends of Kokkos that work in the memory of these
+BACK_ENDS = {2: "Cuda", 10: "HIP", 13: "Cuda", 14: "SYCL"}
+EXTENSION = 12  # kDLExtDev: a device apart, as is the memory of Kokkos' back ends for the host
 KINDS = {DOUBLE: "float64", FLOAT: "float32"}
 
-# An m x n matrix; keep is what the memory lives as long as
-Memory = collections.namedtuple("Memory", "pointer type m n rowmajor ld keep")
+# An m x n matrix, on a device or on the host; keep is what the memory lives as long as
+Memory = collections.namedtuple("Memory", "pointer type device m n rowmajor ld keep")
 
 
 class _Tensor(ctypes.Structure):
@@ -29,22 +32,37 @@ def _by_interface(what, interface, writable):
   strides = interface.get("strides")
   if strides is not None and any(s % size for s in strides):
     raise ValueError("%s: strides of %s bytes, expected multiples of the %d of an entry" % (what, tuple(strides), size))
-  return pointer, kind, shape, None if strides is None else [s // size for s in strides], interface
+  return pointer, kind, False, shape, None if strides is None else [s // size for s in strides], interface
 
 
 def _little():
   return ctypes.c_uint16.from_buffer_copy(b"\1\0").value == 1
 
 
-def _by_dlpack(what, tensor):
+def _check_device(what, kind, number):
+  """Memory of a device takes a library whose kernels work there."""
+  device = library().device()
+  if device is not None and (BACK_ENDS.get(kind) == device.name.decode() or kind == EXTENSION and device.ishost):
+    return
+  wanted = BACK_ENDS.get(kind)
+  raise ValueError("%s: memory of the device %s:%d, and this PetscMuon was built %s, expected memory of the host%s" % (
+    what, DEVICES.get(kind, "of DLPack's type %d" % kind), number, "without Kokkos" if device is None else "with a Kokkos for %s" % device.name.decode(),
+    "" if wanted is None else ": pass it .cpu(), or build PetscMuon by 'make lib KOKKOS_DIR=...' with a Kokkos for %s" % wanted))
+
+
+def _asked(what, call):
   try:
-    bare = tensor.detach() if hasattr(tensor, "detach") else tensor
-    device = tuple(int(number) for number in bare.__dlpack_device__())
-    capsule = bare.__dlpack__() if device[0] in CPU else None
+    return call()
   except (BufferError, RuntimeError, ValueError) as error:
     raise ValueError("%s: no memory by DLPack: %s" % (what, error)) from error
-  if capsule is None:
-    raise ValueError("%s: memory of the device %s:%d, expected memory of the host: this build has no kernels for devices" % (what, DEVICES.get(device[0], "of DLPack's type %d" % device[0]), device[1]))
+
+
+def _by_dlpack(what, tensor):
+  bare = _asked(what, tensor.detach) if hasattr(tensor, "detach") else tensor
+  device = [int(number) for number in _asked(what, bare.__dlpack_device__)]
+  if device[0] not in CPU:
+    _check_device(what, *device)
+  capsule = _asked(what, bare.__dlpack__)
   # A bit of torch that DLPack does not know
   if getattr(bare, "is_neg", bool)():
     raise ValueError("%s: a view whose entries are minus those in memory, expected the entries: pass it .resolve_neg()" % what)
@@ -56,7 +74,7 @@ def _by_dlpack(what, tensor):
     raise TypeError("%s: entries of type %s, expected float32 or float64" % (what, getattr(tensor, "dtype", "%d of %d bits" % (t.code, t.bits))))
   shape = [t.shape[k] for k in range(t.ndim)]
   # The capsule keeps the memory, and is freed with it
-  return (t.data or 0) + t.offset, kind, shape, [t.strides[k] for k in range(t.ndim)] if t.strides else None, capsule
+  return (t.data or 0) + t.offset, kind, device[0] not in CPU, shape, [t.strides[k] for k in range(t.ndim)] if t.strides else None, capsule
 
 
 def _matrix(what, shape, strides):
@@ -86,12 +104,12 @@ def _matrix(what, shape, strides):
 def memory_of(what, tensor, writable):
   """The Memory of a tensor; what names it in errors."""
   if hasattr(tensor, "__array_interface__"):
-    pointer, kind, shape, strides, keep = _by_interface(what, tensor.__array_interface__, writable)
+    pointer, kind, device, shape, strides, keep = _by_interface(what, tensor.__array_interface__, writable)
   elif hasattr(tensor, "__dlpack__"):
-    pointer, kind, shape, strides, keep = _by_dlpack(what, tensor)
+    pointer, kind, device, shape, strides, keep = _by_dlpack(what, tensor)
   else:
     raise TypeError("%s: %s has neither DLPack nor an array interface, expected a tensor or an array" % (what, type(tensor).__name__))
-  return Memory(pointer, kind, *_matrix(what, list(shape), strides), keep=(tensor, keep))
+  return Memory(pointer, kind, device, *_matrix(what, list(shape), strides), keep=(tensor, keep))
 
 
 def address_of(tensor, memory):

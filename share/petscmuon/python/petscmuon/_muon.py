@@ -51,6 +51,8 @@ class Layer:
     g, w = memory_of(what, gradient, False), self._memory
     if (g.m, g.n) != (w.m, w.n):
       raise ValueError("%s: %d x %d entries, expected %d x %d" % (what, g.m, g.n, w.m, w.n))
+    if g.device != w.device:
+      raise ValueError("%s: in the memory of %s, expected that of the weights" % (what, "a device" if g.device else "the host"))
     if g.type != w.type:
       raise TypeError("%s: entries of type %s, expected %s as the weights have" % (what, KINDS[g.type], KINDS[w.type]))
     if g.m > 1 and g.n > 1 and g.rowmajor != w.rowmajor or g.ld != w.ld and g.m * g.n > 0 and (g.m if g.rowmajor else g.n) > 1:
@@ -137,7 +139,7 @@ class Muon:
     return array
 
   def add_layer(self, name, tensor, rule=None):
-    """Adds a tensor or an array in the memory of the host, of float32 or float64, which steps then change in place. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
+    """Adds a tensor or an array of float32 or float64, which steps then change in place; in the memory of a GPU where the library was built with it. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
     instance; -muon_rule_match gives rules by names."""
     self._idle("Muon.add_layer()")
     what, text = 'layer "%s"' % name, _bytes("the name of a layer", name)
@@ -146,11 +148,12 @@ class Muon:
     if getattr(tensor, "requires_grad", False) and not getattr(tensor, "is_leaf", True):
       raise ValueError("%s: is_leaf is False: a result of other tensors is gone after the step, expected a parameter" % what)
     memory = memory_of(what, tensor, True)
-    for other in self._layers:
+    for other in (layer for muon in _library._open for layer in muon._layers):
       if other._memory.pointer == memory.pointer and memory.m * memory.n > 0 and other._memory.m * other._memory.n > 0:
-        raise ValueError('%s: its memory is that of layer "%s", expected a tensor of its own' % (what, other.name))
+        raise ValueError('%s: its memory is that of layer "%s"%s, expected a tensor of its own' % (what, other.name, "" if other._muon is self else " of another optimizer, which destroy() ends"))
     c, array, handle = library(), self._array(), ctypes.c_void_p()
     array.type, array.rowmajor, array.M, array.N, array.ld, array.w = memory.type, int(memory.rowmajor), memory.m, memory.n, memory.ld, memory.pointer
+    array.memtype = int(memory.device)
     c.call("MuonAddLayerArray", self._handle, text, ctypes.byref(array), ctypes.byref(handle))
     layer = Layer(self, name, tensor, handle, memory)
     self._layers.append(layer)
@@ -217,7 +220,9 @@ class Muon:
     return 0
 
   def _run(self, function):
-    c, nans = library(), self._count("MuonGetNaNCount", ctypes.c_int64)
+    c, nans, torch = library(), self._count("MuonGetNaNCount", ctypes.c_int64), sys.modules.get("torch")
+    if any(getattr(layer.tensor, "is_cuda", False) for layer in self._layers):
+      c.call("MuonSetDeviceStream", self._handle, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
     self._failed, self._running = None, True
     try:
       c.call(function, self._handle)
@@ -238,7 +243,6 @@ class Muon:
         raise failed
       if anywhere:
         raise Error("step %d was not taken: another rank raised an exception" % self.step_number)
-    torch = sys.modules.get("torch")
     bump = getattr(getattr(getattr(torch, "autograd", None), "graph", None), "increment_version", None)
     if bump is not None:
       # torch then finds uses of weights that a graph had saved before the step

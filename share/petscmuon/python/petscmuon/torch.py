@@ -31,7 +31,7 @@ def _layer_name(name):
 
 
 class Muon(torch.optim.Optimizer):
-  """An optimizer for parameters in the memory of the host, of float32, float64, bfloat16 or float16. The last two are trained as copies in float32. Collective, as are its methods.
+  """An optimizer for parameters of float32, float64, bfloat16 or float16. The last two are trained as copies in float32. They are in the memory of the host, or of a GPU that the library was built for. Collective, as are its methods.
 
   params are parameters, pairs of a name and a parameter, or groups of them. A group may have lr, momentum, weight_decay, rule and adamw_lr, and torch's schedulers change the first three between steps. rule is 'lmo', 'adamw',
   'nadamw', 'sgd' or 'frozen'. Without it parameters of two dimensions and more take 'lmo', and the others 'adamw' with the rate adamw_lr, which changes as lr does. comm, options and prefix are those of petscmuon.Muon:
@@ -46,6 +46,8 @@ class Muon(torch.optim.Optimizer):
       group["first_lr"] = group["lr"]
       for k, p in enumerate(group["params"]):
         name = group["param_names"][k] if "param_names" in group else "g%d.%d" % (g, k)
+        if not name:
+          raise ValueError("a parameter of shape %s without a name, expected pairs such as those of model.named_parameters()" % (tuple(p.shape),))
         if not p.is_floating_point() or p.is_sparse:
           raise TypeError("parameter '%s' is %s of %s, expected a dense one of float32, float64, bfloat16 or float16" % (name, "sparse" if p.is_sparse else "dense", p.dtype))
         each = group["rule"] or ("lmo" if p.dim() >= 2 else "adamw")

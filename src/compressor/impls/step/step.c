@@ -114,12 +114,15 @@ static PetscErrorCode MuonCompressorDecode_Step(MuonCompressor c, const MuonComp
   const size_t          m       = MuonArrayRows(Y);
   const MuonWireLayout *section = &layout->section;
   MuonWireIndexReader   reader;
+  MuonCompressorStep   *step = (MuonCompressorStep *)c->data;
   double               *x;
 
   PetscFunctionBegin;
+  step->magnitude = 0;
   PetscCall(MuonArrayZero(Y));
   PetscCall(MuonWorkspaceGet(c->work, (size_t)section->values * sizeof(double), &x));
   PetscCall(MuonCompressorValuesDecode_Private(c, (MuonWireValues)layout->header.values, MUON_HOST, MUON_DOUBLE, (size_t)section->values, payload + section->valuesat, 0, x));
+  if (section->values > 0) step->magnitude = fabs(x[0]);
   MuonWireIndexReaderInit(&reader, (MuonWireIndices)layout->header.indices, section->numbered, section->positions, payload);
   if (kind == MUON_WIRE_TRIPLES) {
     const double *u = x + 1, *v = u + m;

@@ -11,27 +11,49 @@ static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G
   PetscFunctionBegin;
   PetscCall(MuonLMOApplyMatrix(layer->lmo, G, D, &value, status));
   if (*status == MUON_STATUS_OK) *dual += value;
+  /* Ranks that get rows of D do not get the dual norm */
+  if (*status == MUON_STATUS_OK && layer->step == MUON_STEP_SHARP) MuonArrayAxpby(value, &D->here, 0, &D->here);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+/* What the rate of a block is multiplied with beside D, and in a sharp step beside the dual norm */
+static PetscErrorCode MuonLayerGetFactor_LMO(MuonLayer layer, PetscInt b, double *factor)
+{
+  PetscReal one;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &one));
+  *factor = (double)(layer->step == MUON_STEP_SHARP ? one * one : one);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* D is yet to be multiplied with times */
+static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
   MuonArray      d = *D;
-  PetscReal      factor;
+  double         factor;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
-  PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &factor));
+  PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
+  factor *= times;
   /* As who decodes a message: D is rounded to single before anything else */
   if (d.precision == MUON_DOUBLE && Xnew->precision == MUON_SINGLE) {
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;
   }
-  if (info->measure) info->squares += (double)(factor * factor) * MuonLayerSumSquares(&d);
+  if (info->measure) info->squares += factor * factor * MuonLayerSumSquares(&d);
   *status = MuonLayerUpdate(info, X, info->rate * factor, &d, Xnew);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
   PetscCall(MuonLogDeviceEnd(X->memory, flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerMove_LMO(layer, info, b, 1, X, D, Xnew, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,22 +61,21 @@ static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *in
    Whether the step from X makes weights that are finite: seen by bounds of X and D or, where these are too wide,
    by taking it
 */
-static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepInfo *info, PetscInt b, const MuonArray *X, const MuonArray *D, MuonStatus *status)
+static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, MuonStatus *status)
 {
   const double      far = 1e12, most = (X->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 4;
   MuonLayerStepInfo copy = *info;
-  PetscReal         factor;
+  double            factor;
   MuonArray         Xnew;
   MuonMark          mark;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &factor));
-  if (info->rate * (double)factor * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) &&
-      MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
+  PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
+  if (info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) && MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   PetscCall(MuonWorkspaceGetArray(layer->work, X, X->precision, &Xnew));
-  PetscCall(MuonLayerUpdate_LMO(layer, &copy, b, X, D, &Xnew, status));
+  PetscCall(MuonLayerMove_LMO(layer, &copy, b, times, X, D, &Xnew, status));
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,16 +114,18 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   k = 0;
   for (PetscInt t = 0; t < n; t++) {
     for (PetscInt b = 0; b < MuonBlocksCount_Private(&task[t]->layer->blocks); b++, k++) {
+      const double times = task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1;
+
       if (task[t]->status == MUON_STATUS_OK) task[t]->status = status[k];
       if (task[t]->status != MUON_STATUS_OK) continue;
       task[t]->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->X, &x));
       if (task[t]->D.data != NULL) {
-        PetscCall(MuonLayerForesee_LMO(task[t]->layer, &task[t]->info, b, &x, &to[k].here, &task[t]->status));
+        PetscCall(MuonLayerForesee_LMO(task[t]->layer, &task[t]->info, b, times, &x, &to[k].here, &task[t]->status));
         continue;
       }
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->Xnew, &xnew));
-      PetscCall(MuonLayerUpdate_LMO(task[t]->layer, &task[t]->info, b, &x, &to[k].here, &xnew, &task[t]->status));
+      PetscCall(MuonLayerMove_LMO(task[t]->layer, &task[t]->info, b, times, &x, &to[k].here, &xnew, &task[t]->status));
     }
   }
   PetscCall(PetscFree5(lmo, from, to, dual, status));
@@ -110,6 +133,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sharp steps of blocks, each with a dual norm of its own, are taken at once */
 static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *D, const MuonArray *X)
 {
   MuonArray  d, x, same;
@@ -126,7 +150,7 @@ static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info
       MuonArrayAxpby(1, &d, 0, &same);
       d = same;
     }
-    PetscCall(MuonLayerUpdate_LMO(layer, info, b, &x, &d, &x, &taken));
+    PetscCall(MuonLayerMove_LMO(layer, info, b, layer->step == MUON_STEP_SHARP ? info->dual : 1, &x, &d, &x, &taken));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,20 +259,21 @@ PetscErrorCode MuonLayerDecodeStep(MuonLayer layer, const MuonLayerStepInfo *inf
   PetscCheck(count == 1 || MuonWireGroupOpen(message, bytes, (uint32_t)layer->hash, (uint64_t)count, &group) == MUON_WIRE_OK, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONG,
              "Layer \"%s\": %zu bytes are no message of its %" PetscInt_FMT " blocks", ((PetscObject)layer)->name, bytes, count);
   for (PetscInt b = 0; b < count; b++) {
-    const unsigned char *some = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
+    const unsigned char *some  = count > 1 ? MuonWireGroupNext(&group, &bytes) : message;
+    const PetscBool      sharp = layer->step == MUON_STEP_SHARP ? PETSC_TRUE : PETSC_FALSE;
     MuonArray            part, d;
-    PetscReal            factor;
+    double               factor;
     MuonMark             mark;
 
     PetscCall(MuonWorkspaceMark(layer->work, &mark));
     PetscCall(MuonLayerBeginBlock_LMO(layer, b, X, &part));
-    PetscCall(MuonLayerGetBlockFactor_Private(layer, b, &factor));
+    PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
     if (info->cautious && info->decay != 0) {
       PetscCall(MuonWorkspaceGetArray(layer->work, &part, part.precision, &d));
       PetscCall(MuonArrayZero(&d));
-      PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 0, 1, bytes, some, &d));
+      PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 0, 1, sharp, bytes, some, &d));
       (void)MuonLayerUpdate(info, &part, info->rate * factor, &d, &part);
-    } else PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 1 - info->rate * info->decay, info->rate * factor, bytes, some, &part));
+    } else PetscCall(MuonLMODecodeAxpbyArray(layer->lmo, 1 - info->rate * info->decay, info->rate * factor, sharp, bytes, some, &part));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
   if (count > 1) layer->lmo->layer = layer->hash;
@@ -300,7 +325,9 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
 
   Level: beginner
 
-  Note:
+  Notes:
+  With `-muon_step sharp` the radius is multiplied by scale, shape factor and dual norm, see `MuonStepType`.
+
   The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks
   (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
 

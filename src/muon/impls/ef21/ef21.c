@@ -1,85 +1,6 @@
 #include "ef21.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
-static PetscErrorCode MuonEF21CreateCompressor_Private(Muon muon, const char family[], MuonCompressor *c)
-{
-  char prefix[PETSC_MAX_OPTION_NAME];
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
-  PetscCall(PetscObjectIncrementTabLevel((PetscObject)*c, (PetscObject)muon, 1));
-  PetscCall(PetscObjectSetOptions((PetscObject)*c, ((PetscObject)muon)->options));
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", MuonPrefix(muon), family));
-  PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
-  PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The keys behind a layer's own name: its downlink, and all of its compressors */
-static PetscErrorCode MuonEF21ReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
-{
-  MuonCompressor c = (MuonCompressor)object;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
-  if (type) PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
-  else PetscCall(MuonCompressorSetFromOptions(c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The compressors for all layers are not for this one, and none of the layer's own keys says otherwise */
-static PetscErrorCode MuonEF21Spares_Private(Muon muon, MuonLayer layer, const char own[], PetscBool *spares)
-{
-  const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-  char             key[PETSC_MAX_OPTION_NAME];
-  PetscBool        lmo = PETSC_TRUE, told = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
-  *spares = (lmo == PETSC_FALSE && ef21->rules == MUON_EF21_COMPRESSOR_RULES_LMO) || MuonLayerEntries(layer) < (PetscInt64)ef21->min_entries ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
-  if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));
-  if (told) *spares = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   A shard's compressor begins as the one for all layers, which has read the keys for all whatever its type
-   was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read
-   here; what was set after MuonSetFromOptions() stays
-*/
-static PetscErrorCode MuonEF21ConfigureCompressor_Private(Muon muon, MuonShard *shard, MuonCompressor all, const char family[], PetscInt indexbits, MuonCompressor c)
-{
-  const PetscInt *columns;
-  PetscInt        nrows, ncolumns, *rows;
-  char            shared[PETSC_MAX_OPTION_NAME], layer[PETSC_MAX_OPTION_NAME], own[PETSC_MAX_OPTION_NAME];
-  PetscBool       spares = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(shared, sizeof(shared), "%s%s", MuonPrefix(muon), family));
-  PetscCall(MuonLayerGetOwnPrefix_Private(shard->layer, sizeof(layer), layer));
-  PetscCall(PetscSNPrintf(own, sizeof(own), "%s%s", layer, family));
-  PetscCall(PetscObjectIncrementTabLevel((PetscObject)c, (PetscObject)muon, 1));
-  PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
-  PetscCall(MuonCompressorCopyOptions_Private(all, c));
-  PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
-  PetscCall(MuonEF21Spares_Private(muon, shard->layer, own, &spares));
-  if (spares) {
-    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
-    /* Beside messages that leave something out, digits beyond single are bytes for nothing */
-    if (all->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
-  } else if (muon->setfromoptionscalled) {
-    PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
-    PetscCall(MuonCompressorCopyOptions_Private(all, c));
-    PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonEF21ReadKeys_Private));
-  }
-  PetscCall(MuonShardGetBlocks(shard, &nrows, &rows, &ncolumns, &columns));
-  PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
-  PetscCall(PetscFree(rows));
-  if (c->paperbits == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "paper_index_bits", (double)indexbits));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonReset_EF21(Muon muon)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
@@ -92,6 +13,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
     PetscCall(MuonCompressorDestroy(&state->first));
     PetscCall(MuonArrayDestroy(&state->Gj));
     PetscCall(MuonArrayDestroy(&state->G));
+    PetscCall(MuonArrayDestroy(&state->Gnew));
     PetscCall(PetscFree(muon->shard[p].data));
   }
   PetscCall(PetscFree2(ef21->meter.mine, ef21->meter.result));
@@ -101,45 +23,17 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently
-   without effect
-*/
-static PetscErrorCode EF21HashTemplates_Private(Muon_EF21 *ef21, unsigned int *hash)
-{
-  unsigned int up, down;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetDefaultType_Private(ef21->up));
-  PetscCall(MuonCompressorSetDefaultType_Private(ef21->down));
-  PetscCall(MuonParametersHash((PetscObject)ef21->up, &up));
-  PetscCall(MuonParametersHash((PetscObject)ef21->down, &down));
-  *hash       = 31 * up + down;
-  ef21->state = ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonConfigure_EF21(Muon muon)
 {
-  Muon_EF21     *ef21      = (Muon_EF21 *)muon->data;
-  PetscInt       indexbits = 0;
-  PetscLogDouble entries   = 1;
+  Muon_EF21     *ef21 = (Muon_EF21 *)muon->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
-  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
-  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_momentum_at server: -muon_type ef21 keeps one momentum a worker, expected worker", MuonPrefix(muon));
+  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
+  PetscCheck(muon->clip == 0 || EF21AtServer(muon) == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_momentum_at server, -muon_type ef21 sends no gradients that could be clipped, expected 0", MuonPrefix(muon), (double)muon->clip,
+             MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
-  /* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonLayer layer = muon->shard[p].layer;
-    MuonBlock       block;
-
-    for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
-      PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
-      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
-    }
-  }
-  for (; entries > 1; entries /= 2) indexbits++;
+  PetscCall(MuonCompressorsConfigure_Private(muon, &ef21->all));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     EF21Shard *state;
@@ -148,15 +42,11 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     ef21->meter.result[p].step = -1;
     PetscCall(PetscNew(&state));
     shard->data = state;
-    PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->up, "ef21_", indexbits, shard->up));
-    PetscCall(MuonEF21ConfigureCompressor_Private(muon, shard, ef21->down, "ef21_server_", indexbits, shard->down));
-    shard->downlink = MuonLayerIsSet(shard->layer, "ef21_downlink") ? (MuonDownlink)shard->layer->ef21_downlink : ef21->downlink;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
-    shard->averages = assigns;
-    if (assigns == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
+    shard->asis      = assigns;
+    if (assigns == PETSC_FALSE && EF21AtServer(muon) == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
   }
-  PetscCall(EF21HashTemplates_Private(ef21, &ef21->chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,11 +62,11 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
   shape = MuonShardStateShape(shard);
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
+  if (shard->owns && EF21AtServer(muon)) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gnew));
   if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
   /* The first gradient goes whole */
   values = MuonCompressorValuesOf(shard->up);
-  PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &state->first));
-  PetscCall(MuonCompressorSetType(state->first, MUONCOMPRESSORIDENTITY));
+  PetscCall(MuonCompressorsMake_Private(muon, &ef21->all, 0, &state->first));
   if (values != MUON_COMPRESSOR_VALUES_DOUBLE && values != MUON_COMPRESSOR_VALUES_NATIVE) PetscCall(MuonParametersAssign((PetscObject)state->first, "values", MUON_COMPRESSOR_VALUES_SINGLE));
   PetscCall(MuonCompressorSetStream(state->first, muon->seed, shard->name, shard->group->grid->worker, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,15 +74,10 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 
 static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
 {
-  Muon_EF21   *ef21 = (Muon_EF21 *)muon->data;
-  unsigned int now;
+  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  if (ef21->state != ((PetscObject)ef21->up)->state + ((PetscObject)ef21->down)->state) {
-    PetscCall(EF21HashTemplates_Private(ef21, &now));
-    PetscCheck(now == ef21->chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER,
-               "-%sef21_compressor or -%sef21_server_compressor was changed after MuonSetUp(), where each layer got its own; change those of MuonEF21GetLayerCompressors(), or call MuonReset() before", MuonPrefix(muon), MuonPrefix(muon));
-  }
+  PetscCall(MuonCompressorsCheck_Private(muon, &ef21->all));
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
   ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
   if (ef21->driftdue) record->measure += 2;
@@ -229,13 +114,14 @@ static PetscErrorCode MuonWorker_EF21(Muon muon, MuonShard *shard, MuonUpload *u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* G + mean of R_j */
+/* G + mean of R_j, of which the driver makes a momentum where that is the server's */
 static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonShard *shard, const MuonArray *sum, PetscInt count)
 {
   EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
   MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
+  if (state->Gnew.data != NULL) MuonArrayAxpby(1, sum, 0, &state->Gnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +135,7 @@ static PetscErrorCode MuonCommit_EF21(Muon muon, MuonShard *shard)
   PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_FALSE, &shard->T, &state->Gj));
   PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->Gj));
   PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_TRUE, &shard->T, &state->Gj));
-  if (shard->owns) MuonArraySwap(&state->G, &shard->sum);
+  if (shard->owns) MuonArraySwap(&state->G, state->Gnew.data != NULL ? &state->Gnew : &shard->sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,6 +171,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonState
   PetscCall(MuonStateVisitArray(visitor, "estimate", PETSC_TRUE, PETSC_FALSE, &state->Gj));
   visitor->holder = MUON_STATE_SERVER;
   PetscCall(MuonStateVisitArray(visitor, "aggregate", PETSC_TRUE, PETSC_FALSE, &state->G));
+  PetscCall(MuonStateVisitArray(visitor, "aggregate.new", PETSC_TRUE, PETSC_TRUE, &state->Gnew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,7 +208,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonState
 PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 {
   PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, ((Muon_EF21 *)muon->data)->up);
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, ((Muon_EF21 *)muon->data)->all.c[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,7 +244,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor)
 {
   PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, ((Muon_EF21 *)muon->data)->down);
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, ((Muon_EF21 *)muon->data)->all.c[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -397,24 +284,8 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "EF21 starts from %s\n", MuonEF21Inits[ef21->init]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", ef21->rules == MUON_EF21_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", ef21->min_entries));
   if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
-  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int down = 0; down < 2; down++) {
-    PetscInt   layers[2]  = {0, 0}; /* that are compressed, and that are not */
-    PetscInt64 entries[2] = {0, 0};
-
-    for (PetscInt p = 0; p < muon->nshards; p++) {
-      const MuonShard *shard = &muon->shard[p];
-      PetscBool        assigns;
-
-      PetscCall(MuonCompressorIsAssignment(down ? shard->down : shard->up, &assigns));
-      if (down && shard->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
-      layers[assigns]++;
-      entries[assigns] += (PetscInt64)shard->layer->m * shard->layer->n;
-    }
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: compressed layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "; as they are %" PetscInt_FMT ", %" PetscInt64_FMT "\n", down ? "down" : "up", layers[0], entries[0], layers[1], entries[1]));
-  }
+  PetscCall(MuonCompressorsView_Private(muon, &ef21->all, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -423,8 +294,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorDestroy(&ef21->up));
-  PetscCall(MuonCompressorDestroy(&ef21->down));
+  PetscCall(MuonCompressorsDestroy_Private(&ef21->all));
   PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -504,10 +374,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->reset                 = MuonReset_EF21;
   muon->ops->destroy               = MuonDestroy_EF21;
   PetscCall(EF21MeterSetMonitor_Private(muon));
-  PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_", &ef21->up));
-  PetscCall(MuonEF21CreateCompressor_Private(muon, "ef21_server_", &ef21->down));
-  PetscCall(MuonCompressorSetType(ef21->up, MUONCOMPRESSORIDENTITY));
-  PetscCall(MuonCompressorSetType(ef21->down, MUONCOMPRESSORIDENTITY));
+  PetscCall(MuonCompressorsCreate_Private(muon, MUONEF21, &ef21->all));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,24 +25,25 @@ typedef struct {
   PetscBool      estimates; /* messages are differences to estimates of the momentum; else they are the momentum itself */
   MuonArray      Gj;        /* worker: estimate of its momentum */
   MuonArray      G;         /* server: aggregate, whose next value is shard->sum until the commit */
+  MuonArray      Gnew;      /* or this one, where the driver makes the server's momentum of the sum */
   MuonCompressor first;     /* sends the first gradient whole */
 } EF21Shard;
 
 typedef struct {
-  MuonCompressor   up, down; /* what the options say of all layers */
-  unsigned int     chosen;   /* hash of these options at set-up */
-  PetscObjectState state;    /* of both, when they were last looked at */
-  MuonDownlink     downlink;
-  MuonEF21Init     init;
-  int              started; /* a step was committed */
-  EF21Meter        meter;
-  PetscInt         driftinterval;
-  PetscBool        driftdue; /* after this step */
-  PetscReal        drift;    /* as it was measured last, -1 before */
-
-  MuonEF21CompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
-  PetscInt                min_entries;
+  MuonCompressors all;
+  MuonEF21Init    init;
+  int             started; /* a step was committed */
+  EF21Meter       meter;
+  PetscInt        driftinterval;
+  PetscBool       driftdue; /* after this step */
+  PetscReal       drift;    /* as it was measured last, -1 before */
 } Muon_EF21;
+
+/* Estimates are of gradients, and the momentum is made of the aggregate */
+static inline PetscBool EF21AtServer(Muon muon)
+{
+  return muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
+}
 
 /*
    Before the status of a step: reports whether this one measures it. Nothing is measured, and no rank

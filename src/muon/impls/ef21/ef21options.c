@@ -1,7 +1,6 @@
 #include "ef21.h" /*I "petscmuon.h" I*/
 
-const char *const MuonEF21Inits[]                = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
-const char *const MuonEF21CompressorRulesTypes[] = {"lmo", "all", "MuonEF21CompressorRules", "MUON_EF21_COMPRESSOR_RULES_", NULL};
+const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_EF21_INIT_", NULL};
 
 #define ROW(key, kind, field, names, flags, help) \
   { \
@@ -9,9 +8,7 @@ const char *const MuonEF21CompressorRulesTypes[] = {"lmo", "all", "MuonEF21Compr
   }
 
 const MuonParameter MuonEF21Parameters_Private[] = {ROW("init", ENUM, init, MuonEF21Inits, MUON_PARAMETER_FIXED, "What EF21 starts from"),
-                                                    ROW("downlink", ENUM, downlink, MuonDownlinks, MUON_PARAMETER_FIXED, "How owners tell the workers of new weights"),
-                                                    ROW("compressor_rules", ENUM, rules, MuonEF21CompressorRulesTypes, MUON_PARAMETER_FIXED, "Layers that the compressors are for; the others are sent uncompressed"),
-                                                    ROW("compressor_min_entries", INT, min_entries, NULL, MUON_PARAMETER_FIXED, "Entries of the smallest layer that the compressors are for"),
+                                                    MUON_COMPRESSORS_ROWS("ef21_", Muon_EF21, all),
                                                     ROW("drift_interval", INT, driftinterval, NULL, 0, "Of how many steps one measures how far the aggregate is from the mean of the estimates, 0: none"),
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
@@ -24,20 +21,9 @@ PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsOb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prefix and database may have changed since the compressors were made */
 PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon muon)
 {
-  Muon_EF21               *ef21     = (Muon_EF21 *)muon->data;
-  const MuonCompressor     c[2]     = {ef21->up, ef21->down};
-  static const char *const family[] = {"ef21_", "ef21_server_"};
-  char                     prefix[PETSC_MAX_OPTION_NAME];
-
   PetscFunctionBegin;
-  for (int down = 0; down < 2; down++) {
-    PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s%s", MuonPrefix(muon), family[down]));
-    PetscCall(MuonCompressorSetOptionsPrefix(c[down], prefix));
-    PetscCall(PetscObjectSetOptions((PetscObject)c[down], ((PetscObject)muon)->options));
-    PetscCall(MuonCompressorSetFromOptions(c[down]));
-  }
+  PetscCall(MuonCompressorsSetFromOptions_Private(muon, &((Muon_EF21 *)muon->data)->all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
