@@ -6,7 +6,6 @@
 import csv
 import importlib.util
 import os
-import signal
 import sys
 import unittest
 from contextlib import redirect_stderr, redirect_stdout

@@ -26,6 +26,7 @@ import platform
 import re
 import shlex
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -312,6 +313,7 @@ def main(arguments=None):
   path = options.plan if os.path.exists(options.plan) else os.path.join(HERE, options.plan + ".txt")
   options.output = os.path.join(os.path.abspath(options.output), "%s-%s" % (os.path.splitext(os.path.basename(path))[0], options.scale))
   options.program = os.path.abspath(options.program)
+  signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("study.py: stopped; the same command goes on")) # and the run with it
   try:
     plan = Plan(path, options.scale)
     check_data(options.data)
