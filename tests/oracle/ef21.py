@@ -488,6 +488,7 @@ def local(run, shake):
     for i in L:
         for j in workers:
             out[i, 'W', j] = out[i, 'X', j] = own[j][i]
+            out[i, 'M', j] = M[j][i]
     for i in set(range(len(run.layers))) - set(L):
         out[i, 'W', None] = run.start[i]
     return out

@@ -1,12 +1,6 @@
 #include "muoncheckpoint.h" /*I "petscmuon.h" I*/
 #include <string.h>
 
-/* What a server of all workers has, or each worker by itself */
-static MuonStateHolder MuonServerState_Private(Muon muon)
-{
-  return muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
-}
-
 static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
@@ -18,7 +12,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
   PetscCall(MuonCompressorVisitState(shard->up, visitor));
-  visitor->holder = MuonServerState_Private(muon);
+  visitor->holder = muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Mnew));
   PetscCall(MuonStateVisitArray(visitor, "sum", PETSC_TRUE, PETSC_TRUE, &shard->sum));
@@ -41,8 +35,7 @@ PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonVisitShard_Private(muon, &muon->shard[p], visitor));
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    visitor->layer  = ((PetscObject)muon->layer[l])->name;
-    visitor->holder = MuonServerState_Private(muon);
+    visitor->layer = ((PetscObject)muon->layer[l])->name;
     PetscCall(MuonLayerVisitState(muon->layer[l], visitor));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -170,6 +170,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     MuonShard *shard = &group->shard[k];
 
     shard->replicated   = group->exchange->everywhere;
+    shard->layer->alone = muon->isolated;
     shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
     shard->owns         = group->exchange->owner[k] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE || (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
