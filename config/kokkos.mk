@@ -2,19 +2,13 @@
 
 KOKKOS       ?= 1
 PETSC_KOKKOS := $(call petsc_has,PETSC_HAVE_KOKKOS)
-ifneq ($(and $(PETSC_KOKKOS),$(strip $(KOKKOS_DIR))),)
-  $(error KOKKOS_DIR=$(KOKKOS_DIR) and the Kokkos of PETSc in $(PETSC_ARCH_DIR) are two; leave KOKKOS_DIR unset, or say KOKKOS=0)
-endif
+$(if $(and $(PETSC_KOKKOS),$(strip $(KOKKOS_DIR))),$(error KOKKOS_DIR=$(KOKKOS_DIR) and the Kokkos of PETSc in $(PETSC_ARCH_DIR) are two; leave KOKKOS_DIR unset, or say KOKKOS=0))
 
 # Debian has it in a folder of its own, and up to its release 12 as a part of Trilinos
 KOKKOS_PLACES := $(if $(KOKKOS_DIR),$(KOKKOS_DIR)/include,$(if $(PETSC_KOKKOS),$(patsubst -I%,%,$(filter -I%,$(PETSC_CC_INCLUDES) $(KOKKOS_INCLUDE))),/usr/include))
 KOKKOS_ROOTS := $(foreach d,$(KOKKOS_PLACES),$d $d/kokkos) $(KOKKOS_PLACES:%=%/trilinos)
 KOKKOS_CONF  := $(if $(filter-out 0,$(KOKKOS)),$(firstword $(wildcard $(KOKKOS_ROOTS:%=%/KokkosCore_config.h))))
-ifneq ($(and $(strip $(KOKKOS_DIR)),$(filter-out 0,$(KOKKOS))),)
-  ifeq ($(KOKKOS_CONF),)
-    $(error KOKKOS_DIR=$(KOKKOS_DIR) holds no include/KokkosCore_config.h)
-  endif
-endif
+$(if $(and $(strip $(KOKKOS_DIR)),$(filter-out 0,$(KOKKOS))),$(if $(KOKKOS_CONF),,$(error KOKKOS_DIR=$(KOKKOS_DIR) holds no include/KokkosCore_config.h)))
 kokkos_has    = $(shell awk '$$1 ~ /^.define$$/ && $$2 == "$1" {print 1; exit}' $(KOKKOS_CONF))
 KOKKOS_OMP   := $(if $(KOKKOS_CONF),$(if $(call kokkos_has,KOKKOS_ENABLE_OPENMP),-fopenmp))
 KOKKOS_CUDA  := $(if $(KOKKOS_CONF),$(call kokkos_has,KOKKOS_ENABLE_CUDA))

@@ -33,7 +33,6 @@ GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
 
 comma        := ,
 
-# Flags
 # SANITIZE and WERROR are set by the targets of the same names, and by hand
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1)
 WARN         := -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
@@ -63,7 +62,7 @@ BASE_LIBS    := -L$(SLEPC_ARCH_DIR)/lib $(call rpath_to,$(SLEPC_ARCH_DIR)/lib) $
                 -L$(PETSC_ARCH_DIR)/lib $(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(PETSC_LIBS) $(BLASLAPACK_LIB) $(MPI_LIB) -lm
 MUON_LIBS    := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -lpetscmuon
 
-# oneDNN, where there is one, multiplies bfloat16 matrices. ONEDNN_DIR is a prefix other than the system's, ONEDNN=0 leaves it out
+# oneDNN, where there is one, multiplies bfloat16 matrices, and those in single precision where OpenBLAS is slow. ONEDNN_DIR is a prefix other than the system's, ONEDNN=0 leaves it out
 ONEDNN       ?= 1
 ONEDNN_INCLUDES := $(if $(ONEDNN_DIR),-isystem $(ONEDNN_DIR)/include)
 ONEDNN_LIBS  := $(if $(ONEDNN_DIR),-L$(ONEDNN_DIR)/lib $(call rpath_to,$(ONEDNN_DIR)/lib)) -ldnnl
@@ -115,14 +114,18 @@ block_key    = $(sort $(subst $(comma), ,$(patsubst $1=$2:%,%,$(filter $1=$2:%,$
 is_internal  = $(filter internal,$(call block_key,$1,link))
 objects_of   = $(OBJ)/$(1:.c=.o) $(if $(filter $(CASES_SRC),$1),$(OBJ)/$(CASES_MAIN:.c=.o)) $(patsubst %.c,$(OBJ)/%.o,$(call block_key,$1,sources))
 link_program = $(PCC_LINKER) $(PCC_LINKER_FLAGS) $(SANITIZE_FLAGS) -o $1 $2 $3 $(BASE_LIBS) $(LDFLAGS)
+# $(call link_rule,program,objects): one that is linked with the library
+define link_rule
+$1: $2 | $(LIBRARY)
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(call link_program,$$@.$$$$$$$$,$2,$$(MUON_LIBS)) && mv -f $$@.$$$$$$$$ $$@
+endef
 
 TEST_PROGRAMS     := $(TEST_SRC:%.c=$(BUILD)/%)
 TUTORIAL_PROGRAMS := $(TUTORIAL_SRC:%.c=$(BUILD)/%)
 BENCH_PROGRAMS    := $(BENCH_SRC:%.c=$(BUILD)/%)
 NANOGPT           := $(if $(NANOGPT_SRC),$(BUILD)/tutorials/nanogpt/nanogpt)
-
-# Objects of the time before have a main() of their own
-$(CASES_SRC:%.c=$(OBJ)/%.o): $(CASES_MAIN)
 
 define program_rule
 $(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL),| $(LIBRARY))
@@ -132,16 +135,10 @@ $(BUILD)/$(1:.c=): $(call objects_of,$1) $(if $(call is_internal,$1),$(INTERNAL)
 endef
 $(foreach s,$(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC),$(eval $(call program_rule,$s)))
 
-$(BUILD)/tutorials/nanogpt/nanogpt: $(NANOGPT_SRC:%.c=$(OBJ)/%.o) | $(LIBRARY)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(call link_program,$@,$(NANOGPT_SRC:%.c=$(OBJ)/%.o),$(MUON_LIBS))
+$(eval $(call link_rule,$(BUILD)/tutorials/nanogpt/nanogpt,$(NANOGPT_SRC:%.c=$(OBJ)/%.o)))
 
 # The tables of parameters as text, for the manual
-$(BUILD)/config/tools/parameters: $(OBJ)/config/tools/parameters.o | $(LIBRARY)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(call link_program,$@.$$$$,$<,$(MUON_LIBS)) && mv -f $@.$$$$ $@
+$(eval $(call link_rule,$(BUILD)/config/tools/parameters,$(OBJ)/config/tools/parameters.o))
 $(BUILD)/parameters.tsv: $(BUILD)/config/tools/parameters $(LIBRARY)
 	$(call refresh,$@,PETSC_OPTIONS= config/mpiexec -n 0 $<)
 

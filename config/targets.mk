@@ -12,7 +12,7 @@ CARD_MINUTES ?= 50
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -64,6 +64,14 @@ quickstart: lib $(NANOGPT)
 quickstart-controls: lib $(NANOGPT)
 	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
 
+# A plan of runs, made and reported; one that was stopped goes on
+STUDY ?= quick
+SCALE ?= small
+study: lib $(NANOGPT)
+	@python=$(PYTHON3); $$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3; \
+	$(WITH_KERNEL) MPIEXEC_COMMAND='$(MPIEXEC)' $$python tutorials/nanogpt/studies/study.py --plan '$(STUDY)' --scale '$(SCALE)' --program '$(NANOGPT)' -o '$(BUILD)/studies' \
+	  $(if $(DATA),--data '$(DATA)',--data '$(PETSC_DIR)/include' --more '-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files') $(STUDY_OPTIONS)
+
 # Messages are measured on what a training run makes them of, too
 TENTH     = $(foreach way,ef21 ef21_server,-$(way)_compressor topk -$(way)_compressor_ratio 0.1 -$(way)_compressor_values natural)
 RESIDUALS = $(BUILD)/tests/benchmarks/residuals.bin
@@ -81,10 +89,11 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	done
 
 # Installation
-TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name makefile)
+SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name '*.txt' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib $(MODULE)
-	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf $(DEST)/share/petscmuon/lab $(DEST)/share/petscmuon/bin $(DEST)/share/petscmuon/python/petscmuon
+	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf
 	install -m 644 $(wildcard include/*.h) $(CONF_H) $(MODULE) $(DEST)/include
 	install -m 644 $(wildcard include/petscmuon/private/*.h) $(DEST)/include/petscmuon/private
 	install -m 755 $(LIBRARY).$(VERSION) $(DEST)/lib
@@ -92,14 +101,9 @@ install: lib $(MODULE)
 	ln -sf $(SONAME) $(DEST)/lib/$(notdir $(LIBRARY))
 	install -m 644 $(PC) $(DEST)/lib/pkgconfig
 	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
-	install -m 644 $(filter-out %/,$(wildcard share/petscmuon/Makefile.user share/petscmuon/CMakeLists.txt) LICENSE) $(DEST)/share/petscmuon
-	install -m 755 $(wildcard share/petscmuon/plot.py share/petscmuon/checkpoint.py) $(DEST)/share/petscmuon
-	install -m 755 $(wildcard share/petscmuon/lab/run share/petscmuon/lab/agent) $(DEST)/share/petscmuon/lab
-	install -m 644 $(wildcard share/petscmuon/lab/README.md) $(DEST)/share/petscmuon/lab
-	install -m 644 $(wildcard share/petscmuon/python/petscmuon/*.py) $(DEST)/share/petscmuon/python/petscmuon
-	install -m 644 share/petscmuon/python/pyproject.toml $(DEST)/share/petscmuon/python
-	install -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
-	for f in $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	for f in $(SHARED_FILES) $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$${f#share/petscmuon/} || exit 1; done
+	for f in plot.py checkpoint.py lab/run lab/agent; do install -D -m 755 share/petscmuon/$$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	install -D -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3
 
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
@@ -136,6 +140,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
+	@echo "make study                 runs a plan of trainings and reports: STUDY=quick|ef21|signmuon|FILE SCALE=small DATA=FOLDER, by default the headers of your PETSc"
 	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"

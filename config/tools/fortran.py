@@ -25,7 +25,7 @@ SCALARS = {
 CONVERTED = ("MPI_Comm", "MuonLayerArray")
 SUFFIX = "Fortran"
 # Written below by hand
-BY_HAND = ("PetscMuonInitialize",)
+BY_HAND = "PetscMuonInitialize"
 COLUMNS = 120
 
 HEAD = """\
@@ -173,10 +173,8 @@ VARIABLES = """\
 Argument = collections.namedtuple("Argument", "dummy cdummy uses before after locals checked", defaults=((), (), (), None))
 Function = collections.namedtuple("Function", "name result types")
 
-
 class Unbindable(Exception):
   """A function whose arguments have no counterpart in Fortran."""
-
 
 class Headers:
   """What the public headers declare."""
@@ -203,21 +201,14 @@ class Headers:
     for result, name, arguments in re.findall(r"^PETSC_EXTERN\s+(PetscErrorCode|void)\s+(\w+)\((.*?)\);", code, re.M | re.S):
       self.functions.append(Function(name, result, split_arguments(arguments)))
 
-
 def scalar(headers, kind):
   return SCALARS.get(kind) or ("integer(c_int)" if kind in headers.enums else None)
 
-
 def argument(headers, kind, name, position, optional, destroys, bool_type):
   """How one argument of the C type crosses."""
-  const, plain = "", kind
-  if plain.startswith("const "):
-    const, plain = "const ", plain[len("const "):]
-  base, _, rest = plain.partition(" ")
-  stars = rest.replace(" ", "")
-  word = re.match(r"\w+", base).group(0)
-  brackets = (base[len(word):] + stars).replace(" ", "")
-  local = "x%d" % position
+  const, word, rest = re.match(r"(const )?(\w+) ?(.*)", kind).groups()
+  brackets, local = rest.replace(" ", ""), "x%d" % position
+  declared = None
   text = word in headers.strings and not const
   if kind == "MPI_Comm":
     return Argument("integer, intent(in) :: %s", "integer(c_int), value :: %s", "int(%s, c_int)" % name)
@@ -229,13 +220,12 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
       return Argument(fortran + ", intent(inout) :: %s", fortran + ", intent(inout) :: %s", name)
     if brackets == "[]":
       declared = fortran + ", intent(%s)%s :: %%s(*)" % ("in" if const else "inout", ", optional" if optional else "")
-      return Argument(declared, declared, name)
-    if brackets == "*[]" and const:
-      return Argument("type(c_ptr), intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", name)
+    elif brackets == "*[]" and const:
+      declared = "type(c_ptr), intent(inout) :: %s"
   if word == "PetscBool" and not const and brackets in ("", "*"):
     enum = bool_type == "enum"
     c = "integer(c_int)" if enum else "logical(c_bool)"
-    if brackets == "":
+    if not brackets:
       return Argument("logical, intent(in) :: %s", c + ", value :: %s", "merge(1_c_int, 0_c_int, %s)" % name if enum else "logical(%s, c_bool)" % name)
     return Argument("logical, intent(inout) :: %s", c + ", intent(inout) :: %s", local, ["%s = %s" % (local, "0" if enum else ".false.")], ["%s = %s" % (name, local + " /= 0" if enum else "logical(%s)" % local)],
                     [c + " :: " + local])
@@ -248,8 +238,7 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
       return Argument(dummy + ", intent(inout) :: %s", "type(c_ptr), intent(inout) :: %s", local, ["%s = %s" % (local, "muon_ptr(%s)" % value if ours else "c_null_ptr")], ["%s = muon_v(%s)" % (value, local)],
                       ["type(c_ptr) :: " + local], ("if (c_associated(muon_ptr(%s))) " % value, word) if destroys else None)
     if brackets == "[]" and not ours:
-      intent = "in" if const else "inout"
-      return Argument("integer(muon_address), intent(%s) :: %%s(*)" % intent, "integer(muon_address), intent(%s) :: %%s(*)" % intent, name)
+      declared = "integer(muon_address), intent(%s) :: %%s(*)" % ("in" if const else "inout")
   if (word == "char" and const and brackets == "[]") or (text and brackets == ""):
     length = "character(kind=c_char), target :: %s(len(%s) + 1)" % (local, name)
     passed = "muon_optional(%s, %s)" % (name, local) if optional else "c_loc(%s(1))" % local
@@ -261,18 +250,18 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
     length = "character(kind=c_char), target :: %s(len(%s) + 1)" % (local, name)
     return Argument("character(len=*), intent(inout) :: %s", "type(c_ptr), value :: %s", "%sp" % local, ["%s(1) = c_null_char" % local, "%sp = c_loc(%s(1))" % (local, local)],
                     ["if (ierr == 0) call muon_take(%sp, %s)" % (local, name)], [length, "type(c_ptr) :: %sp" % local])
-  if kind == "const char *const[]":
-    return Argument("type(c_ptr), intent(in) :: %s(*)", "type(c_ptr), intent(in) :: %s(*)", name)
   if (word == "unsigned" and rest == "char[]") or (word == "void" and brackets == "*"):
     return Argument("type(c_ptr), intent(in) :: %s", "type(c_ptr), value :: %s", name)
+  if word in headers.callbacks and brackets == "*":
+    return Argument("procedure(%s) :: %%s" % word, "type(c_funptr), value :: %s", "c_funloc(%s)" % name)
+  if kind == "const char *const[]":
+    declared = "type(c_ptr), intent(in) :: %s(*)"
   if word in headers.structs and brackets == "*":
     # Without target gfortran takes it that C forgets the addresses in a struct when it returns
     declared = "type(%s), %sintent(%s) :: %%s" % (word, "target, " if word in CONVERTED else "", "in" if const else "inout")
+  if declared:
     return Argument(declared, declared, name)
-  if word in headers.callbacks and brackets == "*":
-    return Argument("procedure(%s) :: %%s" % word, "type(c_funptr), value :: %s", "c_funloc(%s)" % name)
   raise Unbindable("no counterpart of '%s'" % kind)
-
 
 def unlike(names):
   """Names that differ in more than case, as Fortran needs them."""
@@ -282,7 +271,6 @@ def unlike(names):
       name += "_"
     found.append(name.lower())
     yield name
-
 
 def arguments_of(headers, function, names, optional, bool_type):
   kinds = list(function.types)
@@ -295,7 +283,6 @@ def arguments_of(headers, function, names, optional, bool_type):
   converted = callback or any(re.search(r"\b%s\b" % word, kind) for word in CONVERTED for kind in kinds)
   return names, found, converted
 
-
 def wrapped(text, indent):
   """A statement in lines that a compiler must take."""
   lines, line = [], indent + text
@@ -307,37 +294,30 @@ def wrapped(text, indent):
     line = indent + "  " + line[at:].lstrip()
   return "\n".join(lines + [line]) + "\n"
 
+def lines_of(lines, indent):
+  return "".join(indent + line + "\n" for line in lines)
 
 def interface(function, names, found, converted):
-  out = wrapped("%s c_%s(%s)%s &" % ("function" if function.result == "PetscErrorCode" else "subroutine", function.name, ", ".join(names), " result(ierr)" if function.result == "PetscErrorCode" else ""), "    ")
-  out += "      bind(c, name='%s')\n      import\n" % (function.name + (SUFFIX if converted else ""))
-  for name, one in zip(names, found):
-    out += "      " + one.cdummy % name + "\n"
-  if function.result == "PetscErrorCode":
-    return out + "      integer(c_int) :: ierr\n    end function\n"
-  return out + "    end subroutine\n"
-
+  fails = function.result == "PetscErrorCode"
+  kind, result = ("function", " result(ierr)") if fails else ("subroutine", "")
+  out = wrapped("%s c_%s(%s)%s &" % (kind, function.name, ", ".join(names), result), "    ")
+  out += lines_of(["bind(c, name='%s')" % (function.name + SUFFIX * converted), "import"], "      ")
+  out += lines_of([one.cdummy % name for name, one in zip(names, found)] + ["integer(c_int) :: ierr"] * fails, "      ")
+  return out + "    end %s\n" % kind
 
 def subroutine(function, names, found):
   fails = function.result == "PetscErrorCode"
   out = wrapped("subroutine %s(%s)" % (function.name, ", ".join(names + ["ierr"] * fails)), "  ")
-  for name, one in zip(names, found):
-    out += "    " + one.dummy % name + "\n"
-  if fails:
-    out += "    integer(c_int), intent(out) :: ierr\n"
-  for one in found:
-    out += "".join("    %s\n" % line for line in one.locals)
+  out += lines_of([one.dummy % name for name, one in zip(names, found)] + ["integer(c_int), intent(out) :: ierr"] * fails, "    ")
+  out += "".join(lines_of(one.locals, "    ") for one in found)
   for k, (name, one) in enumerate(zip(names, found), 1):
     if one.checked is not None and fails:
       condition, ours = one.checked
-      out += "    ierr = 0\n" * (condition != "") + wrapped("%sierr = c_MuonCheckHandle(muon_ptr(%s), '%s'//c_null_char, %d_c_int)" % (condition, name + "%v" * bool(ours), function.name, k), "    ") + "    if (ierr /= 0) return\n"
-  for one in found:
-    out += "".join("    %s\n" % line for line in one.before)
+      check = "%sierr = c_MuonCheckHandle(muon_ptr(%s), '%s'//c_null_char, %d_c_int)" % (condition, name + "%v" * bool(ours), function.name, k)
+      out += "    ierr = 0\n" * (condition != "") + wrapped(check, "    ") + "    if (ierr /= 0) return\n"
+  out += "".join(lines_of(one.before, "    ") for one in found)
   out += wrapped("%s c_%s(%s)" % ("ierr =" if fails else "call", function.name, ", ".join(one.uses for one in found)), "    ")
-  for one in found:
-    out += "".join("    %s\n" % line for line in one.after)
-  return out + "  end subroutine\n\n"
-
+  return out + "".join(lines_of(one.after, "    ") for one in found) + "  end subroutine\n\n"
 
 def callback(headers, name, kinds):
   names = [re.search(r"(\w+)$", kind).group(1) for kind in kinds]
@@ -349,50 +329,37 @@ def callback(headers, name, kinds):
     out += "      %s :: %s\n" % (declared, word)
   return out + "      integer(c_int), intent(inout) :: ierr\n    end subroutine\n"
 
-
 def bound(headers, pages, bool_type):
   """[(function, its names, arguments, whether src/fortran converts)] of what is bound, and [(name, message)] of what is wrong."""
   found, wrong = [], []
   for function in headers.functions:
     names, optional, left_out = pages.get(function.name, ([], (), False))
-    if function.name in BY_HAND:
-      continue
     try:
-      binding = arguments_of(headers, function, names, optional, bool_type)
+      found += [(function,) + arguments_of(headers, function, names, optional, bool_type)] if function.name != BY_HAND else []
       if left_out:
         wrong.append((function.name, "is left out of the Fortran module without need: its man page says no 'No Fortran Support'"))
-      else:
-        found.append((function,) + binding)
     except Unbindable as error:
       if not left_out:
         wrong.append((function.name, "cannot be bound in Fortran, %s: its man page says 'No Fortran Support', or src/fortran takes it in another form" % error))
   return found, wrong
 
-
-def module(headers, found, indices, precision, bool_type):
-  out = HEAD
-  out += "  integer, parameter, public :: muon_int = c_int%s_t\n" % indices
-  out += "  integer, parameter, public :: muon_real = %s\n" % ("c_float" if precision == "single" else "c_double")
-  out += TYPES + "\n"
-  for name in headers.classes:
-    out += "  type, bind(c), public :: t%s\n    integer(muon_address) :: v = MUON_NULL\n  end type\n" % name
+def module(headers, found, indices, precision):
+  out = HEAD + "  integer, parameter, public :: muon_int = c_int%s_t\n" % indices
+  out += "  integer, parameter, public :: muon_real = %s\n" % ("c_float" if precision == "single" else "c_double") + TYPES + "\n"
+  out += "".join("  type, bind(c), public :: t%s\n    integer(muon_address) :: v = MUON_NULL\n  end type\n" % name for name in headers.classes)
+  # The last index of an array runs fastest in C
+  reverse = lambda part: re.sub(r"\[.*\]", lambda m: "(%s)" % ",".join(re.findall(r"\d+", m.group())[::-1]), part)
   for name, members in headers.structs.items():
-    if name in CONVERTED:
-      continue
-    out += "  type, bind(c), public :: %s\n" % name
-    for kind, parts in members:
-      out += "    %s :: %s\n" % (scalar(headers, kind), ", ".join(re.sub(r"\[.*\]", lambda m: "(%s)" % ",".join(re.findall(r"\d+", m.group())[::-1]), part) for part in parts))
-    out += "  end type\n"
+    if name not in CONVERTED:
+      fields = ["%s :: %s" % (scalar(headers, kind), ", ".join(map(reverse, parts))) for kind, parts in members]
+      out += "  type, bind(c), public :: %s\n" % name + lines_of(fields, "    ") + "  end type\n"
   out += "\n"
   for name, members in headers.enums.items():
-    out += "  ! %s\n" % name
-    out += "".join("  integer(c_int), parameter, public :: %s = %d\n" % member for member in members)
-  out += "".join("  character(len=*), parameter, public :: %s = '%s'\n" % constant for constant in headers.constants)
-  out += "\n" + VARIABLES
+    out += "  ! %s\n" % name + lines_of(["integer(c_int), parameter, public :: %s = %d" % member for member in members], "  ")
+  out += lines_of(["character(len=*), parameter, public :: %s = '%s'" % constant for constant in headers.constants], "  ") + "\n" + VARIABLES
   used = [name for name in headers.callbacks if any(kind.split(" ")[0] == name for function, _, _, _ in found for kind in function.types)]
   out += "  abstract interface\n" + "".join(callback(headers, name, headers.callbacks[name]) for name in used) + "  end interface\n\n"
-  names = used + list(BY_HAND) + [function.name for function, _, _, _ in found]
-  out += "".join("  public :: %s\n" % name for name in names) + "\n"
+  out += lines_of(["public :: " + name for name in used + [BY_HAND] + [function.name for function, _, _, _ in found]], "  ") + "\n"
   out += "  interface\n" + BY_HAND_INTERFACES + "".join(interface(*one) for one in found) + "  end interface\n\ncontains\n\n" + HELPERS
   out += "".join(subroutine(function, words, arguments) for function, words, arguments, _ in found)
   declared = [name.lower() for name in re.findall(r"^  (?:type, bind\(c\), public|[\w(),=* ]*parameter, public|public) :: (\w+)", out, re.M)]
@@ -401,31 +368,25 @@ def module(headers, found, indices, precision, bool_type):
     raise Unbindable("names that Fortran takes for one: " + ", ".join(sorted(twice)))
   return out + "end module\n"
 
-
 def pages_of(sources):
   """{function: (names of its arguments, those that may be NULL, whether it is left out)} by the man pages."""
   pages = {}
   for s in sources:
     if not s.path.startswith("src/"):
       continue
-    for page in checkstyle.man_pages(s):
-      if page.kind not in ("@", "@C"):
-        continue
+    for page in (page for page in checkstyle.man_pages(s) if page.kind in ("@", "@C")):
       text = "\n".join(line for title, _, body, _ in checkstyle.sections_of(page) if "Parameter" in title for line in body)
       # A parameter is described by its line and those that go on
       optional = {match.group(1) for match in re.finditer(r"^[+.-] +(\w+)\s+- .*(?:\n(?![+.-] ).*)*", text, re.M) if "`NULL`" in match.group(0)}
       pages[page.name] = (checkstyle.parameters(page.after, page.name) or [], optional, "No Fortran Support" in page.text)
   return pages
 
-
 def headers_of(sources):
   return Headers([s.text for s in sources if re.fullmatch(r"include/petscmuon\w*\.h", s.path)])
-
 
 def findings(sources):
   """What make checkstyle says of these sources: (function, message)."""
   return bound(headers_of(sources), pages_of(sources), "enum")[1]
-
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -433,17 +394,15 @@ def main():
   parser.add_argument("--precision", default="double", choices=("single", "double"), help="of PetscReal")
   parser.add_argument("--bool", default="enum", choices=("enum", "bool"), help="what PetscBool is in C")
   options = parser.parse_args()
-  names = [name for pattern in ("include/*.h", "src/**/*.c") for name in glob.glob(os.path.join(ROOT, pattern), recursive=True)]
-  sources, _ = checkstyle.read_sources(ROOT, sorted(os.path.relpath(name, ROOT) for name in names))
+  names = [os.path.relpath(name, ROOT) for pattern in ("include/*.h", "src/**/*.c") for name in glob.glob(os.path.join(ROOT, pattern), recursive=True)]
+  sources, _ = checkstyle.read_sources(ROOT, sorted(names))
   headers = headers_of(sources)
   found, wrong = bound(headers, pages_of(sources), options.bool)
   for name, message in wrong:
     print("%s() %s" % (name, message), file=sys.stderr)
-  if wrong:
-    return 1
-  sys.stdout.write(module(headers, found, options.indices, options.precision, options.bool))
-  return 0
-
+  if not wrong:
+    sys.stdout.write(module(headers, found, options.indices, options.precision))
+  return 1 if wrong else 0
 
 if __name__ == "__main__":
   sys.exit(main())

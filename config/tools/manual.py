@@ -3,7 +3,6 @@
 
   config/tools/manual.py man FOLDER      a man page for each function, type and option family, NAME.3 with links for several names
   config/tools/manual.py site FOLDER     what Sphinx needs: FOLDER/source has the manual and the generated pages, FOLDER/extra the sources that they link to
-  config/tools/manual.py options         the table of options, as Markdown
 """
 
 import argparse
@@ -27,67 +26,66 @@ CLASSES = [
 FAMILIES = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}
 MOST_LINKS = 12
 
-
 class Bad(Exception):
   pass
-
 
 # Text of a page: paragraphs, items and verbatim lines
 Block = collections.namedtuple("Block", "kind text items")
 Section = collections.namedtuple("Section", "title blocks")
-Reference = collections.namedtuple("Reference", "name kind summary collective sections level seealso prototype header path line group value")
 
+class Reference(collections.namedtuple("Reference", "name kind summary collective sections level seealso prototype header path line group value")):
+  @property
+  def items(self):
+    return [(section.title, name, text) for section in self.sections for block in section.blocks for name, text in block.items]
+
+  @property
+  def synopsis(self):
+    if self.prototype:
+      return "#include <%s>\n%s" % (self.header, self.prototype)
+    return '#define %s "%s"' % (self.name, self.value) if self.value else ""
+
+  @property
+  def shown(self):
+    """The name as text has it."""
+    return "`%s%s`" % (self.name, "()" if self.kind in ("@", "@C") else "")
 
 def unescape(text):
   """Colons that would end a line of sowing's are written with a backslash; in formulas that is a space of TeX's."""
   return "".join(part if i % 2 else part.replace("\\:", ":") for i, part in enumerate(re.split(r"(\$[^$]*\$|`[^`]*`)", text)))
 
-
 def blocks_of(lines):
   """The blocks of some lines of a page."""
-  blocks, text, items, verbatim = [], [], [], None
-
-  def flush():
-    if text:
-      blocks.append(Block("text", unescape(" ".join(line.strip() for line in text)), []))
-    if items:
-      blocks.append(Block("items", "", [(unescape(name), unescape(body)) for name, body in items]))
-    text.clear()
-    items.clear()
-
+  blocks, verbatim = [], None
   for line in lines:
+    item, last = re.match(r"[+.-] +(.*)$", line), blocks[-1] if blocks else Block("", [], [])
     if verbatim is not None:
       if line.strip() == ".ve":
-        blocks.append(Block("verbatim", "\n".join(verbatim), []))
+        blocks.append(Block("verbatim", verbatim, []))
         verbatim = None
       else:
         verbatim.append(line)
-      continue
-    item = re.match(r"[+.-]( +)(.*)$", line)
-    if line.strip() == ".vb":
-      flush()
+    elif line.strip() == ".vb":
       verbatim = []
-    elif item:
-      if text:
-        flush()
-      name, dash, body = item.group(2).partition(" - ")
-      items.append([name.strip() if dash else "", body if dash else item.group(2)])
     elif not line.strip():
-      flush()
-    elif items:
-      items[-1][1] += " " + line.strip()
+      blocks.append(Block("", [], []))
+    elif item:
+      if last.kind != "items":
+        blocks.append(Block("items", [], []))
+      name, dash, body = item.group(1).partition(" - ")
+      blocks[-1].items.append([name.strip(), body] if dash else ["", item.group(1)])
+    elif last.kind == "items":
+      last.items[-1][1] += " " + line.strip()
+    elif last.kind == "text":
+      last.text.append(line.strip())
     else:
-      text.append(line)
+      blocks.append(Block("text", [line.strip()], []))
   if verbatim is not None:
     raise Bad(".vb without .ve")
-  flush()
-  return blocks
-
+  joined = lambda block: "\n".join(block.text) if block.kind == "verbatim" else unescape(" ".join(block.text))
+  return [Block(block.kind, joined(block), [(unescape(name), unescape(body)) for name, body in block.items]) for block in blocks if block.kind]
 
 def group_of(name):
-  found = [short for short, _ in CLASSES if name.lower().startswith(short.lower())]
-  return max(found, key=len) if found else "Muon"
-
+  return max((short for short, _ in CLASSES if name.lower().startswith(short.lower())), key=len, default="Muon")
 
 def prototype_of(page):
   """The declaration of what stands below a page: a function's head, a type's definition."""
@@ -100,7 +98,6 @@ def prototype_of(page):
     match = re.match(r"(?:PETSC_EXTERN [^;]*;\s*)*(typedef\b(?:[^;{]*|[^{;]*\{.*?\}\s*\w+);)", source, re.S)
     return match.group(1).rstrip() if match else ""
   return ""
-
 
 def read_references(sources):
   """{name: Reference} of all man pages of the library."""
@@ -118,31 +115,24 @@ def read_references(sources):
         # What stands between the first line and the first section, but whether it is collective
         rest = re.split(r"\n\s*\n", "\n".join(head).strip("\n"))[2 if collective else 1:]
         body = [Section("", blocks_of("\n\n".join(rest).split("\n")))]
-        level, see = "", []
-        for title, more, lines, _ in sections[1:]:
-          if title == "Level":
-            level = more
-          elif title == ".seealso":
-            see = re.findall(r"`(\w+)(?:\(\))?`", " ".join([more] + lines[1:]))
-          else:
-            body.append(Section(title, blocks_of(([more] if more else []) + lines)))
+        body += [Section(title, blocks_of([more] * bool(more) + lines)) for title, more, lines, _ in sections[1:] if title not in ("Level", ".seealso")]
+        level = "".join(more for title, more, _, _ in sections if title == "Level")
+        see = [name for title, more, lines, _ in sections if title == ".seealso" for name in re.findall(r"`(\w+)(?:\(\))?`", " ".join([more] + lines[1:]))]
+        included = header.group(1) if header else os.path.basename(s.path) if s.path.startswith("include/") else "petscmuon.h"
         found[page.name] = Reference(page.name, page.kind, summary, collective, [section for section in body if section.blocks], level, see, prototype_of(page),
-                                     header.group(1) if header else os.path.basename(s.path) if s.path.startswith("include/") else "petscmuon.h", s.path, page.line, group_of(page.name), values.get(page.name, ""))
+                                     included, s.path, page.line, group_of(page.name), values.get(page.name, ""))
       except Bad as error:
         raise Bad("%s:%d: %s: %s" % (s.path, page.line, page.name, error))
   return found
 
-
 # Options
 Option = collections.namedtuple("Option", "key argument default meaning choices function group kind")
-
 
 def default_of(reference, item):
   """What a page says of the value that holds where nothing is set, or what the line of the option says."""
   texts = [block.text for section in reference.sections for block in section.blocks if block.kind == "text"]
   matches = [re.search(r"(?:^|, |; )([^,;(]+?) by default", item)] + [re.search(r"\bThe defaults? (?:is|are) ((?:[^.;,:]|\.(?=\w))+)", text) for text in texts]
   return next((match.group(1) for match in matches if match), "")
-
 
 def read_rows(name):
   """The tables of parameters as config/tools/parameters.c prints them."""
@@ -151,12 +141,11 @@ def read_rows(name):
   with open(name) as f:
     return [line.rstrip("\n").split("\t") for line in f]
 
-
 def read_options(rows, references):
   """All options: the rows of parameters, and what pages document beside them, types, viewers and lists; in the order of the classes."""
-  pages = [(page, name, text) for page in references.values() for section in page.sections if "Options Database" in section.title for block in section.blocks for name, text in block.items]
-  types = {name: [references[v].value for v in re.findall(r"\bMUON\w+", " ".join(n for section in page.sections for block in section.blocks for n, _ in block.items)) if v in references and references[v].value]
-           for name, page in references.items() if page.kind == "J"}
+  pages = [(page, name, text) for page in references.values() for title, name, text in page.items if "Options Database" in title]
+  valued = lambda page: [references[v].value for _, item, _ in page.items for v in re.findall(r"\bMUON\w+", item) if v in references and references[v].value]
+  types = {name: valued(page) for name, page in references.items() if page.kind == "J"}
   classes = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_NAME_": "MuonLayer", "muon_": "Muon", "": "Muon"}
   found = {}
   for family, kind, name, default, choices, when, meaning in rows:
@@ -182,6 +171,9 @@ def read_options(rows, references):
     found[key] = Option(key, "" if "|" in argument else argument, constant.value if constant and constant.value else default, meaning[:1].upper() + meaning[1:], choices, page.name, group_of(page.name), "")
   return sorted(found.values(), key=lambda option: ([short for short, _ in CLASSES].index(option.group), option.kind != "", option.kind))
 
+def shown_key(option):
+  """Compressors have no family of their own; what stands in the table is that of the messages up."""
+  return re.sub(r"^-compressor", "-ef21_compressor", option.key)
 
 def options_markdown(rows, references):
   """The page with the table of options."""
@@ -200,11 +192,11 @@ def options_markdown(rows, references):
     if option.group != group:
       group = option.group
       out += ["", "## `%s`: %s" % (group, dict(CLASSES)[group]), "", "| key | default | meaning | page |", "|---|---|---|---|"]
-    key = re.sub(r"^-compressor", "-ef21_compressor", option.key)
-    meaning = option.meaning + (": " + ", ".join("`%s`" % c for c in option.choices) if option.choices else "") + (" (type `%s` alone)" % option.kind if option.kind and option.kind not in key else "")
-    out.append('| <span id="%s"></span>`%s%s` | %s | %s | %s |' % (key[1:], key, " " + option.argument if option.argument else "", cell(option.default), cell(meaning), "`%s%s`" % (option.function, "()" if references[option.function].kind in ("@", "@C") else "")))
+    key = shown_key(option)
+    meaning = ": ".join([option.meaning] + [", ".join("`%s`" % c for c in option.choices)] * bool(option.choices))
+    meaning += " (type `%s` alone)" % option.kind if option.kind and option.kind not in key else ""
+    out.append('| <span id="%s"></span>`%s` | %s | %s | %s |' % (key[1:], (key + " " + option.argument).strip(), cell(option.default), cell(meaning), references[option.function].shown))
   return "\n".join(out + [""])
-
 
 # Where functions are used
 def uses_of(sources, references):
@@ -224,7 +216,6 @@ def uses_of(sources, references):
   order = lambda place: (not place[0].startswith("tutorials/"), place[0])
   return {name: sorted(where.items(), key=order) for name, where in places.items()}
 
-
 def used_in(page, uses):
   """(title, [(path, line)], how many more there are) of the tutorials and of the tests that use what a page describes."""
   for title in ("Tutorials", "Tests"):
@@ -232,11 +223,9 @@ def used_in(page, uses):
     if chosen:
       yield title, chosen[:MOST_LINKS], " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
 
-
 # Formulas: a terminal has no others, and MathJax would have to be fetched
 TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
 TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon Sigma sum in min max".split())
-
 
 def tex_text(text):
   """The few things of TeX that formulas of the pages use as text, from the inside out."""
@@ -253,18 +242,15 @@ def tex_text(text):
       text = re.sub(pattern, made, text)
   return re.sub(r"\\([A-Za-z]+|.)", symbol, re.sub(r"[{}]", "", text)).replace("\0", "{").replace("\1", "}")
 
-
 # Markdown
 def rich(text):
   """Inline text as Markdown; conf.py links what stands in code type."""
   parts = re.split(r"(\$[^$]+\$|`[^`]+`)", text)
   return "".join("`%s`" % tex_text(part[1:-1]) if part[:1] == "$" else part if part[:1] == "`" else re.sub(r"([\\*_<>\[\]#|&])", r"\\\1", part) for part in parts)
 
-
 def page_markdown(page, uses, linked):
   out = ["---", "orphan: true", "---", "", "# " + page.name, "", rich(page.summary), ""]
-  if page.prototype or page.value:
-    out += ["## Synopsis", "", "```c", "#include <%s>\n%s" % (page.header, page.prototype) if page.prototype else '#define %s "%s"' % (page.name, page.value), "```", ""]
+  out += ["## Synopsis", "", "```c", page.synopsis, "```", ""] * bool(page.synopsis)
   out += [page.collective, ""]
   for section in page.sections:
     out += ["## " + section.title, ""] * bool(section.title)
@@ -280,7 +266,6 @@ def page_markdown(page, uses, linked):
     out += ["## " + title, "", ", ".join("`%s` (line %d)" % place for place in chosen) + more, ""]
   return "\n".join(out)
 
-
 # roff
 def roff(text):
   text = re.sub(r"\$([^$]+)\$", lambda m: tex_text(m.group(1)), text)
@@ -288,15 +273,11 @@ def roff(text):
   text = re.sub(r"`([^`]+)`", r"\\fB\1\\fP", text)
   return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
 
-
 def page_roff(page, uses, version):
   quoted = lambda text: '"%s"' % text.replace('"', '""')
   out = ['.TH %s 3 "" "PetscMuon %s" "PetscMuon"' % (quoted(page.name), version), ".SH NAME", "%s \\- %s" % (page.name, roff(page.summary))]
-  if page.prototype or page.value:
-    text = "#include <%s>\n%s" % (page.header, page.prototype) if page.prototype else '#define %s "%s"' % (page.name, page.value)
-    out += [".SH SYNOPSIS", ".nf", roff(text), ".fi"]
-  if page.collective:
-    out += [".PP", roff(page.collective)]
+  out += [".SH SYNOPSIS", ".nf", roff(page.synopsis), ".fi"] * bool(page.synopsis)
+  out += [".PP", roff(page.collective)] * bool(page.collective)
   for section in page.sections:
     out.append(".SH " + (section.title or "Description").upper())
     for block in section.blocks:
@@ -314,19 +295,11 @@ def page_roff(page, uses, version):
     out += [".SH " + where[title][0], roff("%s%s, %s" % (", ".join(path for path, _ in chosen), more, where[title][1]))]
   return "\n".join(out + [""])
 
-
 # What is written
 def write(path, text):
   os.makedirs(os.path.dirname(path), exist_ok=True)
   with open(path, "w", encoding="utf-8") as f:
     f.write(text)
-
-
-def version_of(root):
-  with open(os.path.join(root, "include", "petscmuonversion.h")) as f:
-    text = f.read()
-  return ".".join(re.search(r"PETSCMUON_VERSION_%s\s+(\d+)" % part, text).group(1) for part in ("MAJOR", "MINOR", "SUBMINOR"))
-
 
 def read_tree(root):
   names = [name for name in checkstyle.all_files(root) if name.startswith(("src/", "include/", "tests/", "tutorials/")) and name.endswith((".c", ".h", ".F90"))]
@@ -334,14 +307,14 @@ def read_tree(root):
   references = read_references([s for s in sources if s.is_library])
   return sources, references
 
-
-def write_man(root, folder):
-  sources, references = read_tree(root)
+def write_man(folder):
+  sources, references = read_tree(checkstyle.ROOT)
   uses = uses_of(sources, references)
+  text = "".join(s.text for s in sources if s.path == "include/petscmuonversion.h")
+  version = ".".join(re.search(r"PETSCMUON_VERSION_%s\s+(\d+)" % part, text).group(1) for part in ("MAJOR", "MINOR", "SUBMINOR"))
   for page in references.values():
-    write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version_of(root)))
+    write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version))
   return len(references)
-
 
 def functions_markdown(references):
   """The page that lists all pages of the reference, by class."""
@@ -351,57 +324,45 @@ def functions_markdown(references):
     if mine:
       out += ["## `%s`: %s" % (short, what) if short in references else "## %s" % what.capitalize(), ""]
     for title, wanted in (("Functions", ("@", "@C")), ("Types that can be chosen", ("MC",)), ("Data types", ("S", "E", "J"))):
-      lines = ["- `%s%s`: %s" % (page.name, "()" if page.kind in ("@", "@C") else "", re.sub(r"\$([^$]+)\$", lambda m: "`%s`" % tex_text(m.group(1)), page.summary).replace("|", "\\|")) for page in mine if page.kind in wanted]
+      formula = lambda m: "`%s`" % tex_text(m.group(1))
+      lines = ["- %s: %s" % (page.shown, re.sub(r"\$([^$]+)\$", formula, page.summary).replace("|", "\\|")) for page in mine if page.kind in wanted]
       out += ["### " + title, ""] * bool(lines) + lines + [""] * bool(lines)
   return "\n".join(out)
 
-
-def write_site(root, folder, rows):
+def write_site(folder, rows):
   """The folder's source for Sphinx and its extra files."""
-  sources, references = read_tree(root)
+  sources, references = read_tree(checkstyle.ROOT)
   uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
   shutil.rmtree(folder, ignore_errors=True)
-  shutil.copytree(os.path.join(root, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
+  shutil.copytree(os.path.join(checkstyle.ROOT, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
   write(os.path.join(folder, "source", "options.md"), options_markdown(rows, references))
   write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
   for page in references.values():
     write(os.path.join(folder, "source", "man", page.name + ".md"), page_markdown(page, uses, linked))
-  texts, _ = checkstyle.read_sources(root, [name for name in checkstyle.all_files(root) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
+  texts, _ = checkstyle.read_sources(checkstyle.ROOT, [name for name in checkstyle.all_files(checkstyle.ROOT) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
   linked.update([s.path for s in sources if s.path.startswith("tutorials/")] + [s.path for s in texts])
   for s in sources + texts:
     if s.path in linked:
       write(os.path.join(extra, "source", s.path + ".txt"), s.text)
   # What the manual may name and where that is, for conf.py
-  targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for text in [page.prototype] + [item for section in page.sections for block in section.blocks for item, _ in block.items] for name in re.findall(r"MUON\w+", text)}
+  named = lambda page: re.findall(r"MUON\w+", " ".join([page.prototype] + [item for _, item, _ in page.items]))
+  targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for name in named(page)}
   targets.update({name: "man/%s.html" % name for name in references})
-  for key in sorted({re.sub(r"^-compressor", "-ef21_compressor", option.key) for option in read_options(rows, references)}):
-    targets[key] = "options.html#" + key[1:]
+  targets.update({"-" + key: "options.html#" + key for key in (shown_key(option)[1:] for option in read_options(rows, references))})
   targets.update({path: "source/%s.txt" % path for path in linked})
   write(os.path.join(folder, "source", "names.txt"), "".join("%s %s\n" % target for target in sorted(targets.items())))
   return len(references)
 
-
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("what", choices=("man", "site", "options"))
-  parser.add_argument("folder", nargs="?")
-  parser.add_argument("--root", default=checkstyle.ROOT)
+  parser.add_argument("what", choices=("man", "site"))
+  parser.add_argument("folder")
   parser.add_argument("--parameters", default="", help="what config/tools/parameters.c prints")
   options = parser.parse_args()
-  if (options.folder is None) != (options.what == "options"):
-    parser.error("%s takes %s folder" % (options.what, "no" if options.what == "options" else "a"))
   try:
-    if options.what == "options":
-      print(options_markdown(read_rows(options.parameters), read_tree(options.root)[1]), end="")
-    elif options.what == "site":
-      print("%d pages" % write_site(options.root, options.folder, read_rows(options.parameters)))
-    else:
-      print("%d pages" % write_man(options.root, options.folder))
+    print("%d pages" % (write_man(options.folder) if options.what == "man" else write_site(options.folder, read_rows(options.parameters))))
   except Bad as error:
-    print("manual.py: %s" % error, file=sys.stderr)
-    return 1
-  return 0
-
+    sys.exit("manual.py: %s" % error)
 
 if __name__ == "__main__":
-  sys.exit(main())
+  main()

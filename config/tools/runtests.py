@@ -38,10 +38,8 @@ ALLOWED_SKIPS = {"cuda", "nvcc", "kokkos_kernels", "torch", "onednn", "complex",
 # A program in Python runs in one that has all of these that it requires
 PYTHON_MODULES = ("numpy", "matplotlib", "mpi4py", "petsc4py", "torch", "pip", "setuptools", "wheel")
 
-
 class TestError(Exception):
   """A TEST block that does not follow the grammar."""
-
 
 # the grammar
 def block_lines(text):
@@ -56,21 +54,25 @@ def block_lines(text):
   first = text.count("\n", 0, block.start(1)) + 1
   return [(number, line) for number, line in enumerate(block.group(1).splitlines(), first) if line.strip() and not line.lstrip().startswith("#")]
 
-
 def parse_tree(lines):
   """Nested [kind, keys, children] by indentation."""
   root = ["root", {}, []]
   stack = [(-1, root)]
   for number, line in lines:
     indent = len(line) - len(line.lstrip(" "))
-    key, colon, value = line.strip().partition(":")
-    value = value.strip()
-    if not colon or "\t" in line:
-      raise TestError("line %d: expected 'key: value' indented by spaces, found '%s'" % (number, line.strip()))
+    key, colon, value = (part.strip() for part in line.partition(":"))
     while stack[-1][0] >= indent:
       stack.pop()
     parent = stack[-1][1]
-    if key in ("test", "testset", "build"):
+    cells = [cell.strip() for cell in (line + " ").split(" | ")]
+    if parent[0] == "table" and len(cells) == len(parent[1]):
+      parent[2].append(["test", {column: cell for column, cell in zip(parent[1], cells) if cell}, []])
+    elif not colon or "\t" in line or parent[0] == "table":
+      raise TestError("line %d: expected 'key: value' indented by spaces, or a row of a table, found '%s'" % (number, line.strip()))
+    elif key == "table" and KEYS.issuperset(value.split(" | ")):
+      parent[2].append(["table", value.split(" | "), []])
+      stack.append((indent, parent[2][-1]))
+    elif key in ("test", "testset", "build"):
       if value or parent[0] in ("test", "build"):
         raise TestError("line %d: '%s:' stands in a test or in build, or has a value" % (number, key))
       node = [key, {}, []]
@@ -86,25 +88,21 @@ def parse_tree(lines):
       raise TestError("line %d: unknown key '%s'" % (number, key))
   return root
 
-
 def inherit(outer, inner):
   return dict(outer, **{key: outer[key] + " " + value if key in ADDING_KEYS and key in outer else value for key, value in inner.items()})
-
 
 def flatten(node, outer):
   """The keys of each test, those of its testsets included."""
   tests = []
   for child in node[2]:
-    merged = inherit(outer, child[1])
-    inside = [merged] if child[0] == "test" else flatten(child, merged) if child[0] == "testset" else []
-    if child[0] == "testset" and not inside:
-      raise TestError("a testset without a test")
+    merged = inherit(outer, child[1]) if child[0] != "table" else outer
+    inside = [merged] if child[0] == "test" else flatten(child, merged) if child[0] != "build" else []
+    if child[0] in ("testset", "table") and not inside:
+      raise TestError("a %s without a test" % child[0])
     tests += inside
   return tests
 
-
 LOOP = re.compile(r"(?:(\S+)\s+)?\{\{([^{}]*)\}([^{}]*)\}")
-
 
 def expand_loops(keys):
   """Yields (keys, label, separate) with every {{a b}} loop of nsize and args replaced; separate is the part of the label that names output files."""
@@ -124,7 +122,6 @@ def expand_loops(keys):
     return
   yield keys, "", ""
 
-
 class Test:
   """One run of one program, or of one script."""
 
@@ -133,11 +130,9 @@ class Test:
     self.output, self.output_named = output, named
     self.full = name + ("+" + label if label else "")
 
-
 # In Fortran and Python each line of the block is a comment
 COMMENTS = {".F90": "!", ".py": "#"}
 PROGRAMS = (".c", ".F90")
-
 
 def read_tests(source, text):
   """The tests of a program."""
@@ -165,7 +160,6 @@ def read_tests(source, text):
     raise TestError("a /*TEST block without a test")
   return tests
 
-
 def read_script(source, text):
   """The test that a script is: its '#TEST key: value' lines."""
   keys, lines = {}, re.findall(r"^#TEST\s*(\w+)\s*:\s*(.*?)\s*$|^#TEST", text, re.M)
@@ -179,43 +173,38 @@ def read_script(source, text):
   name = os.path.splitext(os.path.basename(source))[0][len("run-"):]
   return [Test(name if folder == "tests" else folder + "_" + name, "", source, keys)]
 
+# What words of requires: ask for, as macros of PETSc and of this build. Every other word is a module of Python or a program
+MACROS = {
+  "single": "PETSC_USE_REAL_SINGLE", "debug": "PETSC_USE_DEBUG", "sanitized": "SANITIZED", "complex": "PETSC_USE_COMPLEX", "cuda": "PETSC_HAVE_CUDA", "kokkos_kernels": "PETSC_HAVE_KOKKOS_KERNELS",
+  "onednn": "PETSCMUON_HAVE_ONEDNN", "kokkos": "PETSCMUON_HAVE_KOKKOS"
+}
 
-# what this build has
 class Config:
   """What the tests may ask about PETSc, PetscMuon and the machine."""
 
   def __init__(self, petscconf="", muonconf="", fortran="mpif90", sanitized=False):
-    self.macros = set(re.findall(r"^\s*#\s*define\s+(\w+)", petscconf + "\n" + muonconf, re.M))
-    single, macro = "PETSC_USE_REAL_SINGLE" in self.macros, self.macros.__contains__
-    self.build = {"single": single, "double": not single, "real": not macro("PETSC_USE_COMPLEX"), "debug": macro("PETSC_USE_DEBUG"), "sanitized": sanitized}
-    self.packages = {"complex": macro("PETSC_USE_COMPLEX"), "cuda": macro("PETSC_HAVE_CUDA"), "kokkos_kernels": macro("PETSC_HAVE_KOKKOS_KERNELS"), "onednn": macro("PETSCMUON_HAVE_ONEDNN")}
+    self.macros = set(re.findall(r"^\s*#\s*define\s+(\w+)", petscconf + "\n" + muonconf, re.M)) | ({"SANITIZED"} if sanitized else set())
     self.fortran = fortran
 
   def has(self, word):
     """(there, kind): kind is 'build' for what a build of PETSc decides, 'package' for optional packages, 'program' for what must be installed."""
-    match = re.fullmatch(r"defined\((\w+)\)", word)
-    if match:
-      return match.group(1) in self.macros, "build"
-    if word in self.build:
-      return self.build[word], "build"
-    if word in self.packages:
-      return self.packages[word], "package"
-    kind = "package" if word in ALLOWED_SKIPS else "program"
+    macro = re.sub(r"^defined\((\w+)\)$", r"\1", word)
+    kind = "build" if macro != word or word in ("single", "double", "debug", "sanitized") else "package" if word in ALLOWED_SKIPS else "program"
+    if word == "double":
+      return "PETSC_USE_REAL_SINGLE" not in self.macros, kind
+    if macro != word or word in MACROS:
+      return MACROS.get(word, macro) in self.macros, kind
     if word in PYTHON_MODULES:
       return python_with(word) is not None, kind
-    if word == "kokkos":
-      return "PETSCMUON_HAVE_KOKKOS" in self.macros, kind
     return shutil.which(self.fortran if word == "fortran" else word) is not None, kind
 
   def missing(self, requires):
     """(kind, reason) of the first requirement that is not met, else None."""
     for word in requires.split():
-      negated = word.startswith("!")
       there, kind = self.has(word.lstrip("!"))
-      if there == negated:
+      if there == word.startswith("!"):
         return kind, word
     return None
-
 
 @functools.lru_cache(None)
 def python_with(*modules):
@@ -225,19 +214,15 @@ def python_with(*modules):
       return candidate
   return None
 
-
 def numpy_python():
-  """A Python that has numpy, and if there is one matplotlib."""
-  return python_with("numpy", "matplotlib") or python_with("numpy")
-
+  """A Python that has numpy, and if there is one matplotlib; this one where none has."""
+  return python_with("numpy", "matplotlib") or python_with("numpy") or sys.executable
 
 # comparing
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 
-
 def normal_lines(text):
   return [" ".join(line.split()) for line in text.rstrip().splitlines()]
-
 
 def same_line(expected, found, tolerance):
   if expected == found:
@@ -248,7 +233,6 @@ def same_line(expected, found, tolerance):
   close = lambda a, b: math.isfinite(float(a)) and math.isfinite(float(b)) and abs(float(a) - float(b)) <= tolerance * max(abs(float(a)), abs(float(b)))
   return all(a == b or not (integer.fullmatch(a) and integer.fullmatch(b)) and close(a, b) for a, b in zip(NUMBER.findall(expected), NUMBER.findall(found)))
 
-
 def compare(expected, found, tolerance=0.0):
   """The differences as lines of text; none where the texts agree, white space apart and reals within the relative tolerance."""
   want, have = normal_lines(expected), normal_lines(found)
@@ -258,17 +242,14 @@ def compare(expected, found, tolerance=0.0):
       differences += ["line %d" % i, "< " + ("(nothing)" if a is None else a), "> " + ("(nothing)" if b is None else b)]
   return differences
 
-
 # outputs that a text quotes
 QUOTED = "    $ "
-
 
 def quoted_command(test):
   """How a reader starts the test."""
   nsize = test.keys.get("nsize", "1")
   program = "./" + os.path.splitext(os.path.basename(test.source))[0]
   return " ".join((["mpiexec -n " + nsize] if nsize not in ("0", "1") else []) + [program] + test.keys.get("args", "").split())
-
 
 def quoted_lines(text, command):
   """(first, end) of the indented lines below the command; None where the text does not have it."""
@@ -280,7 +261,6 @@ def quoted_lines(text, command):
     end += 1
   return first, end
 
-
 def unquoted_runs(root, tests):
   """(text, problem) of the runs that a text quotes and no test makes."""
   problems = []
@@ -290,13 +270,11 @@ def unquoted_runs(root, tests):
       problems += [(name, "no test runs '%s'" % line[len(QUOTED):]) for line in f.read().splitlines() if line.startswith(QUOTED) and line[len(QUOTED):] not in commands]
   return problems
 
-
 # What PETSc prints at its end because the runner asks for it
 CHATTER = re.compile(r"^(#PETSc Option Table entries:|#End of PETSc Option Table entries|WARNING! There are options you set|WARNING! could be spelling|"
                      r"There (is one|are \d+) unused database option|There are no unused options|Option left: )")
 OPTION_LEFT = re.compile(r"^Option left: name:(\S+)")
 MEMORY_LEFT = re.compile(r"^\[ ?\d+\] ?\d+ bytes\b")
-
 
 def split_output(text):
   """(the program's own output, names of unused options, lines of unfreed memory)."""
@@ -312,7 +290,6 @@ def split_output(text):
     elif not CHATTER.match(line):
       own.append(line)
   return "\n".join(own) + ("\n" if own else ""), unused, memory
-
 
 # running
 def descendants(pid):
@@ -330,7 +307,6 @@ def descendants(pid):
     found += children.get(parent, [])
   return found[1:]
 
-
 def end_processes(process):
   below = descendants(process.pid)
   for end in (signal.SIGTERM, signal.SIGKILL):
@@ -340,17 +316,14 @@ def end_processes(process):
     with contextlib.suppress(subprocess.TimeoutExpired):
       process.wait(GRACE)
 
-
 def session_folder(cwd):
   """Where Open MPI keeps what belongs to one job: jobs that start at once in one folder race for it. "" where a socket's name would get too long."""
   folder = os.path.join(cwd, ".mpi")
   return folder if len(folder) <= 60 else ""
 
-
 def without_other_libraries(path):
   """A search path without the folders in which an installed PetscMuon would be found before the one that was built."""
   return os.pathsep.join(part for part in path.split(os.pathsep) if part and not any(name.startswith("libpetscmuon.") for name in (os.listdir(part) if os.path.isdir(part) else [])))
-
 
 def run_command(command, cwd, env, limit):
   """(exit status or None past the limit, stdout, stderr)."""
@@ -363,15 +336,13 @@ def run_command(command, cwd, env, limit):
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
     try:
       status = process.wait(limit)
-    except subprocess.TimeoutExpired:
+    except BaseException as error:
+      end_processes(process)
+      if not isinstance(error, subprocess.TimeoutExpired):
+        raise
       status = None
-      end_processes(process)
-    except BaseException:
-      end_processes(process)
-      raise
   with open(out_name, errors="replace") as out, open(err_name, errors="replace") as err:
     return status, out.read(), err.read()
-
 
 # Lets every rank of a program that must fail come to its own end and keeps what each one said
 RANK_WRAPPER = r"""
@@ -387,7 +358,6 @@ while [ "$(ls .rank.*.status | wc -l)" -lt "$MUON_TEST_NSIZE" ] && [ $waited -lt
 done
 exit $status
 """
-
 
 class Runner:
   def __init__(self, options):
@@ -406,10 +376,14 @@ class Runner:
     # Tests are small: threads of a BLAS cost more than they bring, and Open MPI looks for networks that it then does not use
     for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("OMPI_MCA_pml", "ob1")):
       self.env.setdefault(name, value)
+    # A narrow OpenBLAS is slow, and a step says so
+    kernel = subprocess.run([sys.executable, os.path.join(ROOT, "config", "openblas.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout.strip()
+    if kernel:
+      self.env.setdefault("OPENBLAS_CORETYPE", kernel)
     self.env.update({
       "PETSCMUON_DIR": ROOT, "BUILD": self.build, "MPIEXEC": MPIEXEC, "PYTHON3": sys.executable,
       "PETSC_DIR": options.petsc_dir, "PETSC_ARCH": options.petsc_arch, "SLEPC_DIR": options.slepc_dir, "PCC": options.cc, "FORTRAN": options.fortran,
-      "NUMPY_PYTHON3": numpy_python() or sys.executable, "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
+      "NUMPY_PYTHON3": numpy_python(), "MPIEXEC_COMMAND": options.mpiexec, "MAKE": options.make or "make", "MAKEFLAGS": make_flags(),
       # Through the environment, so that programs which know nothing of PETSc see no arguments that are not theirs
       "PETSC_OPTIONS": "-malloc_dump -options_left -nox",
       # Open MPI prints a stack for each signal otherwise
@@ -430,22 +404,13 @@ class Runner:
     return re.sub(r"\$\{(\w+)\}", lambda m: self.env.get(m.group(1), m.group(0)), text)
 
   def program(self, test):
-    if test.source.endswith(".py"):
-      return os.path.join(ROOT, test.source)
     return os.path.join(self.build, os.path.splitext(test.source)[0])
-
-  def command(self, test):
-    if not test.source.endswith(".py"):
-      return [self.program(test)]
-    return [self.python(test) or sys.executable, self.program(test)]
 
   @staticmethod
   def python(test):
-    """One that has the modules that the test requires; None where it requires none."""
+    """One that has the modules that the test requires, or numpy."""
     modules = [word for word in test.keys.get("requires", "").split() if word in PYTHON_MODULES]
-    if modules and python_with(*modules) is None:
-      raise TestError("no Python was found that has " + ", ".join(modules))
-    return python_with(*modules) if modules else None
+    return python_with(*modules) if modules else numpy_python()
 
   def skip_reason(self, test):
     """(outcome, reason) where the test does not run: 'skip', 'fail' or 'other'; else None."""
@@ -463,10 +428,20 @@ class Runner:
       return outcome, ["skipped, which is not allowed for: " + text] if outcome == "fail" else [text]
     folder = tempfile.mkdtemp(prefix="muontest-")
     try:
-      if os.path.basename(test.source).startswith("run-"):
-        return self.run_script(test, folder)
-      fuzz = os.path.dirname(test.source).endswith("fuzz")
-      return self.run_fuzzer(test, folder) if fuzz else self.run_program(test, folder)
+      env, limit = self.environment(test), self.time_limit(test)
+      command = ([self.python(test)] if test.source.endswith(".py") else []) + [self.program(test) if test.source.endswith(PROGRAMS) else os.path.join(ROOT, test.source)]
+      if not os.path.exists(command[-1]):
+        return "fail", ["%s was not built" % os.path.relpath(command[-1], ROOT)]
+      command += self.arguments(test, folder)
+      if test.full.startswith("fuzz_"):
+        env.update({"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
+        corpus = os.path.join(ROOT, os.path.splitext(test.source)[0] + ".corpus")
+        command += ["-seed=1", "-runs=200000", "-max_total_time=10", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + [corpus] * os.path.isdir(corpus)
+      elif "error" in test.keys:
+        return self.run_failing(test, folder, command, env, limit)
+      elif test.output:
+        return self.judge(test, folder, *run_command(self.launch(test) + command, folder, env, limit))
+      return self.outcome(limit, *run_command(command, folder, env, limit))
     except TestError as error:
       return "fail", [str(error)]
     finally:
@@ -474,7 +449,7 @@ class Runner:
 
   def environment(self, test):
     env = dict(self.env)
-    if test.source.endswith(".py") and not os.path.basename(test.source).startswith("run-"):
+    if test.source.endswith(".py") and test.output:
       env.update({"PETSCMUON_DIR": self.build, "PYTHONDONTWRITEBYTECODE": "1"})
     for word in shlex.split(self.substitute(test.keys.get("env", ""))):
       name, equals, value = word.partition("=")
@@ -486,12 +461,6 @@ class Runner:
   def time_limit(self, test):
     return self.limit * float(test.keys.get("timeoutfactor", "1"))
 
-  def run_script(self, test, folder):
-    command = [os.path.join(ROOT, test.source)] + shlex.split(self.substitute(test.keys.get("args", "")))
-    if command[0].endswith(".py"):
-      command.insert(0, self.python(test) or numpy_python() or sys.executable)
-    return self.outcome(self.time_limit(test), *run_command(command, folder, self.environment(test), self.time_limit(test)))
-
   @staticmethod
   def outcome(limit, status, out, err):
     """By the status alone."""
@@ -499,23 +468,9 @@ class Runner:
       return "pass", []
     return "fail", ["still running after %g s" % limit if status is None else "exit status %d" % status] + tail(out + err)
 
-  def run_fuzzer(self, test, folder):
-    program = self.program(test)
-    if not os.path.exists(program):
-      return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
-    corpus = os.path.join(ROOT, os.path.splitext(test.source)[0] + ".corpus")
-    command = [program, "-seed=1", "-runs=200000", "-max_total_time=10", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + ([corpus] if os.path.isdir(corpus) else [])
-    env = dict(self.env, ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1")
-    return self.outcome(self.limit, *run_command(command, folder, env, self.limit))
-
-  def run_program(self, test, folder):
-    keys, program = test.keys, self.program(test)
-    if not os.path.exists(program):
-      return "fail", ["%s was not built" % os.path.relpath(program, ROOT)]
-    command, env, limit = self.command(test) + self.arguments(test, folder), self.environment(test), self.time_limit(test)
-    if "error" in keys:
-      return self.run_failing(test, folder, self.launch(test), command, env, limit, max(int(keys.get("nsize", "1")), 1))
-    return self.judge(test, folder, *run_command(self.launch(test) + command, folder, env, limit))
+  @staticmethod
+  def ranks(test):
+    return max(int(test.keys.get("nsize", "1")), 1)
 
   def launch(self, test):
     nsize = test.keys.get("nsize", "1")
@@ -566,7 +521,7 @@ class Runner:
       if run_command(self.launch(tests[0]) + [self.program(tests[0])], top, env, sum(self.time_limit(test) for test in tests))[0] != 0:
         return results
       for test, folder in folders.items():
-        texts = ["".join(self.read(os.path.join(folder, ".%s.%d" % (name, rank))) for rank in range(max(int(test.keys.get("nsize", "1")), 1))) for name in ("stdout", "stderr")]
+        texts = ["".join(self.read(os.path.join(folder, ".%s.%d" % (name, rank))) for rank in range(self.ranks(test))) for name in ("stdout", "stderr")]
         outcome = self.judge(test, folder, 0, *texts)
         if outcome[0] == "pass":
           results[test] = outcome
@@ -576,15 +531,15 @@ class Runner:
       shutil.rmtree(top, ignore_errors=True)
     return results
 
-  def run_failing(self, test, folder, launch, command, env, limit, nsize):
+  def run_failing(self, test, folder, command, env, limit):
     """The program must end with the text and a status other than 0 on every rank."""
-    wrapper = os.path.join(folder, ".wrapper")
+    wrapper, nsize = os.path.join(folder, ".wrapper"), self.ranks(test)
     with open(wrapper, "w") as f:
       f.write(RANK_WRAPPER)
     # Each rank then prints its error and ends at once, where PETSc's own handler lets the first rank speak for all,
     # and Open MPI does not wait two seconds for ranks that have all ended
     env = dict(env, MUON_TEST_NSIZE=str(nsize), PETSC_OPTIONS="-on_error_abort -nox", OMPI_MCA_odls_base_sigkill_timeout="0")
-    status, out, err = run_command(launch + ["/bin/sh", wrapper] + command, folder, env, limit)
+    status, out, err = run_command(self.launch(test) + ["/bin/sh", wrapper] + command, folder, env, limit)
     problems = ["still running after %g s" % limit] if status is None else []
     for rank in range(nsize):
       ended = self.read(os.path.join(folder, ".rank.%d.status" % rank)).strip()
@@ -596,22 +551,15 @@ class Runner:
     return ("fail", problems + tail(out + err)) if problems else ("pass", [])
 
   def run_oracle(self, oracle, folder, env, limit):
-    words = shlex.split(self.substitute(oracle))
-    python = numpy_python()
-    if python is None:
-      return ["no Python with numpy was found for the oracle"]
-    script = os.path.join(ROOT, "tests", "oracle", words[0])
-    if not os.path.exists(script):
-      return ["there is no tests/oracle/%s" % words[0]]
-    status, out, err = run_command([python, script, folder] + words[1:], folder, dict(env, PYTHONDONTWRITEBYTECODE="1"), limit)
-    _, lines = self.outcome(limit, status, out, err)
+    script, *words = shlex.split(self.substitute(oracle))
+    command = [numpy_python(), os.path.join(ROOT, "tests", "oracle", script), folder] + words
+    _, lines = self.outcome(limit, *run_command(command, folder, dict(env, PYTHONDONTWRITEBYTECODE="1"), limit))
     return ["the oracle failed: " + lines[0]] + lines[1:] if lines else []
 
   def filtered(self, text, command, folder, env):
     if not command:
       return text
-    done = subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, cwd=folder, env=env)
-    return done.stdout
+    return subprocess.run(["/bin/sh", "-c", self.substitute(command)], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=env).stdout
 
   def check_output(self, test, own, found, folder, env):
     """With the expected output: a file, or what a text quotes below the command of the test. A text that is filtered, too, quotes what the program printed."""
@@ -621,34 +569,32 @@ class Runner:
     text, what = self.read(name), test.output
     lines, place = text.splitlines(), None
     if name.endswith(".md"):
-      place = quoted_lines(text, quoted_command(test))
+      place, what = quoted_lines(text, quoted_command(test)), "what %s quotes" % test.output
       if place is None:
         return ["%s does not quote '%s%s'" % (test.output, QUOTED, quoted_command(test))]
-      text, what = "\n".join(line[4:] for line in lines[place[0]:place[1]]), "what %s quotes" % test.output
-    if self.update:
-      if place:
-        lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in keys else found).splitlines()]
-        found = "\n".join(lines) + "\n"
-      if test.output_named or os.path.exists(name) or found:
-        os.makedirs(os.path.dirname(name), exist_ok=True)
-        with open(name, "w") as f:
-          f.write(found)
-      return []
-    differences = compare(self.filtered(text, keys.get("filter_output"), folder, env), found, float(keys.get("tolerance", "0")))
-    return ["output differs from " + what] + differences[:60] if differences else []
-
+      text = "\n".join(line[4:] for line in lines[place[0]:place[1]])
+    if not self.update:
+      differences = compare(self.filtered(text, keys.get("filter_output"), folder, env), found, float(keys.get("tolerance", "0")))
+      return ["output differs from " + what] + differences[:60] if differences else []
+    if place:
+      lines[place[0]:place[1]] = ["    " + line for line in (own if "filter_output" in keys else found).splitlines()]
+      found = "\n".join(lines) + "\n"
+    if test.output_named or text or found:
+      os.makedirs(os.path.dirname(name), exist_ok=True)
+      with open(name, "w") as f:
+        f.write(found)
+    return []
 
 def tail(text, lines=40):
   return text.rstrip().splitlines()[-lines:]
-
 
 # all of it
 def collect(root=ROOT):
   """All tests, and (source, problem) of the blocks that cannot be read."""
   tests, problems = [], []
   matches = lambda *patterns: sorted({os.path.relpath(name, root) for pattern in patterns for name in glob.glob(os.path.join(root, pattern))})
-  scripts = matches("tests/run-*", "tests/*/run-*")
-  sources = [name for name in matches("tests/*.c", "tests/*.F90", "tests/*.py", "tutorials/*.c", "tutorials/*.F90", "tutorials/*.py", "tutorials/*/*.c", "tests/benchmarks/*.c") if name not in scripts]
+  scripts, folders = matches("tests/run-*", "tests/*/run-*"), ("tests/*", "tutorials/*")
+  sources = [name for name in matches("tutorials/*/*.c", "tests/benchmarks/*.c", *(folder + ending for folder in folders for ending in (".c", ".F90", ".py"))) if name not in scripts]
   for source in sources + scripts:
     with open(os.path.join(root, source), errors="replace") as f:
       text = f.read()
@@ -659,34 +605,25 @@ def collect(root=ROOT):
       tests += found
     except TestError as error:
       problems.append((source, str(error)))
-  for name in sorted(glob.glob(os.path.join(root, "tests", "fuzz", "*.c"))):
-    source = os.path.relpath(name, root)
-    tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(name))[0], "", source, {"requires": "clang"}))
+  for source in matches("tests/fuzz/*.c"):
+    tests.append(Test("fuzz_" + os.path.splitext(os.path.basename(source))[0], "", source, {"requires": "clang"}))
   return tests, problems + unquoted_runs(root, tests)
-
 
 def selected(test, patterns):
   base = os.path.splitext(os.path.basename(test.source))[0]
   return not patterns or any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns for text in (test.full, test.name, base))
 
-
 def make_flags():
   """The variables given to the make that started this, without its jobserver: that one's pipe is not inherited."""
   return re.sub(r"(^|\s)(-?-jobserver\S*|-j\d*)(?=\s|$)", " ", os.environ.get("MAKEFLAGS", "")).strip()
 
-
 def build_programs(tests, options):
-  targets = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
-  if any(not test.source.endswith(PROGRAMS) for test in tests):
-    targets.insert(0, "lib")
-  if options.make and targets:
-    env = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
-    env["MAKEFLAGS"] = make_flags()
-    quiet = [] if re.search(r"(^|\s)V=", env["MAKEFLAGS"]) else ["-s"]
-    command = [options.make, "--no-print-directory"] + quiet
-    if subprocess.call(command + ["-k", "-j", str(options.jobs)] + targets, cwd=ROOT, env=env) != 0:
-      drop_stale_programs(command, [target for target in targets if target != "lib"], env)
-
+  programs = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
+  targets = ["lib"] * any(not test.source.endswith(PROGRAMS) for test in tests) + programs
+  env = {name: value for name, value in dict(os.environ, MAKEFLAGS=make_flags()).items() if name not in ("MAKELEVEL", "MFLAGS")}
+  command = [options.make, "--no-print-directory"] + ["-s"] * (not re.search(r"(^|\s)V=", env["MAKEFLAGS"]))
+  if options.make and targets and subprocess.call(command + ["-k", "-j", str(options.jobs)] + targets, cwd=ROOT, env=env) != 0:
+    drop_stale_programs(command, programs, env)
 
 def drop_stale_programs(command, targets, env):
   """A program that does not build any more must not pass as what it was before."""
@@ -694,42 +631,45 @@ def drop_stale_programs(command, targets, env):
     if os.path.isfile(program) and subprocess.call(command + [os.path.relpath(program, ROOT)], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
       os.remove(program)
 
-
 def grouped(tests, runner):
   """Lists of tests that may run in one start of MPI, few enough to keep all processors busy."""
   groups, open_groups = [], {}
   for test in tests:
     key = runner.together(test)
-    group = open_groups.get(key) if key is not None else None
-    if group is None or len(group) == TOGETHER:
-      group = []
+    group = open_groups.get(key, [])
+    if key is None or len(group) in (0, TOGETHER):
+      group = open_groups[key] = []
       groups.append(group)
-      if key is not None:
-        open_groups[key] = group
     group.append(test)
   return groups
 
+def timed(runner, tests):
+  """[(test, outcome, lines, seconds)] of a group."""
+  start = time.monotonic()
+  results, found = runner.run_together(tests) if len(tests) > 1 else {}, []
+  shared = (time.monotonic() - start) / max(len(results), 1)
+  for test in tests:
+    start = time.monotonic()
+    outcome, lines = results.get(test) or runner.run(test)
+    found.append((test, outcome, lines, shared if test in results else time.monotonic() - start))
+  return found
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("patterns", nargs="*", help="names of tests or of programs, globs allowed")
-  parser.add_argument("--build", default="build-installed", help="the build folder")
-  parser.add_argument("-j", "--jobs", type=int, default=1, help="tests at a time")
-  parser.add_argument("--make", default="", help="a make that builds the programs first")
-  parser.add_argument("--mpiexec", default="mpiexec")
-  parser.add_argument("--petscconf", default="", help="PETSc's petscconf.h")
-  parser.add_argument("--cc", default="mpicc", help="PETSc's compiler")
-  parser.add_argument("--fortran", default="mpif90", help="a Fortran compiler with MPI")
-  parser.add_argument("--petsc-dir", default="")
-  parser.add_argument("--petsc-arch", default="")
-  parser.add_argument("--slepc-dir", default="")
+  parser.add_argument("-j", "--jobs", type=lambda n: max(1, int(n)), default=1, help="tests at a time")
   parser.add_argument("--limit", type=float, default=LIMIT, help="seconds a test may take")
-  parser.add_argument("--sanitize", action="store_true", help="the programs are built with the address sanitizer")
-  parser.add_argument("--update", action="store_true", help="write the expected outputs")
-  parser.add_argument("--check", action="store_true", help="only the tests of the tutorials whose suffix starts with check")
-  parser.add_argument("--list", action="store_true", help="print the names and end")
+  for name, default, what in (
+    ("build", "build-installed", "the build folder"), ("make", "", "a make that builds the programs first"), ("mpiexec", "mpiexec", "that of PETSc"), ("petscconf", "", "PETSc's petscconf.h"),
+    ("cc", "mpicc", "PETSc's compiler"), ("fortran", "mpif90", "a Fortran compiler with MPI"), ("petsc-dir", "", "PETSc"), ("petsc-arch", "", "its build"), ("slepc-dir", "", "SLEPc")
+  ):
+    parser.add_argument("--" + name, default=default, help=what)
+  for name, what in (
+    ("sanitize", "the programs are built with the address sanitizer"), ("update", "write the expected outputs"), ("check", "only the tests of the tutorials whose suffix starts with check"),
+    ("list", "print the names and end")
+  ):
+    parser.add_argument("--" + name, action="store_true", help=what)
   options = parser.parse_args()
-  options.jobs = max(1, options.jobs)
 
   # Our package, and petsc4py where it was built with PETSc
   lib = os.path.join(options.petsc_dir, options.petsc_arch, "lib")
@@ -745,57 +685,30 @@ def main():
     print("\n".join(test.full for test in tests))
     return 0
   build_programs(tests, options)
-  runner = Runner(options)
-  passed, failed, skipped, others = 0, [], 0, {}
-  used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-  built = used()
+  runner, used = Runner(options), lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+  names, others, built = {"pass": [], "fail": [], "skip": []}, {}, used()
   for source, problem in [found for found in problems if selected(Test(found[0], "", found[0], {}), options.patterns)]:
     print("FAIL %s: %s" % (source, problem))
-    failed.append(source)
-  total, done = len(tests), 0
-
-  def timed(tests):
-    start = time.monotonic()
-    results = runner.run_together(tests) if len(tests) > 1 else {}
-    shared = (time.monotonic() - start) / max(len(results), 1)
-    found = []
-    for test in tests:
-      start = time.monotonic()
-      outcome, lines = results.get(test) or runner.run(test)
-      found.append((test, outcome, lines, shared if test in results else time.monotonic() - start))
-    return found
-
-  def finished(futures):
-    for future in concurrent.futures.as_completed(futures):
-      yield from future.result()
-
+    names["fail"].append(source)
   with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-    for test, outcome, lines, seconds in finished([pool.submit(timed, group) for group in grouped(tests, runner)]):
-      done += 1
-      head = "(%d/%d) %s" % (done, total, test.full)
-      if outcome == "pass":
-        passed += 1
-        print("PASS %s %.1f s" % (head, seconds))
-      elif outcome == "skip":
-        skipped += 1
-        print("SKIP %s: %s" % (head, lines[0]))
-      elif outcome == "other":
+    futures = [pool.submit(timed, runner, group) for group in grouped(tests, runner)]
+    results = (result for future in concurrent.futures.as_completed(futures) for result in future.result())
+    for done, (test, outcome, lines, seconds) in enumerate(results, 1):
+      if outcome == "other":
         others.setdefault(lines[0], []).append(test.full)
-      else:
-        failed.append(test.full)
-        print("FAIL %s" % head)
-        print("\n".join("     | " + line for line in lines))
-      sys.stdout.flush()
-  for reason, names in sorted(others.items()):
-    print("not for this PETSc, %s: %s" % (reason, " ".join(sorted(names))))
-  if failed:
-    print("failed: " + " ".join(failed))
+        continue
+      names[outcome].append(test.full)
+      end = {"pass": " %.1f s" % seconds, "skip": ": " + "".join(lines), "fail": "".join("\n     | " + line for line in lines)}[outcome]
+      print("%s (%d/%d) %s%s" % (outcome.upper(), done, len(tests), test.full, end), flush=True)
+  for reason, those in sorted(others.items()):
+    print("not for this PETSc, %s: %s" % (reason, " ".join(sorted(those))))
+  if names["fail"]:
+    print("failed: " + " ".join(names["fail"]))
   if not tests:
     print("no test %s" % ("matches " + " ".join(options.patterns) if options.patterns else "was found"))
   print("%.0f s of processor time" % (used() - built))
-  print("%d passed, %d failed, %d skipped" % (passed, len(failed), skipped))
-  return 0 if passed and not failed else 1
-
+  print("%d passed, %d failed, %d skipped" % tuple(len(names[outcome]) for outcome in ("pass", "fail", "skip")))
+  return 0 if names["pass"] and not names["fail"] else 1
 
 if __name__ == "__main__":
   sys.exit(main())

@@ -47,45 +47,17 @@ static PETSC_UNUSED void FillArray(size_t bytes, size_t count, void *X)
   }
 }
 
-/* Bits of a vector that the processor has, 0 where that is not known */
-static PetscErrorCode GetVectorBits(PetscInt *bits)
-{
-  char  line[8192];
-  FILE *file = fopen("/proc/cpuinfo", "r");
-
-  PetscFunctionBeginUser;
-  *bits = 0;
-  if (file == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  while (*bits == 0 && fgets(line, sizeof(line), file) != NULL) {
-    if (strncmp(line, "flags", 5) != 0) continue;
-    *bits = strstr(line, " avx512f") != NULL ? 512 : strstr(line, " avx2") != NULL ? 256 : 128;
-  }
-  fclose(file);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Which kernels OpenBLAS has chosen; it takes processors that are newer than itself for older ones */
 static PETSC_UNUSED PetscErrorCode ReportBlas(void)
 {
-  const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"}, *const half[] = {"Haswell", "Zen", "Excavator", "Sandybridge", "Bulldozer", "Piledriver", "Steamroller"};
-  PetscInt    cpu, kernel                                                                = 128;
-  void       *symbol = NULL;
-  const char *name;
+  MuonKernelBLAS blas;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscDLSym(NULL, "openblas_get_corename", &symbol));
-  if (symbol == NULL) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: not one that tells its kernels\n"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  name = ((char *(*)(void))symbol)();
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(half); i++) kernel = strcasecmp(name, half[i]) == 0 ? 256 : kernel;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(wide); i++) kernel = strcasecmp(name, wide[i]) == 0 ? 512 : kernel;
-  PetscCall(GetVectorBits(&cpu));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: OpenBLAS with its kernels for %s, vectors of %" PetscInt_FMT " bits", name, kernel));
-  if (cpu > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; the processor has %" PetscInt_FMT, cpu));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  if (cpu > kernel) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WARNING: OpenBLAS uses narrower vectors than the processor has; try OPENBLAS_CORETYPE=%s in the environment\n", cpu == 512 ? "SkylakeX" : "Haswell"));
+  MuonKernelBLASGet(&blas);
+  if (blas.core == NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: not one that tells its kernels"));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "BLAS: OpenBLAS with its kernels for %s, vectors of %d bits; the processor has %d", blas.core, blas.bits, blas.processor));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", matrix tiles: %s%s\n", blas.tiles ? "yes" : "no", blas.onednn ? "; products in single precision by oneDNN" : ""));
+  if (blas.remedy != NULL) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WARNING: OpenBLAS uses narrower vectors than the processor has; try OPENBLAS_CORETYPE=%s in the environment\n", blas.remedy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

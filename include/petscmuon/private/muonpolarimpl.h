@@ -44,6 +44,7 @@ struct _p_MuonPolar {
   PETSCHEADER(struct _MuonPolarOps);
   MuonParameters        parameters;
   int                   precision;    /* a MuonPolarPrecision; PETSC_DETERMINE: that of the type */
+  int                   library;      /* a MuonKernelProducts less one; PETSC_DETERMINE: the faster one */
   PetscInt              ownprecision; /* set by the type; PETSC_DETERMINE: the precision of PetscScalar and no other */
   PetscBool             products;     /* of matrices and nothing else: precisions below single are legal */
   PetscBool             gathers;      /* a matrix on many ranks is gathered on one */
@@ -77,6 +78,13 @@ PETSC_EXTERN const MuonParameter MuonPolarParameters_NewtonSchulz[], MuonPolarPa
 PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
 /* The precision that was set, or else what the method takes */
 PETSC_EXTERN PetscErrorCode MuonPolarGetPrecision(MuonPolar, MuonPolarPrecision *);
+/*
+   What is to be said of the BLAS on this processor, in the words of -muon_view; an empty text where it suits the
+   processor. slow: its kernels are narrower than they could be
+*/
+PETSC_EXTERN PetscErrorCode MuonPolarDescribeBLAS(size_t length, char text[], PetscBool *slow);
+/* Prints that text to stderr where kernels are narrow, once in a process; collective, from the first rank */
+PETSC_EXTERN PetscErrorCode MuonPolarWarnBLAS(MPI_Comm comm);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
 

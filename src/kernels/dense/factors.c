@@ -7,7 +7,7 @@
    its BLAS routines, REAL_NAME(name) the name of a function.
 */
   #include <petscmuon/private/muonarray.h>
-  #include "muonblas.h"
+  #include "muonpanels.h"
 
   #define TWICE "../dense/factors.c"
   #include "../array/muontwice.h"
@@ -20,7 +20,7 @@ void REAL_NAME(MuonKernelMultiply)(int transa, int transb, size_t m, size_t n, s
   const REAL        ra = (REAL)a, rb = (REAL)b;
 
   if (m == 0 || n == 0) return;
-  REAL_GEMM(transa ? "T" : "N", transb ? "T" : "N", &bm, &bn, &bk, &ra, (const REAL *)A, &ba, (const REAL *)B, &bb, &rb, (REAL *)Y, &by);
+  REAL_NAME(MuonProduct)(transa ? "T" : "N", transb ? "T" : "N", &bm, &bn, &bk, &ra, (const REAL *)A, &ba, (const REAL *)B, &bb, &rb, (REAL *)Y, &by);
 }
 
 /* work == NULL asks for its size */

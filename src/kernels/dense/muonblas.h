@@ -32,7 +32,6 @@ typedef int MuonBLASInt;
 #define REAL_GEMMT                            REAL_BLAS(gemmt, GEMMT)
 #define REAL_GEMV                             REAL_BLAS(gemv, GEMV)
 #define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
-#define REAL_SYMM                             REAL_BLAS(symm, SYMM)
 #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
 #define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
 #define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
@@ -48,7 +47,6 @@ typedef int MuonBLASInt;
                                        const MuonBLASInt *); \
   void MUON_BLAS(letter, gemv, GEMV)(const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
-  void MUON_BLAS(letter, symm, SYMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trmm, TRMM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trsm, TRSM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, potrf, POTRF)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
@@ -60,4 +58,38 @@ typedef int MuonBLASInt;
 MUON_C_BEGIN
 MUON_BLAS_DECLARE(s, float)
 MUON_BLAS_DECLARE(d, double)
+
+/*
+   What makes the products. OpenBLAS takes processors that are newer than itself for older ones, and then runs
+   kernels for narrower vectors, several times slower
+*/
+typedef struct {
+  const char *core;      /* whose kernels OpenBLAS runs, NULL where the BLAS is another */
+  int         bits;      /* of their vectors, 0 where that is not known */
+  int         processor; /* likewise */
+  const char *remedy;    /* the OPENBLAS_CORETYPE that suits the processor, NULL where it has no wider vectors or that was set */
+  int         onednn;    /* single precision is multiplied by oneDNN, see MuonKernelProductsSet() */
+  int         tiles;     /* the processor has registers for tiles of matrices in bfloat16 */
+} MuonKernelBLAS;
+
+MUON_EXPORT void MuonKernelBLASGet(MuonKernelBLAS *);
+/* The remedy for kernels of that name on a processor with vectors of so many bits, and the bits of the kernels */
+MUON_EXPORT const char *MuonKernelBLASRemedy(const char core[], int processor, int *bits);
+
+typedef enum {
+  MUON_PRODUCTS_AUTO, /* oneDNN where there is a remedy and the library was built with it */
+  MUON_PRODUCTS_BLAS,
+  MUON_PRODUCTS_ONEDNN
+} MuonKernelProducts;
+
+/*
+   Which library multiplies matrices in single precision, in this process and from now on; 1 where the library was
+   built without it. Symmetric and triangular matrices are cut, so that almost all is done by products
+*/
+MUON_EXPORT int MuonKernelProductsSet(MuonKernelProducts);
+/* Whether that is oneDNN, for entries of that size */
+int MuonKernelProductsByOneDNN(size_t size);
+/* OpenMP has as many threads as OpenBLAS in between: the second one gets what the first one gave */
+int  MuonKernelThreadsBegin(void);
+void MuonKernelThreadsEnd(int threads);
 MUON_C_END

@@ -20,11 +20,13 @@ MUON_EXPORT void MuonKernelSetProgress(void (*progress)(void *), void *ctx);
 void MuonKernelProgress(double flops);
 
 #define MUON_PANELS_DECLARE(real, precision) \
+  /* One product, by the library that MuonKernelProductsSet() says */ \
+  void MuonProduct##precision(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, \
+                              const real *beta, real *C, const MuonBLASInt *ldc); \
   void MuonPanelGemm##precision(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, \
                                 const real *beta, real *C, const MuonBLASInt *ldc); \
   void MuonPanelSyrk##precision(const char *trans, const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *beta, real *C, const MuonBLASInt *ldc); \
-  void MuonPanelSymm##precision(const char *side, const MuonBLASInt *m, const MuonBLASInt *n, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, const real *beta, real *C, const MuonBLASInt *ldc); \
-  /* The lower triangle of C = alpha A B + beta C, n x n; what is above it may be overwritten */ \
+  /* The lower triangle of C = alpha A B + beta C, n x n; what is above it may be overwritten, as by Syrk */ \
   void MuonPanelLower##precision(const MuonBLASInt *n, const MuonBLASInt *k, const real *alpha, const real *A, const MuonBLASInt *lda, const real *B, const MuonBLASInt *ldb, const real *beta, real *C, const MuonBLASInt *ldc); \
   void MuonPanelTrmm##precision(const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const real *alpha, const real *A, const MuonBLASInt *lda, real *B, const MuonBLASInt *ldb); \
   void MuonPanelTrsm##precision(const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const real *alpha, const real *A, const MuonBLASInt *lda, real *B, const MuonBLASInt *ldb);

@@ -72,10 +72,8 @@ void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, size_t count, double
 
 const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
 {
-  (void)count;
-  (void)s;
-  (void)B;
-  return NULL;
+  REAL_NAME(MuonDenseMirror)(s, count, (void *)B);
+  return B;
 }
 
 void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
@@ -83,10 +81,10 @@ void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, size_t count, do
   const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
   const REAL        alpha = (REAL)a, beta = (REAL)b;
 
-  (void)count;
-  (void)held;
   if (s == 0 || l == 0) return;
-  REAL_NAME(MuonPanelSymm)(left ? "L" : "R", &rows, &columns, &alpha, (const REAL *)B, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
+  if (held == NULL) held = REAL_NAME(MuonDenseHold)(s, count, B);
+  if (left) REAL_NAME(MuonPanelGemm)("N", "N", &rows, &columns, &side, &alpha, (const REAL *)held, &side, (const REAL *)Y, &ld, &beta, (REAL *)Z, &ldo);
+  else REAL_NAME(MuonPanelGemm)("N", "N", &rows, &columns, &side, &alpha, (const REAL *)Y, &ld, (const REAL *)held, &side, &beta, (REAL *)Z, &ldo);
 }
 
 void REAL_NAME(MuonDenseRowSums)(size_t s, const void *S, double *sums)

@@ -15,7 +15,7 @@
    load         Y = G / (norm 2^exponent), the entries of G being of the precision that is given
    store        Q = scale Y, likewise
    gram         A = a Y Y^T + b A (left) or a Y^T Y + b A
-   multiply     Z = a B Y + b Z (left) or a Y B + b Z; B is symmetric, and held what hold() made of it or NULL; b == 0 overwrites
+   multiply     Z = a B Y + b Z (left) or a Y B + b Z; B is symmetric, and held what hold() made of it or NULL, where it may become whole; b == 0 overwrites
    mirror       A becomes whole: the upper triangle from the lower one
    product      C = a A B + b C, where A and B are symmetric, whole and commute, so that C is symmetric; b == 0 overwrites
    hold         what multiply() makes of B, for several calls: it is there until the next hold(), product(), or multiply() without it. NULL where that is nothing

@@ -1,12 +1,18 @@
 #if !defined(REAL)
   #include "muonpanels.h"
+  #include <math.h>
+  #if defined(PETSCMUON_HAVE_ONEDNN)
+    #include <oneapi/dnnl/dnnl.h>
+  #endif
 
 /* Operations of a panel, two milliseconds or so of one core: half as many in double */
 enum {
   PANEL = 1 << 28,
   EVERY = 1 << 27,
   INNER = 512, /* at which a product runs at full speed, however it was cut */
-  LEAST = 256  /* likewise, of a side of its result */
+  LEAST = 256, /* likewise, of a side of its result */
+  SMALL = 32,  /* triangles and symmetric results up to this go to a BLAS that all else avoids */
+  TILE  = 96   /* such results up to this are computed whole: that takes less than what is smaller */
 };
 
 static struct {
@@ -53,6 +59,31 @@ static MuonBLASInt Half(MuonBLASInt n)
   return (n / 2 + 15) / 16 * 16;
 }
 
+/*
+   The product of the BLAS by oneDNN, which counts by rows: the transposed product, by columns. It runs as many
+   threads as OpenMP is told, and here as many as the BLAS has
+*/
+void MuonProductSingle(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const float *alpha, const float *A, const MuonBLASInt *lda, const float *B, const MuonBLASInt *ldb, const float *beta,
+                       float *C, const MuonBLASInt *ldc)
+{
+  #if defined(PETSCMUON_HAVE_ONEDNN)
+  if (MuonKernelProductsByOneDNN(sizeof(float)) && *m > 0 && *n > 0 && *k > 0) {
+    const int threads = MuonKernelThreadsBegin();
+
+    if (dnnl_sgemm(*transb, *transa, *n, *m, *k, *alpha, B, *ldb, A, *lda, *beta, C, *ldc) != dnnl_success) C[0] = NAN;
+    MuonKernelThreadsEnd(threads);
+    return;
+  }
+  #endif
+  MUON_BLAS(s, gemm, GEMM)(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+void MuonProductDouble(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const double *alpha, const double *A, const MuonBLASInt *lda, const double *B, const MuonBLASInt *ldb,
+                       const double *beta, double *C, const MuonBLASInt *ldc)
+{
+  MUON_BLAS(d, gemm, GEMM)(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
   #define TWICE "../dense/panels.c"
   #include "../array/muontwice.h"
 
@@ -70,7 +101,7 @@ void REAL_NAME(MuonPanelGemm)(const char *transa, const char *transb, const Muon
   MuonBLASInt  inner, strip;
 
   if (flops <= LIMIT) {
-    REAL_GEMM(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    REAL_NAME(MuonProduct)(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     MuonKernelProgress(flops);
     return;
   }
@@ -86,7 +117,7 @@ void REAL_NAME(MuonPanelGemm)(const char *transa, const char *transb, const Muon
       const REAL       *a    = A + (*transa == 'N' ? row + (size_t)j * (size_t)*lda : (size_t)j + row * (size_t)*lda);
       const REAL       *b    = B + (*transb == 'N' ? (size_t)j + column * (size_t)*ldb : column + (size_t)j * (size_t)*ldb);
 
-      REAL_GEMM(transa, transb, &high, &wide, &some, alpha, a, lda, b, ldb, j == 0 ? beta : &one, C + row + column * (size_t)*ldc, ldc);
+      REAL_NAME(MuonProduct)(transa, transb, &high, &wide, &some, alpha, a, lda, b, ldb, j == 0 ? beta : &one, C + row + column * (size_t)*ldc, ldc);
       MuonKernelProgress(2.0 * (double)high * (double)wide * (double)some);
     }
   }
@@ -94,12 +125,17 @@ void REAL_NAME(MuonPanelGemm)(const char *transa, const char *transb, const Muon
 
 void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const MuonBLASInt *k, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
 {
+  const int         other  = MuonKernelProductsByOneDNN(sizeof(REAL));
   const double      square = (double)*n * (double)*n, most = LIMIT / (square > 0.0 ? square : 1.0);
   const MuonBLASInt h = Half(*n), g = *n - h;
   const REAL        one = 1;
   MuonBLASInt       inner;
 
-  if (*n > 1024 && most < (double)*k) {
+  if (other && *n <= TILE) {
+    REAL_NAME(MuonPanelGemm)(trans, *trans == 'N' ? "T" : "N", n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
+    return;
+  }
+  if (other || (*n > 1024 && most < (double)*k)) {
     const REAL *below = A + (*trans == 'N' ? (size_t)h : (size_t)h * (size_t)*lda);
 
     REAL_NAME(MuonPanelSyrk)(trans, &h, k, alpha, A, lda, beta, C, ldc);
@@ -116,86 +152,69 @@ void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const Muo
   }
 }
 
-/*
-   Strips of the other matrix that stay in cache, then halves of the symmetric one until SYMM is short, since
-   it copies that matrix for each of its calls
-*/
-void REAL_NAME(MuonPanelSymm)(const char *side, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *B, const MuonBLASInt *ldb, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
-{
-  const int         left = *side == 'L';
-  const MuonBLASInt s = left ? *m : *n, l = left ? *n : *m, h = Half(s), g = s - h;
-  const double      flops = 2.0 * (double)s * (double)s * (double)l;
-  const REAL        one = 1, *A21 = A + h, *A22 = A + (size_t)h * ((size_t)*lda + 1), *B2 = B + (left ? (size_t)h : (size_t)h * (size_t)*ldb);
-  REAL             *C2 = C + (left ? (size_t)h : (size_t)h * (size_t)*ldc);
-
-  if (flops > LIMIT && s > 384 && l <= INNER) {
-    REAL_NAME(MuonPanelSymm)(side, left ? &h : m, left ? n : &h, alpha, A, lda, B, ldb, beta, C, ldc);
-    REAL_NAME(MuonPanelSymm)(side, left ? &g : m, left ? n : &g, alpha, A22, lda, B2, ldb, beta, C2, ldc);
-    if (left) {
-      REAL_NAME(MuonPanelGemm)("T", "N", &h, n, &g, alpha, A21, lda, B2, ldb, &one, C, ldc);
-      REAL_NAME(MuonPanelGemm)("N", "N", &g, n, &h, alpha, A21, lda, B, ldb, &one, C2, ldc);
-    } else {
-      REAL_NAME(MuonPanelGemm)("N", "N", m, &h, &g, alpha, B2, ldb, A21, lda, &one, C, ldc);
-      REAL_NAME(MuonPanelGemm)("N", "T", m, &g, &h, alpha, B, ldb, A21, lda, &one, C2, ldc);
-    }
-  } else {
-    const int         again = flops > LIMIT && s > 384;
-    const MuonBLASInt strip = Part(l, again ? INNER : flops > 0.0 ? LIMIT * (double)l / flops : (double)l);
-
-    for (MuonBLASInt i = 0; i < l; i += strip) {
-      const MuonBLASInt some = Least(strip, l - i);
-      const size_t      from = left ? (size_t)i * (size_t)*ldb : (size_t)i, to = left ? (size_t)i * (size_t)*ldc : (size_t)i;
-
-      if (again) {
-        REAL_NAME(MuonPanelSymm)(side, left ? m : &some, left ? &some : n, alpha, A, lda, B + from, ldb, beta, C + to, ldc);
-        continue;
-      }
-      REAL_SYMM(side, "L", left ? m : &some, left ? &some : n, alpha, A, lda, B + from, ldb, beta, C + to, ldc);
-      MuonKernelProgress(2.0 * (double)s * (double)s * (double)some);
-    }
-  }
-}
-
 void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, const REAL *B, const MuonBLASInt *ldb, const REAL *beta, REAL *C, const MuonBLASInt *ldc)
 {
-  #if defined(MUON_KERNEL_HAVE_GEMMT)
-  const double      square = (double)*n * (double)*n, most = LIMIT / (square > 0.0 ? square : 1.0);
-  const MuonBLASInt h = Half(*n), g = *n - h;
-  const REAL        one = 1;
-  MuonBLASInt       inner;
-
-  if (*n > 1024 && most < (double)*k) {
-    const REAL *right = B + (size_t)h * (size_t)*ldb;
-
-    REAL_NAME(MuonPanelLower)(&h, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    REAL_NAME(MuonPanelGemm)("N", "N", &g, &h, k, alpha, A + h, lda, B, ldb, beta, C + h, ldc);
-    REAL_NAME(MuonPanelLower)(&g, k, alpha, A + h, lda, right, ldb, beta, C + (size_t)h * ((size_t)*ldc + 1), ldc);
-    return;
-  }
-  inner = Part(*k, most < LEAST ? LEAST : most);
-  for (MuonBLASInt j = 0; j < *k; j += inner) {
-    const MuonBLASInt some = Least(inner, *k - j);
-
-    REAL_GEMMT("L", "N", "N", n, &some, alpha, A + (size_t)j * (size_t)*lda, lda, B + j, ldb, j == 0 ? beta : &one, C, ldc);
-    MuonKernelProgress(square * (double)some);
-  }
-  #else
   /*
      Blocks of columns, each from its diagonal on: with eight of them 9/16 of the square are computed, by
      products that are large enough
   */
   const MuonBLASInt most = (*n + 7) / 8, block = most < 32 ? 32 : most;
+  #if defined(MUON_KERNEL_HAVE_GEMMT)
+  const double      square = (double)*n * (double)*n, size = LIMIT / (square > 0.0 ? square : 1.0);
+  const MuonBLASInt h = Half(*n), g = *n - h, inner = Part(*k, size < LEAST ? LEAST : size);
+  const REAL        one = 1, *right = B + (size_t)h * (size_t)*ldb;
 
+  if (!MuonKernelProductsByOneDNN(sizeof(REAL))) {
+    if (*n > 1024 && size < (double)*k) {
+      REAL_NAME(MuonPanelLower)(&h, k, alpha, A, lda, B, ldb, beta, C, ldc);
+      REAL_NAME(MuonPanelGemm)("N", "N", &g, &h, k, alpha, A + h, lda, B, ldb, beta, C + h, ldc);
+      REAL_NAME(MuonPanelLower)(&g, k, alpha, A + h, lda, right, ldb, beta, C + (size_t)h * ((size_t)*ldc + 1), ldc);
+      return;
+    }
+    for (MuonBLASInt j = 0; j < *k; j += inner) {
+      const MuonBLASInt some = Least(inner, *k - j);
+
+      REAL_GEMMT("L", "N", "N", n, &some, alpha, A + (size_t)j * (size_t)*lda, lda, B + j, ldb, j == 0 ? beta : &one, C, ldc);
+      MuonKernelProgress(square * (double)some);
+    }
+    return;
+  }
+  #endif
   for (MuonBLASInt j = 0; j < *n; j += block) {
     const MuonBLASInt rows = *n - j, columns = Least(block, *n - j);
 
     REAL_NAME(MuonPanelGemm)("N", "N", &rows, &columns, k, alpha, A + j, lda, B + (size_t)j * (size_t)*ldb, ldb, beta, C + (size_t)j * ((size_t)*ldc + 1), ldc);
   }
-  #endif
+}
+
+/*
+   B = alpha op(A) B, or B op(A), or with the inverse, by halves of the triangle A: the half of B that depends on
+   both is first in a product, and last where it is solved for
+*/
+static void REAL_NAME(Triangle)(int solve, const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, REAL *B, const MuonBLASInt *ldb)
+{
+  const int         left = *side == 'L', first = left == (*trans == 'N');
+  const MuonBLASInt s = left ? *m : *n, h = Half(s), size[2] = {h, s - h};
+  const REAL        one = 1, minus = -1, *A21 = A + h, *triangle[2] = {A, A21 + (size_t)h * (size_t)*lda};
+  REAL             *half[2] = {B, B + (left ? (size_t)h : (size_t)h * (size_t)*ldb)}, *to = half[first], *from = half[!first];
+
+  if (s <= SMALL) {
+    if (solve) REAL_TRSM(side, "L", trans, "N", m, n, alpha, A, lda, B, ldb);
+    else REAL_TRMM(side, "L", trans, "N", m, n, alpha, A, lda, B, ldb);
+    return;
+  }
+  for (int step = 0; step < 2; step++) {
+    const int at = (step == 0) == !solve ? first : !first;
+
+    REAL_NAME(Triangle)(solve, side, trans, left ? &size[at] : m, left ? n : &size[at], solve && step == 1 ? &one : alpha, triangle[at], lda, half[at], ldb);
+    if (step == 1) break;
+    if (left) REAL_NAME(MuonProduct)(trans, "N", &size[first], n, &size[!first], solve ? &minus : alpha, A21, lda, from, ldb, solve ? alpha : &one, to, ldb);
+    else REAL_NAME(MuonProduct)("N", trans, m, &size[first], &size[!first], solve ? &minus : alpha, from, ldb, A21, lda, solve ? alpha : &one, to, ldb);
+  }
 }
 
   /* Strips of what the triangle is applied to, which are independent of each other */
-  #define PANEL_TRIANGLE(name, BLAS) \
+  #define PANEL_TRIANGLE(name, solve, BLAS) \
     void REAL_NAME(name)(const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const REAL *alpha, const REAL *A, const MuonBLASInt *lda, REAL *B, const MuonBLASInt *ldb) \
     { \
       const int         left = *side == 'L'; \
@@ -206,12 +225,15 @@ void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const
       for (MuonBLASInt i = 0; i < l; i += strip) { \
         const MuonBLASInt some = Least(strip, l - i); \
 \
-        BLAS(side, "L", trans, "N", left ? m : &some, left ? &some : n, alpha, A, lda, B + (left ? (size_t)i * (size_t)*ldb : (size_t)i), ldb); \
+        REAL *b = B + (left ? (size_t)i * (size_t)*ldb : (size_t)i); \
+\
+        if (MuonKernelProductsByOneDNN(sizeof(REAL))) REAL_NAME(Triangle)(solve, side, trans, left ? m : &some, left ? &some : n, alpha, A, lda, b, ldb); \
+        else BLAS(side, "L", trans, "N", left ? m : &some, left ? &some : n, alpha, A, lda, b, ldb); \
         MuonKernelProgress(square *(double)some); \
       } \
     }
-PANEL_TRIANGLE(MuonPanelTrmm, REAL_TRMM)
-PANEL_TRIANGLE(MuonPanelTrsm, REAL_TRSM)
+PANEL_TRIANGLE(MuonPanelTrmm, 0, REAL_TRMM)
+PANEL_TRIANGLE(MuonPanelTrsm, 1, REAL_TRSM)
   #undef PANEL_TRIANGLE
   #undef LIMIT
 #endif

@@ -1,4 +1,5 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonpolarimpl.h>
 
 /*@C
   MuonSetObjectiveAndGradient - Sets the routine that computes a worker's loss and its gradients
@@ -121,6 +122,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
   PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
+  if (ierr == PETSC_SUCCESS) PetscCall(MuonTheoryEstimateBegin_Private(muon));
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
@@ -137,6 +139,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   }
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, ok));
+  PetscCall(MuonTheoryEstimateEnd_Private(muon, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,6 +182,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
   PetscCall(MuonSetUp(muon));
+  PetscCall(MuonPolarWarnBLAS(PetscObjectComm((PetscObject)muon)));
   step = muon->step; /* which may be that of a checkpoint now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
   PetscCall(MuonCheckOptions_Private(muon));
@@ -264,6 +268,7 @@ PetscErrorCode MuonSolve(Muon muon)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
   }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
+  PetscCall(MuonTheoryEstimateView_Private(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

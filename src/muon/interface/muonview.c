@@ -1,4 +1,5 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
+#include <petscmuon/private/muonpolarimpl.h>
 #include <string.h>
 
 /* The ranks that hold the rows of a layer, or of its state, and who has all of it for its LMO */
@@ -106,8 +107,9 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 {
   PetscLogDouble mine[3], most[3], entries = 0;
-  PetscBool      ascii, string, binary;
+  PetscBool      ascii, string, binary, slow;
   MuonType       type;
+  char           blas[512];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -126,6 +128,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
+  if (muon->theory.text != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", muon->theory.text));
   if (muon->preset != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s\n", muon->preset));
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum,
                                    muon->momentum_at < 0 ? "type's own place"
@@ -143,6 +146,8 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "ranks weigh %g to %g, 1 in the mean\n", least, most));
   }
+  PetscCall(MuonPolarDescribeBLAS(sizeof(blas), blas, &slow));
+  if (blas[0] != '\0') PetscCall(PetscViewerASCIIPrintf(viewer, "BLAS: %s\n", blas));
   PetscTryTypeMethod(muon, view, viewer);
   if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 1; g < muon->ngroups; g++) {

@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
+#include "../../kernels/dense/muonblas.h"
 
 const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "tf32", "MuonPolarPrecision", "MUON_POLAR_PRECISION_", NULL};
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
@@ -150,6 +151,7 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
   Options Database Keys:
 + -lmo_polar_type type                         - the method, see `MuonPolarType`
 . -lmo_polar_precision single|double|bf16|tf32 - precision of the arithmetic, see the notes
+. -lmo_polar_products blas|onednn              - library of the products in single precision, see the notes
 - -lmo_polar_monitor [viewer]                  - prints how good each factor is, see the notes
 
   Level: intermediate
@@ -167,6 +169,12 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
   binary32. The rounded copies are kept, shared by all objects of the process and freed by `PetscFinalize()`.
   oneDNN keeps its code for each shape itself, see its `ONEDNN_PRIMITIVE_CACHE_CAPACITY`, and runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
   does: set it to one where each core has a rank.
+
+  An OpenBLAS that is older than the processor may run kernels for narrower vectors, several times slower.
+  Products in single precision on the host then go through oneDNN, where the library was built with it, and
+  `MuonStep()` warns once: `OPENBLAS_CORETYPE` in the environment makes the BLAS itself faster, and with it double
+  precision and the program's own products. Where that variable is set nothing of this happens.
+  `-lmo_polar_products` chooses the one or the other; results differ by rounding.
 
   The monitor prints the numbers of `MuonPolarComputeQuality()`, which cost more than the factor, or the status
   of a matrix that has no factor. Every rank has a viewer of its own, and the first rank of a matrix prints: the
@@ -236,6 +244,9 @@ PetscErrorCode MuonPolarSetUp(MuonPolar polar)
   if (polar->ownprecision != PETSC_DETERMINE && polar->precision <= (int)MUON_POLAR_PRECISION_DOUBLE) legal = PETSC_TRUE;
   PetscCheck(legal, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s, expected %s for the type %s; types that take any: %s, %s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[polar->precision],
              polar->ownprecision == PETSC_DETERMINE ? MuonPolarPrecisions[MUON_POLAR_PRECISION_PETSCSCALAR] : "single or double", ((PetscObject)polar)->type_name, MUONPOLARGRAM, MUONPOLARNEWTONSCHULZ);
+  PetscCheck(MuonKernelProductsSet((MuonKernelProducts)(polar->library + 1)) == 0, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_products is onednn, and the library was built without oneDNN, expected blas",
+             MuonPolarPrefix_Private(polar));
+  (void)MuonKernelProductsSet(MUON_PRODUCTS_AUTO);
   if (polar->svd != NULL) PetscCall(MuonSVDSetUp(polar->svd));
   PetscTryTypeMethod(polar, setup);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,6 +258,34 @@ PetscErrorCode MuonPolarSetWorkspace(MuonPolar polar, MuonWorkspace work)
   PetscCall(MuonWorkspaceReference(work));
   PetscCall(MuonWorkspaceDestroy(&polar->work));
   polar->work = work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarDescribeBLAS(size_t length, char text[], PetscBool *slow)
+{
+  MuonKernelBLAS blas;
+
+  PetscFunctionBegin;
+  MuonKernelBLASGet(&blas);
+  *slow   = blas.remedy != NULL ? PETSC_TRUE : PETSC_FALSE;
+  text[0] = '\0';
+  if (*slow)
+    PetscCall(PetscSNPrintf(text, length, "OpenBLAS runs its kernels for %s, with vectors of %d bits where the processor has %d: set OPENBLAS_CORETYPE=%s in the environment%s", blas.core, blas.bits, blas.processor, blas.remedy,
+                            blas.onednn ? "; products in single precision go through oneDNN" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarWarnBLAS(MPI_Comm comm)
+{
+  static PetscBool warned = PETSC_FALSE;
+  char             text[256];
+  PetscBool        slow;
+
+  PetscFunctionBegin;
+  if (warned) PetscFunctionReturn(PETSC_SUCCESS);
+  warned = PETSC_TRUE;
+  PetscCall(MuonPolarDescribeBLAS(sizeof(text), text, &slow));
+  if (slow) PetscCall(PetscFPrintf(comm, PETSC_STDERR, "Warning: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

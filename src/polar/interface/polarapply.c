@@ -1,4 +1,5 @@
 #include <petscmuon/private/muonpolarimpl.h> /*I "petscmuonpolar.h" I*/
+#include "../../kernels/dense/muonblas.h"
 #include <limits.h>
 
 PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent)
@@ -63,9 +64,11 @@ static PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar
       if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k]))) continue;
       if (task[k].norm != 0.0) same[count++] = &task[i];
     }
+    (void)MuonKernelProductsSet((MuonKernelProducts)(polar[k]->library + 1));
     PetscCall(MuonPolarApplyBatches_Private(polar[k], count, same));
     for (PetscInt i = 0; i < count; i++) same[i]->norm = 0.0;
   }
+  (void)MuonKernelProductsSet(MUON_PRODUCTS_AUTO);
   PetscCall(PetscFree2(same, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,10 @@ PetscLogEvent     MUON_Polar;
 
 static PetscBool MuonPolarPackageInitialized = PETSC_FALSE;
 
+static const char *const MuonPolarLibraries[] = {"blas", "onednn", "MuonKernelProducts", "MUON_PRODUCTS_", NULL};
+
 static const MuonParameter MuonPolarParameters[] = {
+  {"products", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonPolar, library), PETSC_DETERMINE, 0, 0, MuonPolarLibraries, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Library of the products in single precision, by default the BLAS unless it is slow"},
   {"precision", MUON_PARAMETER_ENUM, offsetof(struct _p_MuonPolar, precision), PETSC_DETERMINE, 0, 0, MuonPolarPrecisions, MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Precision of the arithmetic, that of the method by default"},
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
