@@ -81,11 +81,28 @@ static PetscErrorCode TestOf(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A run as the options say */
+static PetscErrorCode TestOptions(void)
+{
+  TestProblem p;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONLOCAL, TEST_LAYERS, TestShapes, -1, &p));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(TestDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
+  PetscBool options;
+
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) PetscCall(TestOf(&Cases[k]));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-muon_max_steps", &options));
+  if (options) PetscCall(TestOptions());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases) && options == PETSC_FALSE; k++) PetscCall(TestOf(&Cases[k]));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -94,5 +111,22 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
+
+  testset:
+    nsize: 2
+    args: -muon_max_steps 8
+    test:
+      suffix: view
+      args: -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_view -muon_monitor
+      filter: grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|rule sgd|step) .*" -e "bits.*" -e "up topk.*"
+      requires: double
+    test:
+      suffix: clip
+      args: -muon_clip 1
+      error: with -muon_type local no rank has the mean gradient that would be clipped, expected 0
+    test:
+      suffix: steps
+      args: -local_steps 0
+      error: -local_steps 0. must be in [1.,
 
 TEST*/

@@ -167,24 +167,6 @@ int main(int argc, char **argv)
       iterating |
       diverged  | -muon_learning_rate 1e300
 
-  # rounds of steps that each worker takes alone, with compressed messages between them
-  testset:
-    nsize: 2
-    args: -muon_type local -muon_max_steps 8
-    test:
-      suffix: local
-      args: -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_view -muon_monitor
-      filter: grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|rule sgd|step) .*" -e "bits.*" -e "up topk.*"
-      tolerance: 1e-2
-    test:
-      suffix: local_clip
-      args: -muon_clip 1
-      error: with -muon_type local no rank has the mean gradient that would be clipped, expected 0
-    test:
-      suffix: local_steps
-      args: -local_steps 0
-      error: -local_steps 0. must be in [1.,
-
   # every norm trains
   testset:
     output_file: output/ex2_lmo.out

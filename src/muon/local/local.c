@@ -1,4 +1,4 @@
-#include "../../step/muonstep.h" /*I "petscmuon.h" I*/
+#include "../step/muonstep.h" /*I "petscmuon.h" I*/
 
 typedef struct {
   Muon       outer;
@@ -242,10 +242,10 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   MUONLOCAL - Steps of each worker alone; after some of them an outer optimizer brings the workers together
 
   Options Database Keys:
-+ -local_steps H               - steps of a round, in which nothing but the status is sent (30)
-. -outer_muon_type type        - algorithm of the outer optimizer: `dense`, `ef21`, `ef14`, `sign` (dense)
-. -outer_muon_learning_rate a  - its rate (0.7)
-- -outer_muon_momentum mu      - its momentum, in Nesterov's form (0.6)
++ -local_steps H              - steps of a round, in which nothing but the status is sent (30)
+. -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
+. -outer_muon_learning_rate a - its rate (0.7)
+- -outer_muon_momentum mu     - its momentum, in Nesterov's form (0.6)
 
   Level: intermediate
 
