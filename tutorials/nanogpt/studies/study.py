@@ -168,8 +168,12 @@ class Study:
     mpiexec = [path for path in (os.path.join(ROOT, "config", "mpiexec"), os.path.join(ROOT, "bin", "petscmuon-mpiexec")) if os.path.exists(path)]
     return [mpiexec[0], "-n", str(self.plan.ranks), self.options.program]
 
+  def parts(self, folder):
+    """Files of the starts of a run; beside them are those of layers."""
+    return sorted(one for one in os.listdir(folder) if re.fullmatch(r"part-\d+\.csv", one))
+
   def start(self, folder, words):
-    part = len([one for one in os.listdir(folder) if one.startswith("part-")])
+    part = len(self.parts(folder))
     checkpoint = os.path.join(folder, "checkpoint")
     command = self.launch() + words
     command += ["-nanogpt_csv", os.path.join(folder, "part-%02d.csv" % part), "-muon_monitor_csv", os.path.join(folder, "steps.csv"), "-nanogpt_sample", "0"]
@@ -195,8 +199,8 @@ class Study:
 
   def merge(self, folder, final):
     """One file of what the library and the program wrote in all starts of a run."""
-    parts, rows = sorted(one for one in os.listdir(folder) if one.startswith("part-")), []
-    for one in parts:
+    rows = []
+    for one in self.parts(folder):
       with open(os.path.join(folder, one), newline="") as f:
         more = list(csv.DictReader(f))
       rows = [row for row in rows if more and int(row["step"]) < int(more[0]["step"])] if more else rows
