@@ -255,7 +255,7 @@ int main(int argc, char **argv)
     # What has no batches
     test:
       suffix: single
-      args: -muon_type dense -lmo_polar_type {{qdwh zolotarev}}
+      args: -muon_type dense -lmo_polar_type {{qdwh zolotarev mud}}
 
     # A layer that has no step, and all that diverge, the first of which ends the work one by one, leave everything as it was on all ranks
     test:
