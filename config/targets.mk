@@ -12,7 +12,7 @@ CARD_MINUTES ?= 50
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
+.PHONY: all lib check test programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -64,6 +64,14 @@ quickstart: lib $(NANOGPT)
 quickstart-controls: lib $(NANOGPT)
 	@$(WITH_KERNEL) $(QUICKSTART) -nanogpt_runs ef21,dense,frozen -nanogpt_check_controls $(QUICKSTART_OPTIONS)
 
+# A plan of runs, made and reported; one that was stopped goes on
+STUDY ?= quick
+SCALE ?= small
+study: lib $(NANOGPT)
+	@python=$(PYTHON3); $$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3; \
+	$(WITH_KERNEL) MPIEXEC_COMMAND='$(MPIEXEC)' $$python tutorials/nanogpt/studies/study.py --plan '$(STUDY)' --scale '$(SCALE)' --program '$(NANOGPT)' -o '$(BUILD)/studies' \
+	  $(if $(DATA),--data '$(DATA)',--data '$(PETSC_DIR)/include' --more '-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files') $(STUDY_OPTIONS)
+
 # Messages are measured on what a training run makes them of, too
 TENTH     = $(foreach way,ef21 ef21_server,-$(way)_compressor topk -$(way)_compressor_ratio 0.1 -$(way)_compressor_values natural)
 RESIDUALS = $(BUILD)/tests/benchmarks/residuals.bin
@@ -82,7 +90,7 @@ benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 
 # Installation
 SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
-TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name makefile)
+TUTORIAL_FILES = $(shell find tutorials -name '*.[ch]' -o -name '*.F90' -o -name '*.py' -o -name '*.md' -o -name '*.txt' -o -name makefile)
 DEST = $(DESTDIR)$(PREFIX)
 install: lib $(MODULE)
 	install -d $(DEST)/include/petscmuon/private $(DEST)/lib/pkgconfig $(DEST)/lib/petscmuon/conf
@@ -132,6 +140,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
+	@echo "make study                 runs a plan of trainings and reports: STUDY=quick|ef21|signmuon|FILE SCALE=small DATA=FOLDER, by default the headers of your PETSc"
 	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"

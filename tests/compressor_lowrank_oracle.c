@@ -66,6 +66,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   PetscCall(TestSetOfType(c, "powersgd_sweeps", what->sweeps));
   PetscCall(TestSetOfType(c, "powersgd_oversampling", what->oversampling));
   PetscCall(TestSetOfType(c, "topsvd_schatten", what->schatten));
+  PetscCall(TestSetOfType(c, "rankk_method", 1)); /* range */
   PetscCall(MuonCompressorSetStream(c, seed, layer, sender, direction));
   PetscCall(MuonCompressorGetAlpha(c, m, n, &alpha));
   PetscCall(TestArrayCreate(m, n, out->precision, out->rowmajor, 2, &T));
@@ -142,12 +143,22 @@ int main(int argc, char **argv)
   out.cases  = fopen(path, "w");
   TestCheck(out.cases != NULL, "Cannot write %s", path);
   fprintf(out.cases, "%s\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double");
-  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+  for (size_t s = 0; s < 2 * PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+    const PetscInt *shape = shapes[s % PETSC_STATIC_ARRAY_LENGTH(shapes)];
+
     for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE; precision++) {
-      out.m         = shapes[s][0];
-      out.n         = shapes[s][1];
+      out.m         = shape[0];
+      out.n         = shape[1];
       out.precision = (MuonPrecision)precision;
       out.rowmajor  = ((int)s + precision) % 2;
+      if (s >= PETSC_STATIC_ARRAY_LENGTH(shapes)) {
+        for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
+          const Case range = {MUONCOMPRESSORRANKK, 0.2, values == MUON_COMPRESSOR_VALUES_DOUBLE ? 1 : PETSC_DETERMINE, 1, 0, (MuonCompressorValues)values, 2.0};
+
+          PetscCall(WriteCase(&out, &range, &state));
+        }
+        continue;
+      }
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(some); k++) PetscCall(WriteCase(&out, &some[k], &state));
       for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
         for (int values = MUON_COMPRESSOR_VALUES_DOUBLE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {

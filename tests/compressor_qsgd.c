@@ -518,30 +518,16 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: default
-
-  test:
-    suffix: options
-    args: -ef21_compressor_bits 6 -ef21_compressor_qsgd_block_length 2048 -ef21_compressor_qsgd_block_norm l2 -ef21_compressor_values bf16
+  table: suffix | args
+    default |
+    options | -ef21_compressor_bits 6 -ef21_compressor_qsgd_block_length 2048 -ef21_compressor_qsgd_block_norm l2 -ef21_compressor_values bf16
 
   testset:
     nsize: 2
-    test:
-      suffix: badlength
-      args: -ef21_compressor_qsgd_block_length 48
-      error: expected a power of two from 16 to 65536
-    test:
-      suffix: badlengthkey
-      args: -ef21_compressor_qsgd_block_length 0
-      error: Layer "w": -ef21_compressor_qsgd_block_length 0. must be in [16.,65536.]
-    test:
-      suffix: badnorm
-      args: -ef21_compressor_qsgd_block_norm l1
-      error: -ef21_compressor_qsgd_block_norm
-    test:
-      suffix: large
-      args: -large
-      error: -ef21_compressor of layer w: a layer of 1048576 x 8193, expected at most 2^33 entries
+    table: suffix | args | error
+      badlength    | -ef21_compressor_qsgd_block_length 48 | expected a power of two from 16 to 65536
+      badlengthkey | -ef21_compressor_qsgd_block_length 0  | Layer "w": -ef21_compressor_qsgd_block_length 0. must be in [16.,65536.]
+      badnorm      | -ef21_compressor_qsgd_block_norm l1   | -ef21_compressor_qsgd_block_norm
+      large        | -large                                | -ef21_compressor of layer w: a layer of 1048576 x 8193, expected at most 2^33 entries
 
 TEST*/

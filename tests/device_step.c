@@ -207,6 +207,11 @@ int main(int argc, char **argv)
       suffix: factors
       nsize: 2
       args: -lmo_type frobenius -ef21_compressor powersgd -ef21_server_compressor powersgd -ef21_server_compressor_rank 3 -tolerance 2e-4 -restart
+    # The same of the range finder
+    test:
+      suffix: range
+      nsize: 2
+      args: -lmo_type frobenius -ef21_compressor rankk -ef21_compressor_rankk_method range -ef21_server_compressor rankk -ef21_server_compressor_rankk_method range -ef21_server_compressor_rank 3 -tolerance 2e-4 -restart
 
     # Points of the ball, which are written and read on the host
     test:

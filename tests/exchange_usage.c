@@ -374,31 +374,13 @@ int main(int argc, char **argv)
 
   link: internal
 
-  test:
-    suffix: check
-    nsize: {{1 2 3 4}}
-    args: -check
+  table: suffix | nsize | args
+    check | {{1 2 3 4}} | -check
+    view | 3        | -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
+    buckets | 3        | -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
 
-  test:
-    suffix: view
-    nsize: 3
-    args: -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
-
-  test:
-    suffix: buckets
-    nsize: 3
-    args: -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
-
-  test:
-    suffix: type
-    nsize: 2
-    args: -b_muon_exchange_type ring
-    error: -b_muon_exchange_type
-
-  test:
-    suffix: mode
-    nsize: 2
-    args: -b_muon_exchange_mode scatter
-    error: scatter
+  table: suffix | nsize | args | error
+    type | 2 | -b_muon_exchange_type ring    | -b_muon_exchange_type
+    mode | 2 | -b_muon_exchange_mode scatter | scatter
 
 TEST*/

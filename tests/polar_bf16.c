@@ -64,16 +64,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    requires: onednn
-    env: OMP_NUM_THREADS=1
-    args: -lmo_polar_type newtonschulz -lmo_polar_coefficients {{quintic cubic}}
-
-  # These do not converge. On the values that their steps visit the slope is at most 1.7 in absolute value, four times over
-  test:
-    suffix: kj
-    requires: onednn
-    env: OMP_NUM_THREADS=1
-    args: -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -growth 8
+  table: suffix | requires | args | env
+       | onednn | -lmo_polar_type newtonschulz -lmo_polar_coefficients {{quintic cubic}} | OMP_NUM_THREADS=1
+    # These do not converge. On the values that their steps visit the slope is at most 1.7 in absolute value, four times over
+    kj | onednn | -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -growth 8      | OMP_NUM_THREADS=1
 
 TEST*/

@@ -254,6 +254,7 @@ SETTER(LineNorm, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_l
 SETTER(IndexBits, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_paper_index_bits", "26"))
 SETTER(TopSVD, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_topsvd_schatten", "1"))
 SETTER(Sweeps, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_powersgd_sweeps", "3"))
+SETTER(RankKMethod, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_rankk_method", "range"))
 SETTER(Oversampling, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_powersgd_oversampling", "2"))
 SETTER(BlockLength, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_qsgd_block_length", "16"))
 SETTER(BlockNorm, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_qsgd_block_norm", "l2"))
@@ -405,6 +406,7 @@ static const Setter Setters[] = {
   {"MuonCompressorSetLineNorm", UP "rowtopk -ef21_compressor_ratio 0.4", Set_LineNorm, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorSetPaperIndexBits", UP "topk", Set_IndexBits, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorTopSVDSetSchatten", UP "topsvd -measure", Set_TopSVD, TAKES_EFFECT, 0, NULL, NULL},
+  {"compressor_rankk_method", UP "rankk -ef21_compressor_rank 1", Set_RankKMethod, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorPowerSGDSetSweeps", UP "powersgd -ef21_compressor_rank 1", Set_Sweeps, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorPowerSGDSetOversampling", UP "powersgd -ef21_compressor_rank 1", Set_Oversampling, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_BlockLength, TAKES_EFFECT, 0, NULL, NULL},

@@ -4,6 +4,7 @@
    this program a second time, which then reads them.
 */
 #include "wire_corpus.h"
+#include "wire/muonwirewide.h"
 
 #define MOST_TEXT (1 << 20)
 
@@ -137,8 +138,11 @@ static void BadSection(const char name[])
   MuonWireResult result;
 
   section = Hexadecimal(&length);
-  result  = width > 0 ? MuonWireCodedDecode(width, count, section, length, &used, to) : MuonWireGapsDecode(entries, count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
-  Check(result == MUON_WIRE_CORRUPT || used != length, "%s", name);
+  for (int wide = 0; wide < 2; wide++) {
+    MuonWireSetWide(wide);
+    result = width > 0 ? MuonWireCodedDecode(width, count, section, length, &used, to) : MuonWireGapsDecode(entries, count, section, length, &used, MUON_WIRE_INDICES_BITMAP, to);
+    Check(result == MUON_WIRE_CORRUPT || used != length, "%s", name);
+  }
   free(section);
   free(to);
 }

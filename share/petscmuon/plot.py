@@ -2,6 +2,9 @@
 """Draws files of -muon_monitor_csv: the training or validation loss against the bytes sent and against the step.
 
 plot.py [-o plot.png] [--log-loss] [LABEL=]FILE.csv ...
+plot.py [-o plot.png] --x both,seconds [--link 100e6 [--work 0.1]] [LABEL=]FILE.csv ...
+plot.py --reach LOSS | --final | --rates [LABEL[@RATE]=]FILE.csv ...
+plot.py [-o plot.png] --layers FILE.csv.layers
 plot.py [-o plot.png] --polar FILE.csv
 plot.py [-o plot.png] --wire FILE.csv
 
@@ -9,6 +12,13 @@ The suffix of the output says what it is: png, pdf, svg. Drawing needs matplotli
 
 Bytes are those of both directions, summed from the first step, mean of the ranks. What a rank sends to itself is not among them. Where a file has every n-th step only (-muon_monitor_interval n), the steps between
 two rows are taken to have sent what the later one did. Where it has a validation (MuonSetValidation()), that is drawn in place of the loss.
+
+With --x, --reach, --final and --rates files may be those of tutorials/nanogpt/studies, too, and files of one label are one run with several seeds: a curve is their median, a band their range. Values of --x are steps,
+tokens, seconds, up, down, both and paper: bytes up, down and both ways as the network sees them, and bytes up by the formula of the EF21-Muon paper, which leaves the way down out. With --link, a rate in bits a second, seconds are
+computed: --work seconds a step, by default those of gradient, LMO and compressing in the fastest part of the label's runs, and the bytes of both ways behind one another. --reach prints what it costs to come down to a loss, --final draws the last loss against
+the bytes, --rates against the rate behind the label's @.
+
+With --layers the file is one of -nanogpt_csv, behind whose name is .layers: bars of the bytes of each layer's messages, at most, and of the part that they left out where the run measured it (-ef21_monitor_compression).
 
 With --polar the file is one of tests/benchmarks/polar -benchmark_csv, and a diagram for each shape has the methods as points: how far <G,Q> is from the nuclear norm, as a fraction of it, against the time.
 
@@ -20,6 +30,7 @@ import argparse
 import csv
 import math
 import os
+import statistics
 import sys
 
 COLUMNS = ("step", "loss", "bits_up", "bits_down")
@@ -94,6 +105,171 @@ def read_wire(path):
   return found
 
 
+AXES = {"steps": "step", "tokens": "tokens", "seconds": "seconds", "up": "bytes up", "down": "bytes down", "both": "bytes sent by a rank, both directions", "paper": "bytes up by the paper's formula"}
+
+
+def read_study(path):
+  """[{column: number}] of the rows with a validation, of a study's file or of -muon_monitor_csv; bytes are sums from the first step."""
+  rows, sent, before = [], [0.0, 0.0], -1
+  for line, row in rows_of(path, ("step",), "-muon_monitor_csv or a study"):
+    if "bits_up" in row:
+      step, up, down = numbers(path, line, row, ("step", "bits_up", "bits_down"))
+      steps = 1 if before < 0 else max(step - before, 1)
+      before, sent = step, [sent[0] + up / 8 * steps, sent[1] + down / 8 * steps]
+      row = dict(row, step=step + 1, bytes_up=sent[0], bytes_down=sent[1])
+    if row.get("validation") in (None, ""):
+      continue
+    point = {}
+    for column, value in row.items():
+      try:
+        point[column] = float(value)
+      except (TypeError, ValueError):
+        pass # a reason, or what was not measured
+    rows.append(dict(point, steps=point["step"], up=point["bytes_up"], down=point["bytes_down"], both=point["bytes_up"] + point["bytes_down"], paper=point.get("paper_up", math.nan) / 8))
+  if not rows:
+    raise Bad("%s: no validation" % path)
+  return rows
+
+
+def work_of(runs):
+  """Seconds of a step without its messages, of gradient, LMO and compressing, in the fastest part of these runs: other jobs of the machine make the rest slower."""
+  seconds = lambda row: sum(row.get("seconds_" + phase, math.nan) for phase in ("gradient", "lmo", "compress"))
+  parts = [(seconds(b) - seconds(a)) / (b["step"] - a["step"]) for rows in runs for a, b in zip(rows, rows[1:]) if b["step"] > a["step"] and seconds(b) > seconds(a)]
+  if not parts:
+    raise Bad("no seconds in the files; --work says what a step takes")
+  return min(parts)
+
+
+def on_link(runs, link, work=None):
+  """The same runs with seconds that are computed."""
+  work = work or work_of(runs)
+  return [[dict(row, seconds=row["step"] * work + 8 * row["both"] / link) for row in rows] for rows in runs]
+
+
+def curve(runs, x):
+  """[(x, median, least, largest validation)] of the runs with several seeds, at the steps that all have."""
+  shared = sorted(set.intersection(*[set(row["step"] for row in rows) for rows in runs]))
+  if not shared or x not in runs[0][-1] or math.isnan(runs[0][-1][x]):
+    raise Bad("--x %s: not in the files, or no step in common" % x)
+  at = [{row["step"]: row for row in rows} for rows in runs]
+  values = [[one[step]["validation"] for one in at] for step in shared]
+  return [(statistics.median(one[step][x] for one in at), statistics.median(v), min(v), max(v)) for step, v in zip(shared, values)]
+
+
+def reach(rows, loss, x):
+  """The x at which a run first comes down to the loss, between two rows on a line; None where it never does."""
+  before = None
+  for row in rows:
+    if row["validation"] <= loss:
+      if before is None:
+        return row[x]
+      part = (before["validation"] - loss) / (before["validation"] - row["validation"])
+      return before[x] + part * (row[x] - before[x])
+    before = row
+  return None
+
+
+def spread(values, form="%.3g"):
+  """Median and range as text; what is None never came."""
+  known = [v for v in values if v is not None]
+  if not known:
+    return "never"
+  text = form % statistics.median(known)
+  if len(known) > 1:
+    text += " (%s to %s)" % (form % min(known), form % max(known))
+  return text if len(known) == len(values) else "%s, %d of %d" % (text, len(known), len(values))
+
+
+def name_curves(axes, ends):
+  """Names at the ends of curves, [(name, x, y, color)], apart from each other."""
+  figure, gap, last = axes.figure, 11, -math.inf
+  figure.canvas.draw()
+  pixels = figure.dpi / 72
+  for name, x, y, color in sorted(ends, key=lambda end: end[2]):
+    at = axes.transData.transform((x, y))[1] / pixels
+    last = max(at, last + gap)
+    axes.annotate(name, (x, y), xytext=(5, last - at), textcoords="offset points", color=color, fontsize=8, va="center", annotation_clip=False)
+
+
+def draw_study(groups, xs, link=None, work=None, loss="validation loss", title=None):
+  """The figure of {label: runs}: a panel for each x, a curve with its name for each label, a band for its seeds."""
+  figure, axes = panels(len(xs), 4)
+  for a, x in zip(axes, xs):
+    ends, tops = [], []
+    for k, (label, runs) in enumerate(groups.items()):
+      points = curve(on_link(runs, link, work) if link and x == "seconds" else runs, x)
+      line, = a.plot([p[0] for p in points], [p[1] for p in points], label=label, color="C%d" % (k % 10), marker="." if len(points) == 1 else None)
+      a.fill_between([p[0] for p in points], [p[2] for p in points], [p[3] for p in points], color=line.get_color(), alpha=0.2, linewidth=0)
+      ends.append((label, points[-1][0], points[-1][1], line.get_color()))
+      tops.append(points[min(1, len(points) - 1)][1])
+    if x in ("up", "down", "both", "paper"):
+      a.set_xscale("log")
+    a.set_xlabel("seconds on %s, computed" % rate_name(link) if link and x == "seconds" else AXES[x])
+    a.set_ylabel(loss)
+    low, high = min(end[2] for end in ends), max(tops)
+    a.set_ylim(low - 0.06 * (high - low + 1e-9), high + 0.02 * (high - low + 1e-9))
+    left, right = a.get_xlim()
+    a.set_xlim(left, right * (right / left) ** 0.35 if a.get_xscale() == "log" else right + 0.3 * (right - left))
+    name_curves(a, ends)
+  if title:
+    figure.suptitle(title, fontsize=10)
+  return figure
+
+
+def rate_name(link):
+  return "%g %sbit/s" % (link / (1e9 if link >= 1e9 else 1e6), "G" if link >= 1e9 else "M")
+
+
+def draw_points(points, xlabel, loss="last validation loss"):
+  """The figure of {label: [(x, [last losses])]}: medians, ranges and names."""
+  figure, axes = panels(1, 4)
+  ends = []
+  for k, (label, one) in enumerate(points.items()):
+    one = sorted(one)
+    middle = [statistics.median(losses) for _, losses in one]
+    axes[0].errorbar([x for x, _ in one], middle, [[m - min(losses) for m, (_, losses) in zip(middle, one)], [max(losses) - m for m, (_, losses) in zip(middle, one)]], marker="o", markersize=4, label=label, color="C%d" % (k % 10))
+    ends.append((label, one[-1][0], middle[-1], "C%d" % (k % 10)))
+  axes[0].set_xscale("log")
+  axes[0].set_xlabel(xlabel)
+  axes[0].set_ylabel(loss)
+  left, right = axes[0].get_xlim()
+  axes[0].set_xlim(left, right * (right / left) ** 0.35)
+  name_curves(axes[0], ends)
+  return figure
+
+
+def last(rows):
+  """The last loss, on all held-out data where the file has it."""
+  return rows[-1].get("validation_all", rows[-1]["validation"])
+
+
+def study(options, groups, output):
+  """What --x, --reach, --final and --rates ask for."""
+  if options.reach is not None:
+    links = [1e7, 1e8, 1e9]
+    print("| run | steps | bytes up | bytes down | %s |\n|---|---|---|---|%s" % (" | ".join("s at %s" % rate_name(link) for link in links), "---|" * len(links)))
+    for label, runs in groups.items():
+      cells = [spread([reach(rows, options.reach, x) for rows in runs]) for x in ("steps", "up", "down")]
+      for link in links:
+        cells.append(spread([reach(rows, options.reach, "seconds") for rows in on_link(runs, link, options.work)]) if options.work or "seconds" in runs[0][-1] else "-")
+      print("| %s | %s |" % (label, " | ".join(cells)))
+    return
+  if options.final:
+    figure = draw_points({label: [(statistics.median(rows[-1]["both"] for rows in runs), [last(rows) for rows in runs])] for label, runs in groups.items()}, AXES["both"])
+  elif options.rates:
+    points = {}
+    for label, runs in groups.items():
+      name, at, rate = label.rpartition("@")
+      try:
+        points.setdefault(name, []).append((float(rate), [last(rows) for rows in runs]))
+      except ValueError:
+        raise Bad("--rates: %s has no number behind an @" % label)
+    figure = draw_points(points, "rate")
+  else:
+    figure = draw_study(groups, options.x.split(","), options.link, options.work)
+  figure.savefig(output, dpi=120)
+
+
 def panels(count, height):
   """A figure and its axes, one beside the other."""
   try:
@@ -161,6 +337,23 @@ def draw_wire(found):
   return figure
 
 
+def draw_layers(path):
+  """Bars of the messages of layers, and of what they left out."""
+  rows = [dict(row, numbers=numbers(path, line, row, ("bytes_up", "bytes_down"))) for line, row in rows_of(path, ("layer", "bytes_up", "bytes_down"), "-nanogpt_csv, .layers")]
+  measured = all(row.get("contraction_up") for row in rows)
+  figure, axes = panels(2 if measured else 1, 1.5 + 0.3 * len(rows))
+  for a, columns, name in zip(axes, (None, ("contraction_up", "contraction_down")), ("bytes of a message, at most", "part left out, squared")):
+    for k, way in enumerate(("up", "down")):
+      values = [float(row[columns[k]]) if columns else row["numbers"][k] for row in rows]
+      a.barh([i + 0.35 * k for i in range(len(rows))], values, height=0.35, label=way)
+    a.set_yticks([i + 0.17 for i in range(len(rows))])
+    a.set_yticklabels([row["layer"] for row in rows])
+    a.invert_yaxis()
+    a.set_xlabel(name)
+  axes[0].legend()
+  return figure
+
+
 def main(arguments=None):
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("files", nargs="+", metavar="[LABEL=]FILE.csv")
@@ -168,20 +361,38 @@ def main(arguments=None):
   parser.add_argument("--log-loss", action="store_true", help="logarithmic axis of the loss")
   parser.add_argument("--polar", action="store_true", help="a file of tests/benchmarks/polar")
   parser.add_argument("--wire", action="store_true", help="a file of tests/benchmarks/wire")
+  parser.add_argument("--layers", action="store_true", help="a file of layers")
+  parser.add_argument("--x", help="panels, separated by commas: %s" % ", ".join(AXES))
+  parser.add_argument("--link", type=float, help="bits a second of a link that seconds are computed for")
+  parser.add_argument("--work", type=float, help="seconds of a step without its messages")
+  parser.add_argument("--reach", type=float, metavar="LOSS", help="print what it costs to come down to it")
+  parser.add_argument("--final", action="store_true", help="the last loss against bytes")
+  parser.add_argument("--rates", action="store_true", help="the last loss against the rate, LABEL@RATE=FILE")
   options = parser.parse_args(arguments)
-  if options.polar and options.wire:
-    parser.error("--polar and --wire are two things")
-  if (options.polar or options.wire) and len(options.files) > 1:
-    parser.error("--polar and --wire take one file")
+  for word in options.x.split(",") if options.x else ():
+    if word not in AXES:
+      parser.error("--x %s: expected %s" % (word, ", ".join(AXES)))
+  if options.polar + options.wire + options.layers > 1:
+    parser.error("--polar, --wire and --layers are three things")
+  if (options.polar or options.wire or options.layers) and len(options.files) > 1:
+    parser.error("--polar, --wire and --layers take one file")
   try:
-    if options.polar or options.wire:
+    if options.layers:
+      figure = draw_layers(options.files[0])
+    elif options.polar or options.wire:
       figure = draw_polar(read_polar(options.files[0])) if options.polar else draw_wire(read_wire(options.files[0]))
     else:
       runs = []
       for name in options.files:
         label, path = name.split("=", 1) if "=" in name and not os.path.exists(name) else (os.path.splitext(os.path.basename(name))[0], name)
-        runs.append((label, read(path)))
-      figure = draw(runs, options.log_loss)
+        runs.append((label, path))
+      if options.x or options.reach is not None or options.final or options.rates:
+        groups = {}
+        for label, path in runs:
+          groups.setdefault(label, []).append(read_study(path))
+        study(options, groups, options.output)
+        return 0
+      figure = draw([(label, read(path)) for label, path in runs], options.log_loss)
     figure.savefig(options.output, dpi=120)
   except (Bad, OSError, ValueError) as e:
     print("plot.py: %s" % e, file=sys.stderr)

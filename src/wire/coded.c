@@ -7,6 +7,7 @@
    at a time are those of F. Giesen, Interleaved entropy coders, https://arxiv.org/abs/1402.3392.
 */
 #include "muonwirebits.h"
+#include "muonwirewide.h"
 
 #define CHUNK   65536u
 #define SYMBOLS 512u
@@ -20,9 +21,10 @@
 #define MOST      255u
 /* Codes that are unpacked together; a multiple of 8 */
 #define BLOCK 512u
-/* Lanes of a chunk that is not a small one */
+/* Lanes of a chunk that is not a small one, and of one that is long */
 #define LANES 4u
 #define SMALL 1024u
+#define LONG  32768u
 /* The longest table: each code with 1 + 9 + 4 + 14 bits */
 #define TABLE (MOST * 28 / 8 + 16)
 /* The least state */
@@ -35,7 +37,7 @@ typedef struct {
 
 static unsigned MuonWireLanes(unsigned count)
 {
-  return count < SMALL ? 1 : LANES;
+  return count < SMALL ? 1 : count < LONG ? LANES : MUON_WIRE_WIDE;
 }
 
 /*
@@ -186,11 +188,37 @@ MUON_WIRE_EACH uint32_t MuonWireGet(unsigned precision, uint32_t state, uint32_t
   return (next ^ ((next ^ next << 16) & mask)) | word;
 }
 
+#if defined(MUON_WIRE_HAVE_WIDE)
+/* Whether the codes of a model have their places in it; those of width 9 have an exponent in 8 bits of which 0 is zero */
+static int MuonWireWideTableOf(unsigned width, const MuonWireModel *model, MuonWireWideTable *table)
+{
+  const unsigned limit = width > 8 ? MUON_WIRE_WIDE_CODES / 2 : MUON_WIRE_WIDE_CODES;
+  unsigned       start = 0, least = 256;
+
+  table->precision = model->precision;
+  for (unsigned i = 0; i < model->symbols; i++) {
+    if ((model->code[i] & 255u) != 0 && (model->code[i] & 255u) < least) least = model->code[i] & 255u;
+  }
+  table->base = least - 1;
+  for (unsigned i = 0; i < model->symbols; i++) {
+    const unsigned frequency = model->frequency[i], code = model->code[i] & 255u, place = code == 0 ? 0 : code - table->base;
+    unsigned       bits = 0;
+
+    if (place >= limit) return 0;
+    while (frequency >> bits != 0) bits++;
+    table->range[place + model->code[i] / 256u * 32]   = start << 16 | frequency;
+    table->inverse[place + model->code[i] / 256u * 32] = (frequency & (frequency - 1)) == 0 ? UINT32_MAX : (uint32_t)(((uint64_t)1 << (31 + bits)) / frequency);
+    start += frequency;
+  }
+  return 1;
+}
+#endif
+
 /*
    The words of a chunk, to the end of the room, and the states before them; returns what is left of the room,
-   or less than 0 where it does not suffice
+   or less than 0 where it does not suffice. wide: NULL, or the table of vectors
 */
-MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, unsigned count, const unsigned char *from, const MuonWireStep *steps, unsigned lanes, uint32_t *state, unsigned char *words, int32_t left)
+MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, unsigned count, const unsigned char *from, const MuonWireStep *steps, const MuonWireWideTable *wide, unsigned lanes, uint32_t *state, unsigned char *words, int32_t left)
 {
   uint16_t codes[BLOCK];
 
@@ -199,16 +227,25 @@ MUON_WIRE_EACH int32_t MuonWireWordsEncode(unsigned precision, unsigned width, u
 
     MuonWireCodesDecode(width, 2, some, from, first, codes);
     /* A word for each code at most */
-    if (lanes == LANES && left >= (int32_t)(2 * BLOCK)) {
-      uint32_t s[LANES];
-
-      for (; some % LANES != 0; some--) state[(some - 1) % LANES] = MuonWirePut(precision, state[(some - 1) % LANES], steps + codes[some - 1], words, &left);
-      memcpy(s, state, sizeof(s));
-      for (; some > 0; some -= LANES) {
-        MUON_WIRE_UNROLL
-        for (unsigned lane = LANES; lane-- > 0;) s[lane] = MuonWirePut(precision, s[lane], steps + codes[some - LANES + lane], words, &left);
+    if (left >= (int32_t)(2 * BLOCK)) {
+      for (; some % lanes != 0; some--) state[(some - 1) & (lanes - 1)] = MuonWirePut(precision, state[(some - 1) & (lanes - 1)], steps + codes[some - 1], words, &left);
+#if defined(MUON_WIRE_HAVE_WIDE)
+      if (wide != NULL) {
+        left = MuonWirePutWide(wide, some / MUON_WIRE_WIDE, codes, state, words, left);
+        some = 0;
       }
-      memcpy(state, s, sizeof(s));
+#endif
+      if (lanes == LANES) {
+        uint32_t s[LANES];
+
+        memcpy(s, state, sizeof(s));
+        for (; some > 0; some -= LANES) {
+          MUON_WIRE_UNROLL
+          for (unsigned lane = LANES; lane-- > 0;) s[lane] = MuonWirePut(precision, s[lane], steps + codes[some - LANES + lane], words, &left);
+        }
+        memcpy(state, s, sizeof(s));
+      }
+      for (; some > 0; some--) state[(some - 1) & (lanes - 1)] = MuonWirePut(precision, state[(some - 1) & (lanes - 1)], steps + codes[some - 1], words, &left);
     }
     for (; some > 0; some--) {
       const MuonWireStep *step = steps + codes[some - 1];
@@ -247,11 +284,17 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   }
   for (unsigned code = 0; code < SYMBOLS; code++) counts[0][code] += counts[1][code] + counts[2][code] + counts[3][code];
   if (MuonWireModelOf(counts[0], count, &model)) {
-    MuonWireStep   steps[SYMBOLS];
-    unsigned char  table[TABLE];
-    uint32_t       state[LANES] = {LOWEST, LOWEST, LOWEST, LOWEST}, start = 0;
-    const uint64_t head = MuonWireModelWrite(width, &model, table) + (uint64_t)4 * lanes;
+    MuonWireStep             steps[SYMBOLS];
+    unsigned char            table[TABLE];
+    uint32_t                 state[MUON_WIRE_WIDE], start = 0;
+    const uint64_t           head = MuonWireModelWrite(width, &model, table) + (uint64_t)4 * lanes;
+    const MuonWireWideTable *wide = NULL;
+#if defined(MUON_WIRE_HAVE_WIDE)
+    MuonWireWideTable vectors;
 
+    if (lanes == MUON_WIRE_WIDE && MuonWireIsWide() && MuonWireWideTableOf(width, &model, &vectors)) wide = &vectors;
+#endif
+    for (unsigned lane = 0; lane < lanes; lane++) state[lane] = LOWEST;
     for (unsigned i = 0; i < model.symbols; i++) {
       MuonWireStep *step = steps + model.code[i];
 
@@ -264,7 +307,7 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
     if (head <= room) {
       unsigned char *words = to + head;
       const int32_t  whole = (int32_t)(room - head);
-      const int32_t  left  = model.precision == FEW_BITS ? MuonWireWordsEncode(FEW_BITS, width, count, from, steps, lanes, state, words, whole) : MuonWireWordsEncode(MANY_BITS, width, count, from, steps, lanes, state, words, whole);
+      const int32_t  left  = model.precision == FEW_BITS ? MuonWireWordsEncode(FEW_BITS, width, count, from, steps, wide, lanes, state, words, whole) : MuonWireWordsEncode(MANY_BITS, width, count, from, steps, wide, lanes, state, words, whole);
 
       if (left >= 0 && head + (uint64_t)(whole - left) < packed) {
         memcpy(to, table, (size_t)head - 4 * lanes);
@@ -279,8 +322,12 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   return packed;
 }
 
-/* slots: behind each slot the frequency, and the place in the range of its code; names: that code */
-MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned width, unsigned count, const uint32_t *slots, const uint16_t *names, unsigned lanes, uint32_t *state, const unsigned char *at, const unsigned char *end, unsigned char *to)
+/*
+   slots: behind each slot the frequency, and the place in the range of its code; names: that code. From high on slots are of
+   codes with the bit 8; wide: NULL, or the slots of vectors
+*/
+MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned width, unsigned count, const uint32_t *slots, const uint16_t *names, uint32_t high, const uint32_t *wide, unsigned lanes, uint32_t *state, const unsigned char *at,
+                                                  const unsigned char *end, unsigned char *to)
 {
   const uint32_t mask = (1u << precision) - 1;
   uint16_t       codes[BLOCK];
@@ -290,12 +337,17 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
     unsigned       i    = 0;
 
     /* A word for each code at most: away from the end none needs a test of its own */
-    if (lanes == LANES && end - at >= (ptrdiff_t)(2 * BLOCK)) {
-      uint32_t s[LANES];
-
-      memcpy(s, state, sizeof(s));
-      for (; i + LANES <= some; i += LANES) {
+    if (end - at >= (ptrdiff_t)(2 * BLOCK)) {
+#if defined(MUON_WIRE_HAVE_WIDE)
+      if (wide != NULL) {
+        at = MuonWireGetWide(wide, high, some / MUON_WIRE_WIDE, state, at, codes);
+        i  = some / MUON_WIRE_WIDE * MUON_WIRE_WIDE;
+      }
+#endif
+      /* Four lanes have a word of 64 bits at most */
+      for (; lanes >= LANES && i + LANES <= some; i += LANES) {
         const uint64_t words = MuonWireLoad64(at);
+        uint32_t      *s     = state + (i & (lanes - 1));
         unsigned       used  = 0;
 
         MUON_WIRE_UNROLL
@@ -307,7 +359,6 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
         }
         at += used / 8;
       }
-      memcpy(state, s, sizeof(s));
     }
     for (; i < some; i++) {
       const unsigned lane = i & (lanes - 1);
@@ -331,22 +382,30 @@ static MuonWireResult MuonWireChunkDecode(unsigned width, unsigned count, const 
 {
   const unsigned       lanes = MuonWireLanes(count);
   const unsigned char *end   = from + bytes;
-  uint32_t             slots[1u << MANY_BITS], state[LANES], start = 0;
+  uint32_t             slots[1u << MANY_BITS], vectors[1u << FEW_BITS], state[MUON_WIRE_WIDE], start = 0, high = UINT32_MAX;
   uint16_t             names[1u << MANY_BITS];
   MuonWireModel        model;
   uint64_t             head;
+  int                  wide;
 
   if (MuonWireModelRead(width, from, bytes, &model, &head) != MUON_WIRE_OK || bytes - head < 4 * lanes) return MUON_WIRE_CORRUPT;
   from += head;
+  wide = lanes == MUON_WIRE_WIDE && model.precision == FEW_BITS && MuonWireIsWide();
   for (unsigned lane = 0; lane < lanes; lane++, from += 4) state[lane] = MuonWireLoad32(from);
   for (unsigned i = 0; i < model.symbols; i++) {
-    for (uint32_t k = 0; k < model.frequency[i]; k++, start++) {
-      slots[start] = (uint32_t)model.frequency[i] | k << 16;
-      names[start] = model.code[i];
+    const uint32_t frequency = model.frequency[i], code = model.code[i];
+
+    if (code > 255 && high == UINT32_MAX) high = start;
+    /* A sender's codes increase */
+    if (code < 256 && high != UINT32_MAX) wide = 0;
+    for (uint32_t k = 0; k < frequency; k++, start++) {
+      slots[start] = frequency | k << 16;
+      names[start] = (uint16_t)code;
+      if (model.precision == FEW_BITS) vectors[start] = (frequency - 1) | k << 12 | (code & 255u) << 24;
     }
   }
-  if (model.precision == FEW_BITS) return MuonWireWordsDecode(FEW_BITS, width, count, slots, names, lanes, state, from, end, to);
-  return MuonWireWordsDecode(MANY_BITS, width, count, slots, names, lanes, state, from, end, to);
+  if (model.precision == FEW_BITS) return MuonWireWordsDecode(FEW_BITS, width, count, slots, names, high, wide ? vectors : NULL, lanes, state, from, end, to);
+  return MuonWireWordsDecode(MANY_BITS, width, count, slots, names, high, NULL, lanes, state, from, end, to);
 }
 
 uint64_t MuonWireCodedEncode(unsigned width, uint64_t count, const unsigned char *from, uint64_t limit, unsigned char *to)

@@ -3,6 +3,7 @@
    values are codes, and all of them are packed here.
 */
 #include "muonwirebits.h"
+#include "muonwirewide.h"
 
 MUON_WIRE_EACH uint64_t MuonWireCodeGet(unsigned size, const void *codes, uint64_t i)
 {
@@ -90,6 +91,14 @@ MUON_WIRE_EACH void MuonWireUnpack(unsigned width, unsigned size, uint64_t count
 
 void MuonWireCodesEncode(unsigned width, unsigned size, uint64_t count, const void *codes, unsigned char *to)
 {
+#if defined(MUON_WIRE_HAVE_WIDE)
+  if (size == 2 && width <= 9 && count >= 32 && MuonWireIsWide()) {
+    MuonWirePackWide(width, count / 32, (const uint16_t *)codes, to);
+    codes = (const uint16_t *)codes + count / 32 * 32;
+    to += count / 32 * 4 * width;
+    count %= 32;
+  }
+#endif
   if (size == 1) MuonWirePack(width, 1, count, codes, to);
   else if (size == 2 && width == 9) MuonWirePack(9, 2, count, codes, to);
   else if (size == 2) MuonWirePack(width, 2, count, codes, to);
@@ -99,6 +108,14 @@ void MuonWireCodesEncode(unsigned width, unsigned size, uint64_t count, const vo
 void MuonWireCodesDecode(unsigned width, unsigned size, uint64_t count, const unsigned char *from, uint64_t first, void *codes)
 {
   from += first / 8 * width;
+#if defined(MUON_WIRE_HAVE_WIDE)
+  if (size == 2 && width <= 9 && count >= 32 && MuonWireIsWide()) {
+    MuonWireUnpackWide(width, count / 32, from, (uint16_t *)codes);
+    codes = (uint16_t *)codes + count / 32 * 32;
+    from += count / 32 * 4 * width;
+    count %= 32;
+  }
+#endif
   if (size == 1) MuonWireUnpack(width, 1, count, from, codes);
   else if (size == 2 && width == 9) MuonWireUnpack(9, 2, count, from, codes);
   else if (size == 2) MuonWireUnpack(width, 2, count, from, codes);

@@ -5,6 +5,7 @@
    codes, where entries crowd.
 */
 #include "muonwirebits.h"
+#include "muonwirewide.h"
 
 #define CHUNK       65536u
 #define CHUNK_WORDS (CHUNK / 64)
@@ -25,18 +26,8 @@
 /* Larger parameters have codes of which none or one fits. From so many codes on it pays to make the table */
 #define PEEK_STEP  16u
 #define PEEK_CODES 2048u
-/*
-   Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any
-   shift by less than a byte
-*/
-#define ZEROS 40u
-
-/* Golomb's parameter M, and its truncated binary rests: below cut they have bits, else one more */
-typedef struct {
-  unsigned step, bits, cut;
-  uint64_t inverse; /* gap / step is gap inverse / 2^32, exactly because both are below 2^16 */
-} MuonWireGolomb;
-
+/* From so many codes on vectors pay */
+#define WIDE_CODES 64u
 static MuonWireGolomb MuonWireGolombOf(unsigned length, unsigned listed)
 {
   MuonWireGolomb code;
@@ -52,16 +43,13 @@ static MuonWireGolomb MuonWireGolombOf(unsigned length, unsigned listed)
   return code;
 }
 
-/* The bits of the last word that stand for entries */
-static uint64_t MuonWireTail(unsigned length)
-{
-  return length % 64 == 0 ? ~UINT64_C(0) : ((uint64_t)1 << length % 64) - 1;
-}
-
 static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
 {
   unsigned kept = 0;
 
+#if defined(MUON_WIRE_HAVE_WIDE)
+  if (MuonWireIsWide()) return MuonWireCountWide(words, (length + 63) / 64);
+#endif
   for (unsigned w = 0; w < (length + 63) / 64; w++) kept += MuonWirePopCount(words[w]);
   return kept;
 }
@@ -113,23 +101,19 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
 
   if (listed == 0) return;
   code = MuonWireGolombOf(length, listed);
+#if defined(MUON_WIRE_HAVE_WIDE)
+  if (listed >= WIDE_CODES && MuonWireIsWide()) {
+    MuonWireGapsWide(&code, flip, words, length, to);
+    return;
+  }
+#endif
   for (unsigned w = 0; 64 * w < length && writer.at <= writer.end; w++) {
     for (uint64_t word = (words[w] ^ flip) & (64 * w + 64 <= length ? ~UINT64_C(0) : MuonWireTail(length)); word != 0; word &= word - 1) {
-      const unsigned entry = 64 * w + MuonWireLowestBit(word), gap = entry - next;
-      unsigned       zeros = (unsigned)(gap * code.inverse >> 32), rest = gap - zeros * code.step;
-      const unsigned more = rest >= code.cut, longer = rest + code.cut;
+      const unsigned entry = 64 * w + MuonWireLowestBit(word);
 
+      MuonWireGapWrite(&code, entry - next, &writer);
+      if (writer.at > writer.end) break;
       next = entry + 1;
-      /* Without a branch, which could not be foreseen */
-      rest ^= (rest ^ (longer >> 1 | (longer & 1u) << code.bits)) & (0u - more);
-      for (; zeros >= ZEROS; zeros -= ZEROS) {
-        MuonWireWrite(&writer, 0, ZEROS);
-        if (writer.at > writer.end) {
-          *to = writer;
-          return;
-        }
-      }
-      MuonWireWrite(&writer, ((uint64_t)1 | (uint64_t)rest << 1) << zeros, zeros + 1 + code.bits + more);
     }
   }
   *to = writer;

@@ -163,3 +163,33 @@ static inline void MuonWireWrite(MuonWireWriter *writer, uint64_t field, unsigne
   writer->held >>= writer->bits & 56u;
   writer->bits %= 8;
 }
+
+/* The bits of the last word that stand for entries */
+static inline uint64_t MuonWireTail(unsigned length)
+{
+  return length % 64 == 0 ? ~UINT64_C(0) : ((uint64_t)1 << length % 64) - 1;
+}
+
+/*
+   Zeros that are written or read at once: with a rest of 16 bits they fit 57, what a word holds after any
+   shift by less than a byte
+*/
+#define ZEROS 40u
+
+/* Golomb's parameter M, and its truncated binary rests: below cut they have bits, else one more */
+typedef struct {
+  unsigned step, bits, cut;
+  uint64_t inverse; /* gap / step is gap inverse / 2^32, exactly because both are below 2^16 */
+} MuonWireGolomb;
+
+/* The code of a gap: zeros, a one and the rest */
+static inline void MuonWireGapWrite(const MuonWireGolomb *code, unsigned gap, MuonWireWriter *writer)
+{
+  unsigned       zeros = (unsigned)(gap * code->inverse >> 32), rest = gap - zeros * code->step;
+  const unsigned more = rest >= code->cut, longer = rest + code->cut;
+
+  /* Without a branch, which could not be foreseen */
+  rest ^= (rest ^ (longer >> 1 | (longer & 1u) << code->bits)) & (0u - more);
+  for (; zeros >= ZEROS && writer->at <= writer->end; zeros -= ZEROS) MuonWireWrite(writer, 0, ZEROS);
+  if (zeros < ZEROS) MuonWireWrite(writer, ((uint64_t)1 | (uint64_t)rest << 1) << zeros, zeros + 1 + code->bits + more);
+}

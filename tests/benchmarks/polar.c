@@ -699,15 +699,9 @@ int main(int argc, char **argv)
   # The numbers are the oracle's, and times are nobody's
   testset:
     args: -benchmark_shapes 40x56,56x40,48x48 -benchmark_methods all -benchmark_repetitions 2 -benchmark_products 64 -benchmark_csv rows.csv
-    test:
-      suffix: methods
-      args: -benchmark_torch none -benchmark_spectrum {{gaussian harmonic}}
-      oracle: polar_benchmark.py 1 kj,kj-double,svd
-    test:
-      suffix: ranks
-      nsize: 2
-      args: -benchmark_torch none
-      oracle: polar_benchmark.py 2 kj,kj-double,svd
+    table: suffix | nsize | args | oracle
+      methods |   | -benchmark_torch none -benchmark_spectrum {{gaussian harmonic}} | polar_benchmark.py 1 kj,kj-double,svd
+      ranks   | 2 | -benchmark_torch none                                           | polar_benchmark.py 2 kj,kj-double,svd
     test:
       suffix: torch
       localrunfiles: polar_standin.py
@@ -724,14 +718,8 @@ int main(int argc, char **argv)
     args: -benchmark_shapes 8x8 -benchmark_methods kj -benchmark_repetitions 1 -benchmark_products 8 -benchmark_torch none -lmo_polar_type svd
     filter: grep options | cut -d ' ' -f 1
 
-  test:
-    suffix: shape
-    args: -benchmark_shapes 24
-    error: -benchmark_shapes 24: expected ROWSxCOLUMNS
-
-  test:
-    suffix: method
-    args: -benchmark_methods kj,schulz
-    error: -benchmark_methods schulz: expected all, a type or one of
+  table: suffix | args | error
+    shape  | -benchmark_shapes 24         | -benchmark_shapes 24: expected ROWSxCOLUMNS
+    method | -benchmark_methods kj,schulz | -benchmark_methods schulz: expected all, a type or one of
 
 TEST*/

@@ -1,4 +1,4 @@
-"""The low-rank compressors a second time: topsvd and, with what it keeps from message to message, powersgd.
+"""The low-rank compressors a second time: topsvd, rankk by its range finder and, with what it keeps from message to message, powersgd.
 
     lowrank.py DIR    check what tests/compressor_lowrank_oracle.c wrote into DIR
 
@@ -23,6 +23,14 @@ def gaussian(stream, n, columns):
     def entry(e):
         w, v = stream.word(2 * e), stream.word(2 * e + 1)
         return math.sqrt(-2 * math.log((w + 1) / 2.0 ** 32)) * math.cos(2 * math.pi * v / 2.0 ** 32)
+    return np.array([[entry(k * n + i) for k in range(columns)] for i in range(n)])
+
+
+def fresh(stream, n, columns):
+    """The same of a start that is new in each message: entries come in pairs, the cosine and the sine; stream has the step."""
+    def entry(e):
+        w, v = (stream.word(2 ** 33 + e - e % 2 + k) for k in (0, 1))
+        return math.sqrt(-2 * math.log((w + 1) / 2.0 ** 32)) * (math.sin if e % 2 else math.cos)(2 * math.pi * v / 2.0 ** 32)
     return np.array([[entry(k * n + i) for k in range(columns)] for i in range(n)])
 
 
@@ -54,6 +62,11 @@ class Case:
         drawn = ((9 / 8) ** 3 - 1) * (1 + u) ** 6 if self.codec == 3 else 0.0
         if self.kind == 'powersgd':
             expected = -1.0
+        elif self.kind == 'rankk':
+            # Two factors are rounded, of which the orthonormal one is not orthogonal to what is left out
+            mixed = u * u * math.sqrt(self.rank)
+            drawn = ((9 / 8) ** 2 - 1) * (1 + u) ** 4 if self.codec == 3 else 0.0
+            expected = part * (1 - drawn - (2 * u + mixed) ** 2) - mixed - u
         elif drawn > 0 and self.p != 2:
             expected = -1.0
         else:
@@ -94,6 +107,8 @@ class Case:
         assert count == min(self.rank, most), 'rank %d' % count
         if triples:
             self.check_topsvd(A, s, P, Q, int(step), count)
+        elif self.kind == 'rankk':
+            self.check_range(A, P, Q, int(step), most)
         else:
             self.check_powersgd(A, P, Q, int(step), committed == '1', min(most, self.columns))
 
@@ -129,6 +144,35 @@ class Case:
                     except AssertionError as failure:
                         failures.append(failure)
                 assert len(failures) < 2, 'column %d: %s' % (k, failures)
+
+    def check_range(self, A, P, Q, step, most):
+        """Subspace iteration on the Gram matrix of the short side, of which the leading directions are sent."""
+        X, V, Y = (A, P, Q) if self.m >= self.n else (A.T, Q, P)
+        small = X.shape[1]
+        columns = min(small, self.rank + 10)
+        B, before, captured, products = fresh(self.stream(step), small, columns), 0.0, 0.0, 0
+        while products < 3 or (products < 12 and captured > 1.03 * before):
+            Z = X.T @ (X @ B)
+            before, captured, products = captured, np.sum(B * Z), products + 1
+            B = np.linalg.qr(Z)[0]
+        W = np.linalg.svd(X @ B)[2].T[:, :min(self.rank, most)]
+        B, sigma = B @ W, np.linalg.svd(X, compute_uv=False)
+        best = np.sum(sigma[:self.rank] ** 2)
+        assert np.linalg.norm(X @ B) ** 2 >= 0.95 * best, '%g of what the best has' % (np.linalg.norm(X @ B) ** 2 / best)
+        unit = {0: 0.0 if self.codec == NAMES[self.native] else 2.0 ** -24, 1: 0.0 if self.codec == NAMES[self.native] else 2.0 ** -23, 2: 2.0 ** -8}.get(self.codec)
+        if unit is None:
+            return
+        rounding = 10 * max(self.m, self.n) * self.epsilon
+        norm = np.linalg.norm(A)
+        assert np.linalg.norm(Y.T @ Y - np.eye(Y.shape[1])) <= rounding + 2.1 * unit * math.sqrt(Y.shape[1]), 'columns are not orthonormal'
+        assert np.linalg.norm(V - X @ Y) <= (rounding + 2.1 * unit * math.sqrt(Y.shape[1])) * norm, 'no projection'
+        assert abs(np.linalg.norm(V) - np.linalg.norm(X @ B)) <= 1e-2 * norm, 'another square is captured'
+        # Directions that the last of those that are sent is close to turn into one another, and an iteration may end one product earlier
+        ritz = np.linalg.svd(X @ np.linalg.qr(Z)[0], compute_uv=False)
+        gap = (ritz[self.rank - 1] - (ritz[self.rank] if self.rank < columns else 0.0)) / ritz[0]
+        if self.native == 'double' and gap > 1e-3 and most > self.rank and (products == 12 or abs(captured / before - 1.03) > 1e-6):
+            assert np.linalg.norm(V @ Y.T - X @ B @ B.T) <= (1e-9 / gap + 2.1 * unit) * norm, 'another subspace, off by %g' % (np.linalg.norm(V @ Y.T - X @ B @ B.T) / norm)
+            Case.ranges += 1
 
     def check_powersgd(self, A, P, Q, step, committed, most):
         """most columns can be told apart; those behind them are what rounding left."""
@@ -168,7 +212,7 @@ class Case:
         Case.subspaces += 1
 
 
-Case.checked = Case.subspaces = 0
+Case.checked = Case.subspaces = Case.ranges = 0
 
 
 def main():
@@ -187,7 +231,7 @@ def main():
         except (AssertionError, wire.Corrupt) as error:
             sys.exit('lowrank.py: %s\n  %s\n  %s' % (error, what, line))
         k, messages = k + 1, messages + 1
-    assert messages > 250 and Case.subspaces > 80 and Case.checked > (3000 if scalar == 'double' else 300), (messages, Case.subspaces, Case.checked)
+    assert messages > 250 and Case.subspaces > 80 and Case.ranges > 40 and Case.checked > (3000 if scalar == 'double' else 300), (messages, Case.subspaces, Case.ranges, Case.checked)
     print('lowrank.py: %d messages agree, with %d random entries of factors' % (messages, Case.checked))
 
 

@@ -233,6 +233,10 @@ def frequencies(codes):
     return f
 
 
+def lanes(number):
+    return 1 if number < 1024 else 4 if number < 32768 else 32
+
+
 def no_code(width, code):
     return width == 9 and code % 256 == 255
 
@@ -255,7 +259,7 @@ def code_chunk(codes, f, width=9):
         before = code
         start[code] = F
         F += frequency
-    S = 1 if len(codes) < 1024 else 4
+    S = lanes(len(codes))
     states, words = [65536] * S, []
     for i in reversed(range(len(codes))):
         s, frequency = states[i % S], f[codes[i]]
@@ -287,7 +291,7 @@ def decode_chunk(number, section, width=9):
     head = len(section) - bits.left // 8
     refuse_if(sum(f for _, f in table) != 2 ** p, 'sum of frequencies')
     slots = [(code, f, k) for code, f in table for k in range(f)]
-    S = 1 if number < 1024 else 4
+    S = lanes(number)
     rest = section[head:]
     refuse_if(len(rest) < 4 * S or len(rest) % 2 != 0, 'states')
     states = list(struct.unpack('<%dI' % S, rest[:4 * S]))
@@ -749,7 +753,7 @@ def good_packets():
         assert gap_chunk(1024, kept)[1] == mode
         compact.append(Message(10 + mode, 8, 128, SPARSE, GAPS, NATURAL, 200, kept, [1.0] * 200))
     packets.append(('compact', 3, 0, 0, 7, compact))
-    wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127))]
+    wide = [Message(1, 1, number, DENSE, NONE, CODED, number, None, [2.0 ** -(k % n) for k in range(number)]) for number, n in ((40, 1), (1024, 126), (500, 127), (32767, 5), (32768, 40), (40001, 70))]
     wide += [Message(2, 1, 300, SPARSE, GAPS, SINGLE, 3, [0, 1, 299], [1.0] * 3), Message(3, 1, 300, SPARSE, GAPS, SINGLE, 1, [299], [1.0]), Message(4, 1, 300, SPARSE, GAPS, SINGLE, 299, list(range(299)), [1.0] * 299)]
     packets.append(('compact edges', 3, 0, 0, 7, [settled(message) for message in wide]))
     # One bit an entry, 1 where it is not negative; two levels and a sign in two blocks
@@ -827,6 +831,9 @@ def bad_sections():
     table([(0, 1), (127, 9)] + whole, words=(0,), name='a word behind')
     table([(0, 1), (127, 9)] + whole, states=(65536,) * 4, name='four states of few', count=1023)
     table([(0, 1), (127, 9)] + whole, name='one state of many', count=1024)
+    table([(0, 1), (127, 9)] + whole, states=(65536,) * 32, name='32 states of fewer', count=32767)
+    table([(0, 1), (127, 9)] + whole, states=(65536,) * 4, name='four states of a long chunk', count=32768)
+    table([(0, 1), (127, 9)] + whole, states=(65536,) * 31 + (65537,), name='the last of 32 states', count=32768)
     coded('a byte behind', 16, code_chunk(ones, {127: 4096}) + b'\x00')
     two = [127, 128, 127, 127] * 8
     right = frequencies(two)
@@ -1089,6 +1096,9 @@ def seeds(folder):
         codes = [code if code != 1 else 0 for code in (other.randrange(2 ** width) & other.randrange(2 ** width) for _ in range(300 * width))]
         write('coded', 'levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + encode_codes(codes, width))
         write('coded', 'packed_levels%d' % width, struct.pack('<I', len(codes))[:3] + bytes([width - 2]) + pack_bits(codes, width))
+    # 32 states
+    x = [(-1.0) ** k * 2.0 ** ((k % 333 == 0) + (k % 7 == 0)) for k in range(33000)]
+    write('coded', 'long', struct.pack('<I', len(x))[:3] + b'\7' + encode_coded(x))
     for digits in (1, 3):
         write('message', 'votes%d' % digits, struct.pack('<HH', 1, 13) + Message(1, 1, 13, VOTES, NONE, DOUBLE, 13, None, [], [k % 3 % 2 for k in range(13 * digits)], digits).encode())
     write('message', 'levels', struct.pack('<HH', 8, 8) + Message(1, 8, 8, BLOCKS, LEVELS, SINGLE, 64, None, [1.0] * 4, [0, 2, 3, 0, 0, 4, 0, 2] * 8, 3).encode())

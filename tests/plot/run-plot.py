@@ -74,6 +74,39 @@ class Plot(unittest.TestCase):
     self.assertEqual(status, 1)
     self.assertIn("nothing", said)
 
+  def test_study(self):
+    # Two seeds of one label, whose bytes are sums of bits; between two validations a loss is on a line
+    for seed in (0, 1):
+      write("seed%d.csv" % seed, [{"step": s, "loss": 1, "bits_up": 80, "bits_down": 40, "validation": 4 - s / 2 + seed if s % 2 else ""} for s in range(6)])
+    runs = [plot.read_study("seed%d.csv" % seed) for seed in (0, 1)]
+    self.assertEqual([(row["steps"], row["up"], row["down"], row["both"], row["validation"]) for row in runs[0]], [(2, 20, 10, 30, 3.5), (4, 40, 20, 60, 2.5), (6, 60, 30, 90, 1.5)])
+    self.assertEqual(plot.curve(runs, "both"), [(30, 4, 3.5, 4.5), (60, 3, 2.5, 3.5), (90, 2, 1.5, 2.5)])
+    self.assertEqual([plot.reach(rows, 2.75, "both") for rows in runs], [52.5, 82.5])
+    self.assertEqual([plot.reach(runs[0], loss, "steps") for loss in (3.5, 1.4)], [2, None])
+    self.assertEqual([row["seconds"] for row in plot.on_link(runs[:1], 240, 3)[0]], [7, 14, 21])
+    self.assertEqual((plot.spread([1, 3, 2]), plot.spread([1, None]), plot.spread([None])), ("2 (1 to 3)", "1, 1 of 2", "never"))
+    figure = plot.draw_study({"a": runs, "b": runs[:1]}, ["both", "steps"])
+    self.assertEqual(curves(figure)[0, "a"], [(30, 4), (60, 3), (90, 2)])
+    heights = sorted(note.get_position()[1] + note.axes.transData.transform(note.xy)[1] * 72 / figure.dpi for note in figure.axes[0].texts)
+    self.assertGreater(heights[1] - heights[0], 10)
+    for words in (["--x", "both,seconds", "--link", "1e6", "--work", "1"], ["--final"]):
+      self.assertEqual(run("-o", "study.svg", *words, "a=seed0.csv", "a=seed1.csv"), (0, ""))
+    self.assertEqual(run("-o", "rates.svg", "--rates", "a@1e-3=seed0.csv", "a@2e-3=seed1.csv"), (0, ""))
+    for words, wrong in ((["--x", "bites"], "--x bites"), (["--rates"], "no number behind an @"), (["--x", "seconds"], "--x seconds"), (["--x", "both", "--link", "1e6"], ""), (["--x", "seconds", "--link", "1e6"], "--work says")):
+      status, said = run("-o", "study.svg", *words, "a=seed0.csv")
+      self.assertEqual(status != 0, wrong != "", words)
+      self.assertIn(wrong, said)
+
+  def test_layers(self):
+    write("run.csv.layers", [{"layer": "embed", "bytes_up": 30, "bytes_down": 70, "contraction_up": 0.5, "contraction_down": 0.25}, {"layer": "up", "bytes_up": 10, "bytes_down": 20, "contraction_up": 0.1, "contraction_down": 0}],
+          ["layer", "bytes_up", "bytes_down", "contraction_up", "contraction_down"])
+    figure = plot.draw_layers("run.csv.layers")
+    self.assertEqual([[bar.get_width() for bar in axes.patches] for axes in figure.axes], [[30, 10, 70, 20], [0.5, 0.1, 0.25, 0]])
+    self.assertEqual([label.get_text() for label in figure.axes[0].get_yticklabels()], ["embed", "up"])
+    self.assertEqual(run("-o", "layers.svg", "--layers", "run.csv.layers"), (0, ""))
+    write("one.csv", [(0, 1, 8, 8)])
+    self.assertIn("no column layer", run("-o", "layers.svg", "--layers", "one.csv")[1])
+
   def test_interval(self):
     write("some.csv", [(0, 4.0, 800, 0), (10, 3.0, 800, 0), (20, 2.0, 400, 0), (29, 1.0, 400, 0)])
     self.assertEqual(plot.read("some.csv"), ("training loss", [(0, 100, 4), (10, 1100, 3), (20, 1600, 2), (29, 2050, 1)]))
@@ -125,7 +158,7 @@ class Plot(unittest.TestCase):
     with open("other.csv", "w") as f:
       f.write("a,b\n1,2\n")
     for arguments, message in ((["missing.csv"], "No such file"), (["empty.csv"], "no rows"), (["words.csv"], "words.csv:2"), (["all.csv"], "no finite loss"), (["other.csv"], "no column step"),
-                               (["--log-loss", "zero.csv"], "not positive"), (["--wire", "steps.csv"], "no column data"), (["--wire", "sign.csv"], "sign.csv:2"), (["--polar", "--wire", "sign.csv"], "two things"),
+                               (["--log-loss", "zero.csv"], "not positive"), (["--wire", "steps.csv"], "no column data"), (["--wire", "sign.csv"], "sign.csv:2"), (["--polar", "--wire", "sign.csv"], "three things"),
                                (["--polar", "steps.csv"], "no column rows"), (["--polar", "negative.csv"], "negative.csv:2"), (["--polar", "steps.csv", "negative.csv"], "take one file")):
       status, said = run("-o", "bad.svg", *arguments)
       self.assertNotEqual(status, 0, arguments)

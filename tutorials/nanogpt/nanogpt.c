@@ -5,6 +5,7 @@ static char help[] = "Trains a GPT on text with EF21-Muon: compressed messages i
 
 #include <petscmuon.h>
 #include <signal.h>
+#include "columns.h"
 #include "data.h"
 #include "model.h"
 #include "residuals.h"
@@ -57,7 +58,7 @@ typedef struct {
   PetscInt      split; /* of Splits */
   PetscInt      shard; /* ranks over which the rows of the weights are spread */
   PetscBool     check; /* of the controls */
-  char          residuals[PETSC_MAX_PATH_LEN];
+  char          residuals[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN];
   PetscInt     *residuals_steps, nresiduals;
 } Options;
 
@@ -100,6 +101,8 @@ typedef struct {
   Progressed      progressed;    /* what a checkpoint has of the program */
   PetscInt        later;         /* runs after this one, for the time that is left */
   Residuals       residuals;     /* of the first run, where they are saved */
+  Columns         columns;       /* likewise */
+  PetscLogDouble  spent;         /* seconds up to the last line of progress, without validations */
 } Run;
 
 /*
@@ -204,6 +207,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsBool("-nanogpt_check_controls", "End with an error unless ef21 is 0.3 below frozen and within 0.35 of the run dense", NULL, o->check, &o->check, NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals", "File that gets what messages of the first run are made of", NULL, o->residuals, o->residuals, sizeof(o->residuals), NULL));
   PetscCall(PetscOptionsString("-nanogpt_residuals_steps", "Of these steps, the first being 0; the last step where none is given", NULL, "", steps, sizeof(steps), NULL));
+  PetscCall(PetscOptionsString("-nanogpt_csv", "File that gets a row of the first run for each line of progress", NULL, o->csv, o->csv, sizeof(o->csv), NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_data", "Files and folders of text, or of shards of tokens (.bin)", NULL, o->paths, &o->corpus.npaths, NULL));
   PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
@@ -474,6 +478,8 @@ static PetscErrorCode Progress(Muon muon, PetscInt s, PetscReal loss, void *ctx)
   PetscCall(MuonGetValidation(muon, &validation, &validated));
   if (validated != s) PetscFunctionReturn(PETSC_SUCCESS);
   training = run->trained - run->since;
+  run->spent += training;
+  if (run->columns != NULL) PetscCall(ColumnsRow(run->columns, muon, done, (PetscInt64)done * o->batch * o->shape.sequence, run->spent));
   PetscCall(GetTraffic(run, done, &up, &down));
   PetscCall(PetscTime(&run->since));
   seconds = (PetscInt)((run->since - run->start) / (double)(done - run->first) * (double)(steps - done + run->later * steps));
@@ -600,12 +606,14 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
   PetscCall(MuonCheckpointRegister(run->muon, "nanogpt", SaveProgress, LoadProgress, run));
   PetscCall(MuonSetFromOptions(run->muon));
   if (r == 0 && task->options.residuals[0] != '\0') PetscCall(ResidualsCreate(task->options.residuals, task->options.nresiduals, task->options.residuals_steps, run->muon, &run->residuals));
+  if (r == 0 && task->options.csv[0] != '\0') PetscCall(ColumnsCreate(task->options.csv, &run->columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunDestroy(Run *run)
 {
   PetscFunctionBeginUser;
+  PetscCall(ColumnsDestroy(&run->columns));
   PetscCall(ResidualsDestroy(&run->residuals));
   PetscCall(MuonDestroy(&run->muon));
   for (PetscInt i = 0; i < run->n; i++) PetscCall(PetscFree(run->rows[i]));
@@ -833,14 +841,9 @@ int main(int argc, char **argv)
       output_file: output/nanogpt_shard.out
       tolerance: 1e-4
       requires: double
-      test:
-        suffix: shard
-        nsize: 2
-        args: -nanogpt_shard {{1 2}shared output}
-      test:
-        suffix: shard_4
-        nsize: 4
-        args: -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1
+      table: suffix | nsize | args
+        shard   | 2 | -nanogpt_shard {{1 2}shared output}
+        shard_4 | 4 | -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1
 
     test:
       suffix: bad_shard
@@ -914,6 +917,19 @@ int main(int argc, char **argv)
       filter: wc -c < residuals.bin
       requires: double
 
+    # Tokens, and bits by the formula of the paper: 13 for a place and 32 for the value of a tenth of each matrix, 1990 entries of 6144, 8 x 576 and 4 x 2304
+    test:
+      suffix: csv
+      nsize: 2
+      args: -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt
+      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1-4 run.csv.layers | sed -n '1,3p;$p'
+
+    test:
+      suffix: bad_csv
+      nsize: 2
+      args: -nanogpt_csv /nonexistent/run.csv
+      error: -nanogpt_csv /nonexistent/run.csv: the file cannot be opened for writing
+
     test:
       suffix: bad_residuals
       nsize: 2
@@ -945,47 +961,14 @@ int main(int argc, char **argv)
       args: -nanogpt_steps 1 -muon_converged_reason binary:view.bin
       error: Muon cannot be shown by a viewer of type binary, expected ascii
 
-    test:
-      suffix: bad_runs
-      nsize: 2
-      args: -nanogpt_runs ef21,dence
-      error: -nanogpt_runs dence
-
-    test:
-      suffix: bad_twice
-      nsize: 2
-      args: -nanogpt_runs ef21,ef21
-      error: -nanogpt_runs ef21
-
-    test:
-      suffix: bad_preset
-      nsize: 2
-      args: -nanogpt_preset 125M
-      error: Unknown -nanogpt_preset 125M
-
-    test:
-      suffix: bad_controls
-      nsize: 2
-      args: -nanogpt_check_controls
-      error: -nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen
-
-    test:
-      suffix: bad_batch
-      nsize: 2
-      args: -nanogpt_batch 1
-      error: 2 processes are more than the 1 sequences of a batch
-
-    test:
-      suffix: bad_heads
-      nsize: 2
-      args: -nanogpt_heads 5
-      error: Width 24 must be an even multiple of the 5 heads
-
-    test:
-      suffix: bad_temperature
-      nsize: 2
-      args: -nanogpt_temperature 0
-      error: -nanogpt_temperature 0
+    table: suffix | nsize | args | error
+      bad_runs        | 2 | -nanogpt_runs ef21,dence | -nanogpt_runs dence
+      bad_twice       | 2 | -nanogpt_runs ef21,ef21  | -nanogpt_runs ef21
+      bad_preset      | 2 | -nanogpt_preset 125M     | Unknown -nanogpt_preset 125M
+      bad_controls    | 2 | -nanogpt_check_controls  | -nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen
+      bad_batch       | 2 | -nanogpt_batch 1         | 2 processes are more than the 1 sequences of a batch
+      bad_heads       | 2 | -nanogpt_heads 5         | Width 24 must be an even multiple of the 5 heads
+      bad_temperature | 2 | -nanogpt_temperature 0   | -nanogpt_temperature 0
 
   test:
     suffix: bad_data

@@ -36,6 +36,23 @@ typedef struct {
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
 
+typedef struct _n_MuonTheoryEstimates *MuonTheoryEstimates;
+
+/* Step sizes by a theorem: what the options say, and what follows from it */
+typedef struct {
+  MuonTheory          type;
+  MuonTheoryConstants constants;
+  PetscReal           h, gap, eta, beta, safety;
+  PetscInt            estimate, auto_steps;
+  char               *csv;
+  PetscReal           bound; /* PETSC_DETERMINE where there is none */
+  char               *text;  /* what was set, from what, and the bound; NULL for none */
+  PetscBool           monitor;
+  MuonTheoryEstimates estimates;  /* NULL for none */
+  MuonEvaluation      evaluation; /* that the program's routine is called for */
+  PetscBool           asked;      /* by the routine */
+} MuonTheoryData;
+
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
 typedef struct _MuonGroupOps      MuonGroupOps;
@@ -237,6 +254,7 @@ struct _p_Muon {
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
   MuonStepType       step_type;
+  MuonTheoryData     theory;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision;
   PetscInt64         seed;

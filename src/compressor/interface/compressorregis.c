@@ -31,6 +31,15 @@ const char MuonCitationPowerSGD[]  = "@inproceedings{VogelsKarimireddyJaggi2019,
                                      "  eprint = {1905.13727},\n"
                                      "  archivePrefix = {arXiv}\n}\n";
 
+PetscBool  MuonCitationRangeSet = PETSC_FALSE;
+const char MuonCitationRange[]  = "@article{HalkoMartinssonTropp2011,\n"
+                                  "  title   = {Finding Structure with Randomness: Probabilistic Algorithms for Constructing Approximate Matrix Decompositions},\n"
+                                  "  author  = {Nathan Halko and Per-Gunnar Martinsson and Joel A. Tropp},\n"
+                                  "  journal = {SIAM Review},\n"
+                                  "  volume  = {53},\n"
+                                  "  pages   = {217--288},\n"
+                                  "  year    = {2011}\n}\n";
+
 static PetscBool MuonCompressorPackageInitialized = PETSC_FALSE;
 
 #define AT(member) offsetof(struct _p_MuonCompressor, member)
@@ -127,7 +136,7 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_Sparse, NULL));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_RowColumn, MuonCompressorParameters_RowColumn));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowColumn, MuonCompressorParameters_RowColumn));
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_SVD, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANKK, MuonCompressorCreate_SVD, MuonCompressorParameters_RankK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPSVD, MuonCompressorCreate_SVD, MuonCompressorParameters_TopSVD));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORPOWERSGD, MuonCompressorCreate_PowerSGD, MuonCompressorParameters_PowerSGD));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign, NULL));

@@ -58,23 +58,24 @@ static int IsWide(void)
   #endif
 
   /* This file includes itself for each pair of the type of an entry and that in which entries are compared */
-  #define ENTRY                      float
-  #define REAL                       float
-  #define REAL_NAME(name)            name##Single
-  #define TOP                        MuonKernelTopSingle
-  #define KEPT                       void
-  #define KEY                        uint32_t
-  #define KEY_BITS                   31
-  #define EXPONENT_BITS              8
-  #define WIDE                       16
-  #define WideReal                   __m512
-  #define WideKey                    __m512i
-  #define WideMask                   __mmask16
-  #define WIDE_KEY(x)                _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
-  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
-  #define WIDE_COMPRESS(to, mask, x) _mm512_mask_compressstoreu_ps(to, mask, x)
-  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_ps(mask, from)
-  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
+  #define ENTRY                    float
+  #define REAL                     float
+  #define REAL_NAME(name)          name##Single
+  #define TOP                      MuonKernelTopSingle
+  #define KEPT                     void
+  #define KEY                      uint32_t
+  #define KEY_BITS                 31
+  #define EXPONENT_BITS            8
+  #define WIDE                     16
+  #define WideReal                 __m512
+  #define WideKey                  __m512i
+  #define WideMask                 __mmask16
+  #define WIDE_KEY(x)              _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
+  #define WIDE_REACHES(key, least) _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
+  #define WIDE_COMPRESS(mask, x)   _mm512_maskz_compress_ps(mask, x)
+  #define WIDE_STORE(to, mask, x)  _mm512_mask_storeu_ps(to, mask, x)
+  #define WIDE_LOAD(mask, from)    _mm512_maskz_loadu_ps(mask, from)
+  #define LOAD_WIDE(x, t, r, at)   x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
   #include "select.c"
   #undef ENTRY
   #undef REAL_NAME
@@ -105,25 +106,27 @@ static int IsWide(void)
   #undef WIDE_KEY
   #undef WIDE_REACHES
   #undef WIDE_COMPRESS
+  #undef WIDE_STORE
   #undef WIDE_LOAD
   #undef LOAD_WIDE
 
-  #define REAL                       double
-  #define REAL_NAME(name)            name##Double
-  #define TOP                        MuonKernelTopDouble
-  #define KEPT                       void
-  #define KEY                        uint64_t
-  #define KEY_BITS                   63
-  #define EXPONENT_BITS              11
-  #define WIDE                       8
-  #define WideReal                   __m512d
-  #define WideKey                    __m512i
-  #define WideMask                   __mmask8
-  #define WIDE_KEY(x)                _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
-  #define WIDE_REACHES(key, least)   _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
-  #define WIDE_COMPRESS(to, mask, x) _mm512_mask_compressstoreu_pd(to, mask, x)
-  #define WIDE_LOAD(mask, from)      _mm512_maskz_loadu_pd(mask, from)
-  #define LOAD_WIDE(x, t, r, at)     x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
+  #define REAL                     double
+  #define REAL_NAME(name)          name##Double
+  #define TOP                      MuonKernelTopDouble
+  #define KEPT                     void
+  #define KEY                      uint64_t
+  #define KEY_BITS                 63
+  #define EXPONENT_BITS            11
+  #define WIDE                     8
+  #define WideReal                 __m512d
+  #define WideKey                  __m512i
+  #define WideMask                 __mmask8
+  #define WIDE_KEY(x)              _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
+  #define WIDE_REACHES(key, least) _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
+  #define WIDE_COMPRESS(mask, x)   _mm512_maskz_compress_pd(mask, x)
+  #define WIDE_STORE(to, mask, x)  _mm512_mask_storeu_pd(to, mask, x)
+  #define WIDE_LOAD(mask, from)    _mm512_maskz_loadu_pd(mask, from)
+  #define LOAD_WIDE(x, t, r, at)   x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
   #include "select.c"
 
 int MuonKernelTopRoundedSingle(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, float *kept, void *scratch)
@@ -201,7 +204,7 @@ __attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REA
       WideMask       keep = some & WIDE_REACHES(key, threshold + 1), tie = (WideMask)(some & WIDE_REACHES(key, threshold) & ~keep);
 
       for (; tie != 0 && equal > 0; tie &= (WideMask)(tie - 1), equal--) keep |= tie & (WideMask)-tie;
-      WIDE_COMPRESS(to, keep, x);
+      WIDE_STORE(to, (WideMask)((1u << CountOnes(keep)) - 1), WIDE_COMPRESS(keep, x));
       to += CountOnes(keep);
       left |= (uint64_t)keep << i;
     }
@@ -314,7 +317,8 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_N
       key     = WIDE_KEY(x);
       reached = WIDE_REACHES(key, least);
       found |= WIDE_REACHES(key, (KEY)(((KEY)1 << EXPONENT_BITS) - 1) << (KEY_BITS - EXPONENT_BITS));
-      WIDE_COMPRESS(to, reached, x);
+      /* There is room for all: what is stored behind the listed ones does not count */
+      WIDE_STORE(to, (WideMask)-1, WIDE_COMPRESS(reached, x));
       to += CountOnes(reached);
       word |= (uint64_t)reached << i;
     }

@@ -10,6 +10,7 @@ const char *const        MuonClipLayersTypes[]          = {"others", "all", "Muo
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
+const char *const        MuonTheories[]                 = {"none", "smooth", "smooth_stochastic", "l0l1", "l0l1_stochastic", "auto", "MuonTheory", "MUON_THEORY_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
@@ -338,6 +339,8 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
 . -muon_step step                  - how far a norm ball moves a layer (lmo|sharp), see `MuonStepType`
+. -muon_theory theorem             - step sizes by a theorem, see `MuonTheory` for the constants that it needs
+. -muon_theory_estimate n          - estimates these in every n-th step, see `MuonTheory`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
@@ -419,6 +422,8 @@ PetscErrorCode MuonReset(Muon muon)
   muon->parameters.fixed = PETSC_FALSE;
   muon->optionschecked   = PETSC_FALSE;
   muon->continues        = PETSC_FALSE;
+  muon->leaveswarned     = PETSC_FALSE;
+  PetscCall(MuonTheoryReset_Private(muon));
 
   muon->scheduled.valid = PETSC_FALSE;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;

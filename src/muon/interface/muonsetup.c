@@ -72,6 +72,8 @@ PetscErrorCode MuonSetUp(Muon muon)
     PetscCall(PetscStrallocpy(((PetscObject)shard->up)->type_name, &shard->up_type));
     PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
   }
+  PetscCall(MuonTheorySetUp_Private(muon));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
@@ -89,6 +91,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
+  PetscCall(MuonTheoryEstimateSetUp_Private(muon));
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));

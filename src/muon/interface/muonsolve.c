@@ -118,6 +118,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
   PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
+  if (ierr == PETSC_SUCCESS) PetscCall(MuonTheoryEstimateBegin_Private(muon));
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
@@ -134,6 +135,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   }
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, ok));
+  PetscCall(MuonTheoryEstimateEnd_Private(muon, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,6 +263,7 @@ PetscErrorCode MuonSolve(Muon muon)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
   }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
+  PetscCall(MuonTheoryEstimateView_Private(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -42,15 +42,16 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 }
 
 /* Sharp steps are those of an LMO, whose dual norm is that of a point in the unit ball */
-static PetscErrorCode MuonCheckSharp_Private(Muon muon, MuonLayer layer)
+static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
 {
-  MuonLMO   lmo;
-  PetscBool spectral;
+  const MuonLayer layer = shard->layer;
+  MuonLMO         lmo;
+  PetscBool       spectral;
 
   PetscFunctionBegin;
   if (layer->ops->applylmo == NULL || layer->step != MUON_STEP_SHARP) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->ops->apply == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name, MuonPrefix(muon),
-             ((PetscObject)muon)->type_name);
+  PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon),
+             ((PetscObject)layer)->name, MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
   if (!spectral || lmo->polar->leaves == PETSC_FALSE || muon->leaveswarned) PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,7 +83,7 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
       PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
                  before, now);
     }
-    PetscCall(MuonCheckSharp_Private(muon, shard->layer));
+    PetscCall(MuonCheckSharp_Private(muon, shard));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),

@@ -197,6 +197,16 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, const MuonCompress
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef enum {
+  METHOD_EXACT,
+  METHOD_RANGE
+} Method;
+
+typedef struct {
+  PetscReal p;      /* topsvd: exponent of the norm of the constant, PETSC_INFINITY for the spectral one */
+  Method    method; /* rankk */
+} MuonCompressor_SVD;
+
 /* rankk: each factor takes the root of the singular value; topsvd: it stands by itself */
 static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
@@ -208,6 +218,10 @@ static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray
   PetscInt           found;
 
   PetscFunctionBegin;
+  if (((MuonCompressor_SVD *)c->data)->method == METHOD_RANGE) {
+    PetscCall(MuonCompressorEncode_Range(c, T, R, layout, payload));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonCompressorTriples_Private(c, T, R, &sigma, &values, &found));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   s = (char *)values;
@@ -232,7 +246,15 @@ static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray
    With rounding to nearest, of relative error u, the error of the product is at most e = 2 u + u^2 sqrt(K) of
    the kept part, of which only u^2 sqrt(K) is not orthogonal to the tail. What is drawn from there, of
    variance omega, is drawn for both factors independently: the cross terms vanish, and what is left is ((1 +
-   omega)^2 - 1) of the square of what was rounded to nearest
+   omega)^2 - 1) of the square of what was rounded to nearest.
+
+   The range finder captures K/r of the square as well, in expectation over its start. With A = U S V^T and p
+   products its subspace is that of S^(2p) G, where the rows g_i of G are independent Gaussians. For s_i >= s_j
+   let N be the sum of s_k^(4p) g_k g_k^T over all other k and a_ij = g_i^T N^-1 g_j: exchanging g_i and g_j, one sees from
+   a_ij^2 <= a_ii a_jj that the leverage of row i is no smaller than that of row j in expectation, so that both
+   decrease together with s, and sum_i s_i^2 leverage_i >= (l/r) ||A||^2 by Chebyshev's inequality for sums. That the number of
+   products depends on the start takes nothing away: no product makes the captured square smaller. Of l directions the
+   best K have K/l of it at least. Rounded columns of Y are not orthogonal to the tail: that is u more.
 */
 static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -242,13 +264,9 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega);
   mixed  = u * u * sqrt(kept);
-  *alpha = FactorsAlpha(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed);
+  *alpha = FactorsAlpha(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed + (((MuonCompressor_SVD *)c->data)->method == METHOD_RANGE ? u : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-typedef struct {
-  PetscReal p; /* exponent of the norm of the constant, PETSC_INFINITY for the spectral one */
-} MuonCompressor_TopSVD;
 
 /*
    Without rounding the worst spectrum is the flat one: (tail_p / all_p)^2 = (1 - K/r)^(2/p).
@@ -263,24 +281,41 @@ typedef struct {
    K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for
    p < 2, and the triangle inequality
 */
-static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlphaOf_TopSVD(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
-  MuonCompressor_TopSVD *topsvd = (MuonCompressor_TopSVD *)c->data;
-  const double           all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
-  double                 u, omega, mixed, e;
+  const double all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = 1.0 / norm->p;
+  double       u, omega, mixed, e;
 
   PetscFunctionBegin;
   MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega);
   mixed = u * u * (1.0 + u) * sqrt(kept);
   e     = 3.0 * u + 2.0 * u * u + mixed;
-  if (topsvd->p == 2.0) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
-  else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
+  if (MuonNormIsFrobenius(norm)) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
+  else if (norm->singular && omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
     /* Only squares of the Frobenius norm add up over blocks */
     const double left = fraction < 1.0 ? pow(1.0 - fraction, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
 
     *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr(left + rounding));
     if (*alpha < 0.0) *alpha = -1.0;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const PetscReal p    = ((MuonCompressor_SVD *)c->data)->p;
+  const MuonNorm  norm = {PETSC_TRUE, PETSC_FALSE, p >= PETSC_INFINITY ? HUGE_VAL : (double)p, 2};
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorAlphaOf_TopSVD(c, shape, &norm, alpha));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Decompositions are SLEPc's, on the host; products are everywhere */
+static PetscErrorCode MuonCompressorChanging_RankK(MuonCompressor c, const MuonParameter *row, double value)
+{
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA) c->ondevice = value == (double)METHOD_RANGE ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +326,10 @@ static PetscErrorCode MuonCompressorChanging_TopSVD(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define AT(member) offsetof(MuonCompressor_TopSVD, member)
+static const char *const Methods[] = {"exact", "range", "MuonCompressorMethod", "METHOD_", NULL};
+
+#define AT(member) offsetof(MuonCompressor_SVD, member)
+const MuonParameter MuonCompressorParameters_RankK[]  = {{"rankk_method", MUON_PARAMETER_ENUM, AT(method), METHOD_EXACT, 0, 0, Methods, MUON_PARAMETER_DATA, "How the triples are found"}, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Exponent in the norm of the singular values"},
                                                          {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
@@ -303,22 +341,33 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
 +  -compressor_rank k                                     - how many triples are kept, min(m, n) where there are no more
 .  -compressor_ratio r                                    - where no rank is set: keeps max(1, floor(r min(m, n))) of them
 .  -compressor_values (native|double|single|bf16|natural) - how the two factors are written
--  -compressor_svd_type, -compressor_svd_...              - the solver, see `SVDSetFromOptions()`
+.  -compressor_rankk_method (exact|range)                 - by a decomposition, the default, or by products
+-  -compressor_svd_type, -compressor_svd_...              - the solver of `exact`, see `SVDSetFromOptions()`
 
    Level: beginner
 
    Notes:
-   The message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the
+   With `exact` the message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the
    matrix has no more: none at all for a zero matrix. The triples are those of a truncated singular value
    decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
 
-   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples; natural
-   values, which round both factors independently, make it 47/64 of that. It holds up to the rounding of the
-   values and of the decomposition.
+   With `range` a subspace of K dimensions, K + 10 up to K = 64, is found by products, for arrays in the memory of a
+   device as well. The start is Gaussian and new in each message: after the last one the residual has next to nothing left in
+   the last subspace. With A the matrix in memory, or its transpose where that has the shorter rows, Y = orth(A^T A
+   Y) is repeated at least three times and at most twelve, until the square of A Y grows by less than 3 in a hundred. The
+   message holds A Y and Y, turned to the K leading directions where there are more, and stands for a projection of A.
+   It has at least .95 of the square that `exact` sends on Gaussian matrices and on the residuals of the quickstart, and
+   all of it where the singular values fall fast. Columns that are no larger than the rounding of A are not sent.
+   Entries e and e + 1 of the start, e even, are sqrt(-2 log((w + 1)/2^32)) times cos(2 pi v/2^32) and the sine, where w and
+   v are the random numbers 2^33 + e and 2^33 + e + 1 of the sender, see `MuonCompressorSetStream()`.
 
-   Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
-   https://arxiv.org/abs/2510.00643
+   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples, with `range` for the
+   expectation over its start; natural values, which round both factors independently, make it 47/64 of that. It
+   holds up to the rounding of the values and of the decomposition.
+
+   References:
++  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+-  * - N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, SIAM Review 53, 2011
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`, `MUONCOMPRESSORTOPK`
 M*/
@@ -361,20 +410,21 @@ M*/
 
 PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
 {
-  MuonCompressor_TopSVD *topsvd;
-  PetscBool              triples;
+  MuonCompressor_SVD *svd;
+  PetscBool           triples;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&topsvd));
-  c->data = topsvd;
+  PetscCall(PetscNew(&svd));
+  c->data = svd;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
-  c->keys        = "ratio rank values";
-  c->factors     = PETSC_TRUE;
-  c->ops->layout = MuonCompressorLayout_Factors;
-  c->ops->encode = MuonCompressorEncode_SVD;
-  c->ops->decode = MuonCompressorDecode_Factors;
-  c->ops->alpha  = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
-  if (triples) c->ops->changing = MuonCompressorChanging_TopSVD;
+  c->keys          = "ratio rank values";
+  c->factors       = PETSC_TRUE;
+  c->ops->layout   = MuonCompressorLayout_Factors;
+  c->ops->encode   = MuonCompressorEncode_SVD;
+  c->ops->decode   = MuonCompressorDecode_Factors;
+  c->ops->alpha    = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
+  c->ops->changing = triples ? MuonCompressorChanging_TopSVD : MuonCompressorChanging_RankK;
+  if (triples) c->ops->alphaof = MuonCompressorAlphaOf_TopSVD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

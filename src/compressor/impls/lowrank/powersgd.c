@@ -1,11 +1,6 @@
 #include "lowrank.h" /*I "petscmuoncompressor.h" I*/
 #include <math.h>
 
-/* Random words drawn at once */
-enum {
-  CHUNK = 512
-};
-
 /*
    Of one block: the columns that an iteration starts from, as they were committed, and what the last message
    makes of them. The largest entry of each is at least 1/2 and less than 1
@@ -21,86 +16,9 @@ typedef struct {
   Warm    *block;
 } MuonCompressor_PowerSGD;
 
-/* Many columns of so many entries each, for kernels of their precision and memory */
-typedef struct {
-  const MuonKernels *kernels;
-  MuonMemory         memory;
-  size_t             rows;
-  char              *data;
-} Columns;
-
 static PetscBool IsLike(const MuonArray *A, const MuonArray *B)
 {
   return A->data != NULL && A->len == B->len && A->count == B->count && A->precision == B->precision && A->memory == B->memory ? PETSC_TRUE : PETSC_FALSE;
-}
-
-static void *Column(const Columns *X, size_t k)
-{
-  return X->data + k * X->rows * X->kernels->size;
-}
-
-/* The Euclidean norms of the first count columns, on the host */
-static void Norms(const Columns *X, size_t count, double norms[])
-{
-  X->kernels->VectorSums(X->rows, count, X->data, X->rows, 0, 2, norms);
-  for (size_t k = 0; k < count; k++) norms[k] = sqrt(norms[k]);
-}
-
-static void Copy(const Columns *X, size_t from, size_t count, const Columns *Y, size_t to)
-{
-  X->kernels->Axpby(X->rows * count, 1, 1.0, Column(X, from), X->rows * count, 0.0, Column(Y, to), X->rows * count);
-}
-
-/*
-   Those of the first count columns of X whose norm exceeds least become the first of Y; returns how many
-   there are
-*/
-static size_t CopyLarger(const Columns *X, size_t count, const double norms[], double least, const Columns *Y)
-{
-  size_t kept = 0;
-
-  for (size_t k = 0; k < count; k++) {
-    size_t run = 0;
-
-    while (k + run < count && norms[k + run] > least) run++;
-    if (run > 0) Copy(X, k, run, Y, kept);
-    kept += run;
-    k += run;
-  }
-  return kept;
-}
-
-/*
-   Entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a
-   stream whose number of the step, 2^32 - 1, is that of no step: no word of it rounds a value. A device gets
-   what the host drew
-*/
-static PetscErrorCode Gaussian_Private(MuonCompressor c, size_t first, size_t count, const Columns *X)
-{
-  const size_t     begin = first * X->rows, entries = count * X->rows, size = X->kernels->size;
-  MuonKernelStream stream = MuonCompressorStream_Private(c);
-  void            *to     = Column(X, first);
-  MuonMark         mark;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(c->work, &mark));
-  if (X->memory != MUON_HOST) PetscCall(MuonWorkspaceGetPinned(c->work, X->memory, entries * size, &to));
-  stream.step = UINT32_MAX;
-  for (size_t k = 0; k < entries; k += CHUNK / 2) {
-    const size_t some = PetscMin(entries - k, CHUNK / 2);
-    uint32_t     words[CHUNK];
-
-    MuonKernelStreamWords(&stream, 2 * (uint64_t)(begin + k), 2 * some, words);
-    for (size_t i = 0; i < some; i++) {
-      const double x = sqrt(-2.0 * log(((double)words[2 * i] + 1.0) / 4294967296.0)) * cos(6.283185307179586 * (double)words[2 * i + 1] / 4294967296.0);
-
-      if (size == sizeof(float)) ((float *)to)[k + i] = (float)x;
-      else ((double *)to)[k + i] = x;
-    }
-  }
-  if (X->memory != MUON_HOST) MuonDeviceGet()->copy(entries * size, to, Column(X, first));
-  PetscCall(MuonWorkspaceRelease(c->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The state of the block at work */
@@ -118,119 +36,31 @@ static PetscErrorCode GetWarm_Private(MuonCompressor c, Warm **warm)
 }
 
 /*
-   The matrix that is iterated on, 2^-exponent X, and its Frobenius norm. exponent is 0 where products of two
-   such matrices are far from the ends of the range: then no copy is needed
-*/
-static PetscErrorCode Scale_Private(MuonCompressor c, MuonArray *X, int *exponent, double *norm)
-{
-  const MuonKernels *kernels = MuonArrayKernels(X);
-  const double       range   = X->precision == MUON_SINGLE ? 1.8446744073709552e19 : 1.3407807929942597e154; /* 2^64 and 2^512 */
-  const double       sum     = kernels->SumSquares(X->len, X->count, X->data, X->ld);
-  MuonArray          copy;
-
-  PetscFunctionBegin;
-  *exponent = 0;
-  *norm     = sqrt(sum);
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X)));
-  /* NaN is in no range, and these comparisons do not trap it */
-  if (isgreaterequal(sum, 1.0 / range) && islessequal(sum, range)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!MuonArrayIsFinite(X)) {
-    c->status = MUON_STATUS_NANORINF;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  *norm = kernels->Norm(X->len, X->count, X->data, X->ld, exponent);
-  if (*norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonWorkspaceGetArray(c->work, X, X->precision, &copy));
-  kernels->Divide(X->len, X->count, X->data, X->ld, 1.0, *exponent, copy.data, copy.ld);
-  *X = copy;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* P = the orthogonal factor of itself */
-static PetscErrorCode Orthonormalize_Private(MuonCompressor c, size_t l, const Columns *P)
-{
-  size_t   entries = 0;
-  void    *work;
-  int      info;
-  MuonMark mark;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(c->work, &mark));
-  (void)P->kernels->Orthonormalize(P->rows, l, P->data, &entries, NULL);
-  PetscCall(MuonWorkspaceGetIn(c->work, P->memory, entries * P->kernels->size, &work));
-  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  info = P->kernels->Orthonormalize(P->rows, l, P->data, &entries, work);
-  PetscCall(PetscFPTrapPop());
-  PetscCall(MuonWorkspaceRelease(c->work, &mark));
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGEQRF or xORGQR: info %d", info);
-  PetscCall(PetscLogFlops(4.0 * (double)P->rows * (double)l * (double)l - 4.0 / 3.0 * (double)l * (double)l * (double)l));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are
-   scratch
-*/
-static PetscErrorCode Rotation_Private(MuonCompressor c, size_t l, const Columns *V, void **WT, void **S)
-{
-  const size_t size    = V->kernels->size;
-  size_t       entries = 0;
-  char        *work;
-  int          info;
-
-  PetscFunctionBegin;
-  (void)V->kernels->Rotation(V->rows, l, V->data, NULL, NULL, &entries, NULL);
-  PetscCall(MuonWorkspaceGetIn(c->work, V->memory, (l * (l + 1) + entries) * size, &work));
-  *WT = work;
-  *S  = work + l * l * size;
-  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  info = V->kernels->Rotation(V->rows, l, V->data, *WT, *S, &entries, work + l * (l + 1) * size);
-  PetscCall(PetscFPTrapPop());
-  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK routine xGESVD: info %d", info);
-  if (info > 0) c->status = MUON_STATUS_LMO;
-  if (V->memory != MUON_HOST) {
-    PetscCall(MuonWorkspaceGetPinned(c->work, V->memory, l * size, S));
-    MuonDeviceGet()->copy(l * size, work + l * l * size, *S);
-  }
-  PetscCall(PetscLogFlops(2.0 * (double)V->rows * (double)l * (double)l + 12.0 * (double)l * (double)l * (double)l));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Columns first ... first + count - 1 of Y are op(X) times those of B */
-static PetscErrorCode Multiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, const Columns *B, const Columns *Y)
-{
-  PetscFunctionBegin;
-  Y->kernels->Multiply(transposed, 0, Y->rows, count, B->rows, 1.0, X->data, PetscMax(X->ld, X->len), Column(B, first), B->rows, 0.0, Column(Y, first), Y->rows);
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X) * (PetscLogDouble)count));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    P and V with X ~ P V^T, V = X^T P, by the sweeps from start, NULL for a Gaussian one. What is not larger
    than least times a column has vanished beside it, being no more than the rounding of a product: a column of
    start that the rows of X are orthogonal to is of no use, and the Gaussian one takes its place. norms is
    scratch for 2 l numbers
 */
-static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const Columns *start, double least, const Columns *P, const Columns *V, double norms[])
+static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size_t l, const MuonColumns *start, double least, const MuonColumns *P, const MuonColumns *V, double norms[])
 {
   const PetscInt sweeps = ((MuonCompressor_PowerSGD *)c->data)->sweeps;
 
   PetscFunctionBegin;
-  if (start == NULL) PetscCall(Gaussian_Private(c, 0, l, V));
-  PetscCall(Multiply_Private(X, 0, 0, l, start != NULL ? start : V, P));
+  if (start == NULL) PetscCall(MuonColumnsGaussian_Private(c, PETSC_FALSE, 0, l, V));
+  PetscCall(MuonColumnsMultiply_Private(X, 0, 0, l, start != NULL ? start : V, P));
   if (start != NULL) {
-    Norms(P, l, norms);
-    Norms(start, l, norms + l);
+    MuonColumnsNorms_Private(P, l, norms);
+    MuonColumnsNorms_Private(start, l, norms + l);
   }
   for (size_t k = 0; k < l && start != NULL; k++) {
     if (norms[k] > least * norms[l + k]) continue;
-    PetscCall(Gaussian_Private(c, k, 1, V));
-    PetscCall(Multiply_Private(X, 0, k, 1, V, P));
+    PetscCall(MuonColumnsGaussian_Private(c, PETSC_FALSE, k, 1, V));
+    PetscCall(MuonColumnsMultiply_Private(X, 0, k, 1, V, P));
   }
   for (PetscInt sweep = 0; sweep < sweeps; sweep++) {
-    if (sweep > 0) PetscCall(Multiply_Private(X, 0, 0, l, V, P));
-    PetscCall(Orthonormalize_Private(c, l, P));
-    PetscCall(Multiply_Private(X, 1, 0, l, P, V));
+    if (sweep > 0) PetscCall(MuonColumnsMultiply_Private(X, 0, 0, l, V, P));
+    PetscCall(MuonColumnsOrthonormalize_Private(c, l, P));
+    PetscCall(MuonColumnsMultiply_Private(X, 1, 0, l, P, V));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -239,11 +69,11 @@ static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size
    The next start: where a column vanished its first start takes its place, which is not orthogonal to everything
    that may come; and the largest entry of each column is brought below 1
 */
-static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least, const Columns *V, double norms[], double ones[], int64_t place[])
+static PetscErrorCode NextStart_Private(MuonCompressor c, size_t l, double least, const MuonColumns *V, double norms[], double ones[], int64_t place[])
 {
   PetscFunctionBegin;
   for (size_t k = 0; k < l; k++) {
-    if (norms[k] <= least) PetscCall(Gaussian_Private(c, k, 1, V));
+    if (norms[k] <= least) PetscCall(MuonColumnsGaussian_Private(c, PETSC_FALSE, k, 1, V));
   }
   V->kernels->VectorArgMax(V->rows, l, V->data, V->rows, 0, norms, place);
   for (size_t k = 0; k < l; k++) {
@@ -264,7 +94,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   const size_t       m = T->len, n = T->count, rank = (size_t)MuonCompressorRank_Private(c, T), l = PetscMin(rank + (size_t)((MuonCompressor_PowerSGD *)c->data)->oversampling, PetscMin(m, n));
   const double       unit   = 2.0 * kernels->unit;
   const MuonMemory   memory = T->memory;
-  Columns            P = {kernels, memory, m, NULL}, V = {kernels, memory, n, NULL}, start = {kernels, memory, n, NULL}, first = {kernels, memory, n, NULL}, second = {kernels, memory, m, NULL};
+  MuonColumns        P = {kernels, memory, m, NULL}, V = {kernels, memory, n, NULL}, start = {kernels, memory, n, NULL}, first = {kernels, memory, n, NULL}, second = {kernels, memory, m, NULL};
   MuonArray          X, basis;
   double             norm, least, *norms, *ones;
   int64_t           *place;
@@ -278,7 +108,7 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   if (l == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCitationsRegister(MuonCitationPowerSGD, &MuonCitationPowerSGDSet));
   PetscCall(MuonCompressorResidual_Private(c, T, R, &X));
-  PetscCall(Scale_Private(c, &X, &exponent, &norm));
+  PetscCall(MuonColumnsScale_Private(c, &X, &exponent, &norm));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (norm == 0.0) PetscCall(MuonCompressorSetCount(c, layout, 0));
   if (norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -298,11 +128,11 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
   first.data = P.data + m * l * kernels->size;
   least      = (double)PetscMax(m, n) * unit * norm;
   PetscCall(Iterate_Private(c, &X, l, IsLike(&warm->state, &basis) ? &start : NULL, least, &P, &V, norms));
-  Norms(&V, l, norms);
+  MuonColumnsNorms_Private(&V, l, norms);
   if (l == rank) {
-    kept        = CopyLarger(&V, l, norms, least, &first);
-    second.data = (char *)Column(&first, kept);
-    (void)CopyLarger(&P, l, norms, least, &second);
+    kept        = MuonColumnsCopyLarger_Private(&V, l, norms, least, &first);
+    second.data = (char *)MuonColumnsAt(&first, kept);
+    (void)MuonColumnsCopyLarger_Private(&P, l, norms, least, &second);
   } else {
     void *WT = NULL, *S = NULL;
 
@@ -310,11 +140,11 @@ static PetscErrorCode MuonCompressorEncode_PowerSGD(MuonCompressor c, const Muon
        The best directions inside the subspace: P V^T = (P W) (V W)^T, the columns of V W being orthogonal and
        sorted
     */
-    Copy(&V, 0, l, &first, 0);
-    PetscCall(Rotation_Private(c, l, &first, &WT, &S));
+    MuonColumnsCopy_Private(&V, 0, l, &first, 0);
+    PetscCall(MuonColumnsRotation_Private(c, l, &first, &WT, &S));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
     while (kept < rank && (T->precision == MUON_SINGLE ? (double)((float *)S)[kept] : ((double *)S)[kept]) > least) kept++;
-    second.data = (char *)Column(&first, kept);
+    second.data = (char *)MuonColumnsAt(&first, kept);
     kernels->Multiply(0, 1, n, kept, l, 1.0, V.data, n, WT, l, 0.0, first.data, n);
     kernels->Multiply(0, 1, m, kept, l, 1.0, P.data, m, WT, l, 0.0, second.data, m);
     PetscCall(PetscLogFlops(2.0 * (double)(m + n) * (double)kept * (double)l));
