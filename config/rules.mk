@@ -33,7 +33,6 @@ GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
 
 comma        := ,
 
-# Flags
 # SANITIZE and WERROR are set by the targets of the same names, and by hand
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1)
 WARN         := -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)

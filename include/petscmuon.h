@@ -29,6 +29,7 @@ typedef struct _p_Muon *Muon;
 +  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
 .  `MUONEF14`  - classic error feedback: what a message leaves out is added to the next gradient
 .  `MUONSIGN`  - SignMuon: workers vote by signs, one bit each way
+.  `MUONLOCAL` - steps of each worker alone, and an outer optimizer that brings the workers together after some
 -  `MUONDENSE` - uncompressed Muon
 
    Level: beginner
@@ -40,6 +41,7 @@ typedef const char *MuonType;
 #define MUONEF14  "ef14"
 #define MUONSIGN  "sign"
 #define MUONDENSE "dense"
+#define MUONLOCAL "local"
 
 /*E
    MuonConvergedReason - Why an optimizer stopped
@@ -174,6 +176,106 @@ typedef enum {
   MUON_CLIP_ALL
 } MuonClipLayers;
 PETSC_EXTERN const char *const MuonClipLayersTypes[];
+
+/*E
+   MuonTheory - The theorem of EF21-Muon that step sizes follow from
+
+   Values:
++  `MUON_THEORY_NONE`              - none: they are those of `MuonSetLearningRate()` and `MuonSetMomentum()`
+.  `MUON_THEORY_SMOOTH`            - Theorem 3, by layers 14: exact gradients that are Lipschitz; sharp steps, constant gamma
+.  `MUON_THEORY_SMOOTH_STOCHASTIC` - Theorem 5, by layers 19: the same with noise; sharp steps, constant gamma and beta
+.  `MUON_THEORY_L0L1`              - Theorem 4, by layers 17: exact gradients, (L0,L1)-smooth; the radius eta / sqrt(K + 1)
+.  `MUON_THEORY_L0L1_STOCHASTIC`   - Theorem 6, 24: the same with noise; the radius eta (K + 1)^(-3/4), beta = (K + 1)^(-1/2)
+-  `MUON_THEORY_AUTO`              - Theorem 3, or 5 where `-muon_theory_beta` is given, with constants that the first steps estimate
+
+   Options Database Keys:
++  -muon_theory theorem      - the theorem (none|smooth|smooth_stochastic|l0l1|l0l1_stochastic|auto)
+.  -muon_theory_l L          - Lipschitz constant of the gradient of f, from the layer's norm to its dual norm
+.  -muon_theory_lt Lt        - sqrt((1/J) sum L_j^2) of the J workers' functions f_j; L for one worker
+.  -muon_theory_l0 L0        - of f, whose gradient has L0 + L1 times its dual norm at X in the place of L
+.  -muon_theory_l1 L1        - likewise
+.  -muon_theory_l0b L0b      - mean of the workers' L0; L0 for one worker
+.  -muon_theory_l1max L1max  - largest of the workers' L1; L1 for one worker
+.  -muon_theory_sigma sigma  - largest standard deviation of a worker's gradient, in the Frobenius norm
+.  -muon_theory_h h          - f* - (1/J) sum f_j*, the minimum of f less the mean of those of the f_j; 0 for one worker
+.  -muon_theory_gap gap      - f(X^0) - f*
+.  -muon_theory_eta eta      - of the radius, where it is not to minimize the bound
+.  -muon_theory_beta beta    - weight of a new gradient, where it is not to minimize the bound
+.  -muon_theory_estimate n   - estimates the constants in every n-th step, see `MuonGetTheoryEstimate()`
+.  -muon_theory_csv file     - writes each estimate to a file, a row a layer
+.  -muon_theory_auto_steps n - after so many steps `auto` takes what they gave, 10 by default
+-  -muon_theory_safety x     - what `auto` multiplies estimated constants with, 2 by default
+
+   Level: advanced
+
+   Notes:
+   These step sizes are safe and small. The theorem's condition is a sufficient one, and steps a hundred times as
+   long often work.
+
+   The constants but h and gap are a layer's too: `-muon_layer_NAME_theory_l`. They are those of the layer's norm divided by
+   scale x shape factor. `-muon_max_steps` must be set. What was set, from what, and the bound are printed at
+   `MuonSetUp()` and by `MuonView()`.
+
+   Compressors must have a constant of contraction in the theorem's norm\: those of servers in the norm of the layer, those
+   of workers in its dual norm (Theorems 3 and 4) or the Frobenius norm (5 and 6). Theorems 4 and 6 know no
+   compressor of servers. An error names those that have one. `-ef21_init gradient` is assumed, as are equal weights of the
+   workers; momentum by hand, Nesterov terms, decay, clipping and schedules are errors.
+
+   By layers, smoothness of layer i is that of its gradient in X_i alone, which holds along a path and for sums of functions
+   of one layer each. Theorem 6 has no such form here: with several layers its norm is the largest of theirs, and
+   its constants are the optimizer's.
+
+   The constants of Theorems 3 and 5 were derived anew by the paper's method; those of 4 and 6 are this library's
+   own, as the manual's page on theory shows.
+
+   References:
+.  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error feedback for Muon and friends, 2025
+
+.seealso: `Muon`, `MUONEF21`, `MuonStepType`, `MuonGetTheoryBound()`, `MuonGetTheoryEstimate()`, `MuonCompressorGetAlpha()`
+E*/
+typedef enum {
+  MUON_THEORY_NONE,
+  MUON_THEORY_SMOOTH,
+  MUON_THEORY_SMOOTH_STOCHASTIC,
+  MUON_THEORY_L0L1,
+  MUON_THEORY_L0L1_STOCHASTIC,
+  MUON_THEORY_AUTO
+} MuonTheory;
+PETSC_EXTERN const char *const MuonTheories[];
+
+/*E
+   MuonEvaluation - Which samples a routine that computes gradients is to take
+
+   Values:
++  `MUON_EVALUATION_STEP`  - those of a new step
+.  `MUON_EVALUATION_AGAIN` - the same again, at other weights
+-  `MUON_EVALUATION_OTHER` - others, which no step takes
+
+   Level: advanced
+
+.seealso: `MuonGetEvaluation()`
+E*/
+typedef enum {
+  MUON_EVALUATION_STEP,
+  MUON_EVALUATION_AGAIN,
+  MUON_EVALUATION_OTHER
+} MuonEvaluation;
+
+/*S
+   MuonTheoryEstimate - What the path of a run tells of smoothness and noise in a layer
+
+   Level: advanced
+
+.seealso: `MuonGetTheoryEstimate()`, `MuonTheory`
+S*/
+typedef struct {
+  PetscInt  samples; /* pairs of gradients */
+  PetscReal l, lt;   /* largest ratio of the mean gradient; square root of the mean of the squares of the workers' largest */
+  PetscReal l0, l1;  /* L0 + L1 ||grad f||_* fitted to the ratios, by the medians of Theil and Sen */
+  PetscReal fit;     /* 1 where all are on that line, 0 where it says no more than their median */
+  PetscReal sigma;   /* of the worker with most noise, in the Frobenius norm */
+  PetscBool batches; /* the routine asked MuonGetEvaluation(): both gradients of a pair are of the same samples */
+} MuonTheoryEstimate;
 
 /*E
    MuonMomentumAt - Where the momentum is kept
@@ -363,7 +465,7 @@ typedef struct {
   PetscLogDouble total_up[3], total_down[3]; /* all steps */
   PetscLogDouble mpi;                        /* bytes this rank handed to MPI in this step */
   PetscLogDouble dense;                      /* 32 bits times the entries of one direction */
-  PetscLogDouble own;                        /* of `mpi`, what this rank sent to itself and no network sees */
+  PetscLogDouble own;                        /* of `mpi`, what this rank sent to itself in sums and sizes, and no network sees */
 } MuonTraffic;
 
 /*S
@@ -441,6 +543,7 @@ PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble
 
 PETSC_EXTERN PetscErrorCode MuonSetParameter(Muon, const char[], const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetParameter(Muon, const char[], char[], size_t);
+PETSC_EXTERN PetscErrorCode MuonLocalGetOuter(Muon, Muon *);
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetLearningRate(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonGetRate(Muon, PetscReal *);
@@ -454,6 +557,10 @@ PETSC_EXTERN PetscErrorCode MuonSetPreset(Muon, const char[]);
 PETSC_EXTERN PetscErrorCode MuonSetMaxSteps(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetMaxSteps(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetDeviceStream(Muon, void *);
+
+PETSC_EXTERN PetscErrorCode MuonGetTheoryBound(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonGetTheoryEstimate(Muon, MuonLayer, MuonTheoryEstimate *);
+PETSC_EXTERN PetscErrorCode MuonGetEvaluation(Muon, MuonEvaluation *);
 
 PETSC_EXTERN PetscErrorCode MuonViewCost(Muon, PetscViewer);
 

@@ -144,15 +144,9 @@ int main(int argc, char **argv)
   testset:
     nsize: {{1 2 4}}
     args: -lmo_type spectral -lmo_polar_precision double
-    test:
-      suffix: small
-      args: -muon_assembly_chunk 3 -muon_assembly_warmup 2 -lmo_polar_type {{zolotarev newtonschulz}}
-    test:
-      suffix: large
-      nsize: 2
-      args: -large -muon_assembly_chunk 1 -muon_assembly_assignment roundrobin
-    test:
-      suffix: bf16
-      args: -muon_assembly_precision bf16 -muon_assembly_assignment bucketed
+    table: suffix | nsize | args
+      small |   | -muon_assembly_chunk 3 -muon_assembly_warmup 2 -lmo_polar_type {{zolotarev newtonschulz}}
+      large | 2 | -large -muon_assembly_chunk 1 -muon_assembly_assignment roundrobin
+      bf16  |   | -muon_assembly_precision bf16 -muon_assembly_assignment bucketed
 
 TEST*/

@@ -601,7 +601,7 @@ static PetscErrorCode WriteOracle(const char dir[], const Grid *grid, unsigned l
   PetscCall(TestMatNormal(T, 1, state));
   PetscCall(TestEncode(c, T, NULL, &buf, &bytes));
   PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
-  PetscCall(TestMatGetRows(Y, &rows));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &rows));
   for (int i = 0; i < 3; i++) {
     char path[PETSC_MAX_PATH_LEN];
 
@@ -720,24 +720,10 @@ int main(int argc, char **argv)
     requires: numpy
     oracle: blocks.py
 
-  test:
-    suffix: sum
-    args: -rows 2
-    error: of layer w: 5,6 has the sum 11, expected the number of rows, 12
-
-  test:
-    suffix: huge
-    args: -rows 3
-    error: has a sum above
-
-  test:
-    suffix: divisor
-    args: -rows 5
-    error: of layer w: 5 equal blocks of the 12 rows, expected a divisor of that number
-
-  test:
-    suffix: none
-    args: -rows 0
-    error: of layer w: 0 blocks of rows, expected at least 1
+  table: suffix | args | error
+    sum     | -rows 2 | of layer w: 5,6 has the sum 11, expected the number of rows, 12
+    huge    | -rows 3 | has a sum above
+    divisor | -rows 5 | of layer w: 5 equal blocks of the 12 rows, expected a divisor of that number
+    none    | -rows 0 | of layer w: 0 blocks of rows, expected at least 1
 
 TEST*/

@@ -149,17 +149,10 @@ int main(int argc, char **argv)
     suffix: natural
     args: -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native -ef21_compressor_paper_index_bits 26
 
-  test:
-    suffix: powers
-    args: -ef21_compressor nearest -ef21_server_compressor truncated
-
-  test:
-    suffix: multiple
-    args: -ef21_compressor bf16 -ef21_server_compressor damping -ef21_server_compressor_ratio 0.75 -ef21_server_compressor_values bf16
-
-  test:
-    suffix: coin
-    args: -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
+  table: suffix | args
+    powers   | -ef21_compressor nearest -ef21_server_compressor truncated
+    multiple | -ef21_compressor bf16 -ef21_server_compressor damping -ef21_server_compressor_ratio 0.75 -ef21_server_compressor_values bf16
+    coin     | -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
 
   test:
     suffix: lines
@@ -183,30 +176,13 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 2
-    test:
-      suffix: badtype
-      args: -ef21_compressor topp
-      error: -ef21_compressor of layer attn.qkv: unknown type topp, expected one of
-    test:
-      suffix: badratio
-      args: -ef21_compressor_ratio {{0 -0.1 1.01}}
-      error: must be in (0.,1.]
-    test:
-      suffix: badratiokey
-      args: -ef21_server_compressor_ratio 2
-      error: Layer "attn.qkv": -ef21_server_compressor_ratio 2. must be in (0.,1.]
-    test:
-      suffix: nan
-      args: -wrong nan
-      error: must be in (0.,1.]
-    test:
-      suffix: badrank
-      args: -ef21_compressor_rank {{0 -3}}
-      error: must be at least 1.
-    test:
-      suffix: badnorm
-      args: -ef21_compressor columntopk -ef21_compressor_line_norm {{0.5 -inf}}
-      error: must be at least 1.
+    table: suffix | args | error
+      badtype     | -ef21_compressor topp                                     | -ef21_compressor of layer attn.qkv: unknown type topp, expected one of
+      badratio    | -ef21_compressor_ratio {{0 -0.1 1.01}}                    | must be in (0.,1.]
+      badratiokey | -ef21_server_compressor_ratio 2                           | Layer "attn.qkv": -ef21_server_compressor_ratio 2. must be in (0.,1.]
+      nan         | -wrong nan                                                | must be in (0.,1.]
+      badrank     | -ef21_compressor_rank {{0 -3}}                            | must be at least 1.
+      badnorm     | -ef21_compressor columntopk -ef21_compressor_line_norm {{0.5 -inf}} | must be at least 1.
     test:
       suffix: badnormkey
       args: -ef21_server_compressor rowtopk -ef21_server_compressor_line_norm 0
@@ -223,29 +199,12 @@ int main(int argc, char **argv)
       suffix: badoversampling
       args: -ef21_compressor powersgd -ef21_compressor_powersgd_oversampling -1
       error: Layer "attn.qkv": -ef21_compressor_powersgd_oversampling -1. must be at least 0.
-    test:
-      suffix: badvalues
-      args: -ef21_compressor_values half
-      error: -ef21_compressor_values
-    test:
-      suffix: badbits
-      args: -ef21_compressor_bits {{1 9}}
-      error: must be in [2.,8.]
-    test:
-      suffix: badpaperbits
-      args: -ef21_compressor_paper_index_bits 65
-      error: Layer "attn.qkv": -ef21_compressor_paper_index_bits 65. must be in [0.,64.]
-    test:
-      suffix: mattype
-      args: -wrong mattype
-      error: -ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense
-    test:
-      suffix: shape
-      args: -wrong shape
-      error: -ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4
-    test:
-      suffix: capacity
-      args: -wrong capacity
-      error: a buffer of 8 bytes, expected the
+    table: suffix | args | error
+      badvalues    | -ef21_compressor_values half         | -ef21_compressor_values
+      badbits      | -ef21_compressor_bits {{1 9}}        | must be in [2.,8.]
+      badpaperbits | -ef21_compressor_paper_index_bits 65 | Layer "attn.qkv": -ef21_compressor_paper_index_bits 65. must be in [0.,64.]
+      mattype      | -wrong mattype                       | -ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense
+      shape        | -wrong shape                         | -ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4
+      capacity     | -wrong capacity                      | a buffer of 8 bytes, expected the
 
 TEST*/

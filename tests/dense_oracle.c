@@ -20,14 +20,9 @@ int main(int argc, char **argv)
     requires: numpy
     oracle: dense.py
     # K. Jordan's Muon; with 7 ranks there are more of them than layers
-    test:
-      suffix: kj
-      nsize: {{1 2 3 4 7}}
-      args: -muon_nesterov ema -muon_momentum 0.95 -muon_shape_factor kj -muon_weight_decay 0.1
-    test:
-      suffix: exchange
-      nsize: 3
-      args: -muon_nesterov ema -muon_exchange_type {{star layerwise}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
+    table: suffix | nsize | args
+      kj       | {{1 2 3 4 7}} | -muon_nesterov ema -muon_momentum 0.95 -muon_shape_factor kj -muon_weight_decay 0.1
+      exchange | 3             | -muon_nesterov ema -muon_exchange_type {{star layerwise}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
     test:
       suffix: replicated
       nsize: 4
@@ -36,18 +31,10 @@ int main(int argc, char **argv)
       suffix: moonlight
       nsize: 2
       args: -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay 0.1 -muon_momentum 0.9 -muon_schedule linear
-    test:
-      suffix: undamped
-      nsize: 2
-      args: -muon_nesterov undamped -muon_shape_factor scion -muon_learning_rate 0.01
-    test:
-      suffix: worker
-      nsize: 3
-      args: -muon_momentum_at worker -muon_momentum_style {{ema sgd}} -muon_dampening 0.3 -muon_momentum 0.7
-    test:
-      suffix: dampening
-      nsize: 2
-      args: -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
+    table: suffix | nsize | args
+      undamped  | 2 | -muon_nesterov undamped -muon_shape_factor scion -muon_learning_rate 0.01
+      worker    | 3 | -muon_momentum_at worker -muon_momentum_style {{ema sgd}} -muon_dampening 0.3 -muon_momentum 0.7
+      dampening | 2 | -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
     test:
       suffix: sharp
       nsize: 4
@@ -78,14 +65,15 @@ int main(int argc, char **argv)
       suffix: clip
       nsize: {{1 4}}
       args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_rule_match "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
+    # What goes down is rounded, at its owner too
     test:
-      suffix: clip_replicated
-      nsize: 3
-      args: -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
-    test:
-      suffix: clip_worker
-      nsize: 3
-      args: -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
+      suffix: single
+      nsize: {{1 3}}
+      args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+      oracle: dense.py single
+    table: suffix | nsize | args
+      clip_replicated | 3 | -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
+      clip_worker     | 3 | -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
     # Rates that are no multiples of each other, for rules, layers and all others
     test:
       suffix: rates
@@ -103,16 +91,9 @@ int main(int argc, char **argv)
   testset:
     requires: numpy
     args: -lmo_polar_precision double -scale 1e9 -steps 150 -muon_rule_match "h0.*:lmo,*:adamw"
-    test:
-      suffix: preset_kj
-      nsize: {{1 3}}
-      args: -muon_preset kj
-      oracle: published.py kj
-    test:
-      suffix: preset_torch
-      nsize: {{1 3}}
-      args: -muon_preset torch
-      oracle: published.py numpy
+    table: suffix | nsize | args | oracle
+      preset_kj    | {{1 3}} | -muon_preset kj    | published.py kj
+      preset_torch | {{1 3}} | -muon_preset torch | published.py numpy
     test:
       suffix: preset_torch_itself
       requires: torch
@@ -125,18 +106,9 @@ int main(int argc, char **argv)
     requires: numpy
     oracle: dense.py
     args: -lmo_polar_type svd -muon_learning_rate 0.05
-    test:
-      suffix: preset_rows
-      nsize: {{1 2 3}}
-      args: -muon_preset {{moonlight motif}} -muon_assembly_precision native
-    test:
-      suffix: preset_bf16
-      nsize: {{1 2 3}}
-      args: -muon_preset {{moonlight motif}}
-      oracle: dense.py bf16
-    test:
-      suffix: preset_bucketed
-      nsize: {{1 2 3}}
-      args: -muon_preset algoperf-bucketed
+    table: suffix | nsize | args | oracle
+      preset_rows     | {{1 2 3}} | -muon_preset {{moonlight motif}} -muon_assembly_precision native |
+      preset_bf16     | {{1 2 3}} | -muon_preset {{moonlight motif}}                                 | dense.py bf16
+      preset_bucketed | {{1 2 3}} | -muon_preset algoperf-bucketed                                   |
 
 TEST*/

@@ -210,24 +210,14 @@ int main(int argc, char **argv)
     args: -muon_learning_rate 0.1 -muon_layer_bias_rule adamw -muon_layer_qkv_blocks_rows 8,8,8 -lmo_polar_precision double
 
     # All nine matrices in one batch: three products in each of five steps. As in device_step, rounding in double is nothing beside that of the weights to single
-    test:
-      suffix: together
-      args: -ef21_compressor identity -lmo_polar_type newtonschulz -muon_measure_update_rms -muon_weight_decay 0.1 -calls 15,135
-    # A sum and new weights of 8 x 40 have 2560 bytes, two panels and two squares in double 6144: two runs, a to qkv and the rest, with five and four matrices in batches of at most two
-    test:
-      suffix: bound
-      args: -muon_type dense -muon_exchange_mode gather -lmo_polar_type newtonschulz -muon_device_batch_bytes 12800 -calls 75,135
-
-    # The restart after two of five steps: 18 products
-    test:
-      suffix: gram
-      args: -ef21_compressor topk -ef21_compressor_ratio 0.5 -lmo_polar_type gram -lmo_polar_gram_restart 2 -calls 18,162
-
-    # Sums and new weights are scratch at the one rank that serves, then kept
-    test:
-      suffix: scratch
-      nsize: 2
-      args: -muon_type dense -muon_exchange_type star -muon_exchange_mode gather -lmo_polar_type newtonschulz -calls 15,135
+    table: suffix | nsize | args
+      together |   | -ef21_compressor identity -lmo_polar_type newtonschulz -muon_measure_update_rms -muon_weight_decay 0.1 -calls 15,135
+      # A sum and new weights of 8 x 40 have 2560 bytes, two panels and two squares in double 6144: two runs, a to qkv and the rest, with five and four matrices in batches of at most two
+      bound    |   | -muon_type dense -muon_exchange_mode gather -lmo_polar_type newtonschulz -muon_device_batch_bytes 12800 -calls 75,135
+      # The restart after two of five steps: 18 products
+      gram     |   | -ef21_compressor topk -ef21_compressor_ratio 0.5 -lmo_polar_type gram -lmo_polar_gram_restart 2 -calls 18,162
+      # Sums and new weights are scratch at the one rank that serves, then kept
+      scratch  | 2 | -muon_type dense -muon_exchange_type star -muon_exchange_mode gather -lmo_polar_type newtonschulz -calls 15,135
     test:
       suffix: sums
       nsize: 2
@@ -239,31 +229,15 @@ int main(int argc, char **argv)
       args: -muon_type dense -lmo_polar_type newtonschulz -muon_layer_c_lmo_polar_steps 4 -muon_layer_d_lmo_polar_coefficients cubic -muon_layer_e_lmo_type frobenius -calls 57,132
 
     # What is single in memory and double in the weights goes by itself
-    test:
-      suffix: mixed
-      args: -muon_type dense -muon_state_precision single -lmo_polar_type newtonschulz -calls 30,135
-
-    # Votes with the signs of the factors
-    test:
-      suffix: votes
-      nsize: 2
-      args: -muon_type sign -lmo_polar_type newtonschulz -sign_tie zero -calls 30,270
-    test:
-      suffix: votes_bound
-      args: -muon_type sign -lmo_polar_type newtonschulz -muon_device_batch_bytes 12800 -calls 75,135
-
-    # What has no batches
-    test:
-      suffix: single
-      args: -muon_type dense -lmo_polar_type {{qdwh zolotarev}}
-
-    # A layer that has no step, and all that diverge, the first of which ends the work one by one, leave everything as it was on all ranks
-    test:
-      suffix: nan
-      nsize: 2
-      args: -muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather -lmo_polar_type newtonschulz -bad -calls 30,135
-    test:
-      suffix: diverge
-      args: -muon_type dense -lmo_polar_type newtonschulz -lmo_polar_coefficient_values 10,0,0 -lmo_polar_steps 5 -calls 10,10
+    table: suffix | nsize | args
+      mixed       |   | -muon_type dense -muon_state_precision single -lmo_polar_type newtonschulz -calls 30,135
+      # Votes with the signs of the factors
+      votes       | 2 | -muon_type sign -lmo_polar_type newtonschulz -sign_tie zero -calls 30,270
+      votes_bound |   | -muon_type sign -lmo_polar_type newtonschulz -muon_device_batch_bytes 12800 -calls 75,135
+      # What has no batches
+      single      |   | -muon_type dense -lmo_polar_type {{qdwh zolotarev mud}}
+      # A layer that has no step, and all that diverge, the first of which ends the work one by one, leave everything as it was on all ranks
+      nan         | 2 | -muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather -lmo_polar_type newtonschulz -bad -calls 30,135
+      diverge     |   | -muon_type dense -lmo_polar_type newtonschulz -lmo_polar_coefficient_values 10,0,0 -lmo_polar_steps 5 -calls 10,10
 
 TEST*/

@@ -71,45 +71,19 @@ int main(int argc, char **argv)
     requires: kokkos
 
     # Nothing is wrong
-    test:
-      suffix: none
-      args: -lmo_polar_type newtonschulz -lmo_polar_precision {{tf32 bf16}}
-      output_file: output/kernels_ok.out
-
-    test:
-      suffix: claim
-      args: -use claim
-      error: Layer "q": weights in the memory of the host, expected that of the device
-
-    test:
-      suffix: mixed
-      args: -use mixed
-      error: Layer "q": a gradient in the memory of the host, expected that of the device
-
-    test:
-      suffix: gradient
-      args: -use gradient
-      error: Layer "q": a gradient in the memory of the host, expected that of the device
-
-    test:
-      suffix: ranks
-      args: -use ranks
-      error: Layer "q": its precision, memory or order in it differs between the ranks
-
-    test:
-      suffix: compressor
-      args: -ef21_compressor rankk
-      error: Layer "q": weights in the memory of a device, for which compressor rankk has no kernels
-
-    test:
-      suffix: lmo
-      args: -lmo_type nuclear
-      error: Layer "q": weights in the memory of a device, for which -lmo_type nuclear has no kernels
+    table: suffix | args | error | output_file
+      none       | -lmo_polar_type newtonschulz -lmo_polar_precision {{tf32 bf16}} |                                         | output/kernels_ok.out
+      claim      | -use claim                             | Layer "q": weights in the memory of the host, expected that of the device |
+      mixed      | -use mixed                             | Layer "q": a gradient in the memory of the host, expected that of the device |
+      gradient   | -use gradient                          | Layer "q": a gradient in the memory of the host, expected that of the device |
+      ranks      | -use ranks                             | Layer "q": its precision, memory or order in it differs between the ranks |
+      compressor | -ef21_compressor rankk                 | Layer "q": weights in the memory of a device, for which compressor rankk has no kernels |
+      lmo        | -lmo_type nuclear                      | Layer "q": weights in the memory of a device, for which -lmo_type nuclear has no kernels |
 
     test:
       suffix: polar
       args: -lmo_polar_type mine
-      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type mine has no kernels, expected newtonschulz, gram, svd, qdwh or zolotarev
+      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type mine has no kernels, expected newtonschulz, gram, svd, qdwh, zolotarev or mud
 
     test:
       suffix: precision

@@ -145,38 +145,18 @@ int main(int argc, char **argv)
     output_file: output/kernels_ok.out
 
     # 68 matrices in two batches, and 5 in one: three products in each of five steps. A sum in another order is off by 12 units, which the slope of kj, less than 3.5^5 = 525, raises; operands of 8 or 11 bits may round to the other side
-    test:
-      suffix: kj
-      args: -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}} -calls 45 -tolerance 4e-4
-    test:
-      suffix: rounded
-      args: -lmo_polar_type newtonschulz -lmo_polar_precision {{tf32 bf16}} -calls 45 -tolerance 0.1
-    test:
-      suffix: gram_rounded
-      args: -lmo_polar_type gram -lmo_polar_precision bf16 -lmo_polar_gram_restart 2 -calls 54 -tolerance 0.1
-
-    # Two products in each of fifteen steps
-    test:
-      suffix: cubic
-      args: -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -calls 90 -tolerance 4e-4
-
-    # With a restart after two of five steps the products are 4, 3, 4, 4 and 3, with none 4, 4, 4, 4 and 3, and with one after each step those of newtonschulz
-    test:
-      suffix: gram
-      args: -lmo_polar_type gram -lmo_polar_precision {{single double}} -lmo_polar_gram_restart 2 -calls 54 -tolerance 4e-4
-    test:
-      suffix: gram_none
-      args: -lmo_polar_type gram -lmo_polar_gram_restart 0 -lmo_polar_precision double -calls 57 -tolerance 4e-4
-    test:
-      suffix: gram_each
-      args: -lmo_polar_type gram -lmo_polar_gram_restart 1,2,3,4 -calls 45 -tolerance 4e-4
-
-    # One by one: three products in each of five steps, and eleven of the estimate
-    test:
-      suffix: spectral
-      args: -lmo_polar_type newtonschulz -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -calls 1898
-    test:
-      suffix: gram_spectral
-      args: -lmo_polar_type gram -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -lmo_polar_gram_restart 2 -calls 2117
+    table: suffix | args
+      kj            | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}} -calls 45 -tolerance 4e-4
+      rounded       | -lmo_polar_type newtonschulz -lmo_polar_precision {{tf32 bf16}} -calls 45 -tolerance 0.1
+      gram_rounded  | -lmo_polar_type gram -lmo_polar_precision bf16 -lmo_polar_gram_restart 2 -calls 54 -tolerance 0.1
+      # Two products in each of fifteen steps
+      cubic         | -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -calls 90 -tolerance 4e-4
+      # With a restart after two of five steps the products are 4, 3, 4, 4 and 3, with none 4, 4, 4, 4 and 3, and with one after each step those of newtonschulz
+      gram          | -lmo_polar_type gram -lmo_polar_precision {{single double}} -lmo_polar_gram_restart 2 -calls 54 -tolerance 4e-4
+      gram_none     | -lmo_polar_type gram -lmo_polar_gram_restart 0 -lmo_polar_precision double -calls 57 -tolerance 4e-4
+      gram_each     | -lmo_polar_type gram -lmo_polar_gram_restart 1,2,3,4 -calls 45 -tolerance 4e-4
+      # One by one: three products in each of five steps, and eleven of the estimate
+      spectral      | -lmo_polar_type newtonschulz -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -calls 1898
+      gram_spectral | -lmo_polar_type gram -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -lmo_polar_gram_restart 2 -calls 2117
 
 TEST*/

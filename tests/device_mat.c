@@ -339,18 +339,11 @@ int main(int argc, char **argv)
     args: -muon_learning_rate 0.1 -lmo_type frobenius
 
     # The gradient in the layer's matrix, or in the caller's
-    test:
-      suffix: ef21
-      nsize: 2
-      args: -ef21_compressor topk -ef21_server_compressor topk -given {{0 1}}
-    test:
-      suffix: dense
-      args: -muon_type dense -muon_nan zero -muon_weight_decay 0.1 -muon_weight_decay_style coupled -given {{0 1}}
-    # A sum by MPI reads the gradient where it is
-    test:
-      suffix: sum
-      nsize: 2
-      args: -muon_type dense -muon_exchange_mode reduce
+    table: suffix | nsize | args
+      ef21  | 2 | -ef21_compressor topk -ef21_server_compressor topk -given {{0 1}}
+      dense |   | -muon_type dense -muon_nan zero -muon_weight_decay 0.1 -muon_weight_decay_style coupled -given {{0 1}}
+      # A sum by MPI reads the gradient where it is
+      sum   | 2 | -muon_type dense -muon_exchange_mode reduce
     test:
       suffix: looks
       args: -test
@@ -362,20 +355,11 @@ int main(int argc, char **argv)
       nsize: 4
       args: -spread 2 -ef21_compressor topk -ef21_server_compressor topk -muon_assembly {{allgather owner gram}} -test -given
       filter: grep -v gradient
-    test:
-      suffix: slices
-      nsize: 4
-      args: -spread 4 -muon_type dense -lmo_type {{row column rowsum}} -muon_assembly gram
-    # Gradients of all rows on every rank, of which the sum begins in the callback, or in the step
-    test:
-      suffix: summed
-      nsize: 4
-      args: -spread 2 -muon_type dense -whole -given -ready {{0 1}}
-    test:
-      suffix: rows
-      nsize: 2
-      args: -muon_type dense -muon_exchange_type rows -test
-      filter: grep -v gradient
+    table: suffix | nsize | args | filter
+      slices | 4 | -spread 4 -muon_type dense -lmo_type {{row column rowsum}} -muon_assembly gram |
+      # Gradients of all rows on every rank, of which the sum begins in the callback, or in the step
+      summed | 4 | -spread 2 -muon_type dense -whole -given -ready {{0 1}}                        |
+      rows   | 2 | -muon_type dense -muon_exchange_type rows -test                                | grep -v gradient
     test:
       suffix: votes
       nsize: 4
@@ -388,32 +372,19 @@ int main(int argc, char **argv)
     output_file: output/kernels_ok.out
     args: -muon_learning_rate 0.1 -lmo_polar_precision double -tolerance 1e-6
 
-    test:
-      suffix: panel
-      args: -spread 4 -muon_type dense -lmo_polar_type {{newtonschulz gram qdwh zolotarev}} -muon_assembly gram
-    # A decomposition takes over
-    test:
-      suffix: deficient
-      args: -spread 4 -muon_type dense -lmo_polar_type qdwh -muon_assembly gram -deficient
-    # Where PetscScalar is single, so is the decomposition
-    test:
-      suffix: whole
-      requires: double
-      args: -spread 2 -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16
-    test:
-      suffix: majority
-      args: -spread 2 -muon_type sign -sign_update polar -lmo_polar_type newtonschulz -muon_assembly allgather
+    table: suffix | requires | args
+      panel     |        | -spread 4 -muon_type dense -lmo_polar_type {{newtonschulz gram qdwh zolotarev}} -muon_assembly gram
+      # A decomposition takes over
+      deficient |        | -spread 4 -muon_type dense -lmo_polar_type qdwh -muon_assembly gram -deficient
+      # Where PetscScalar is single, so is the decomposition
+      whole     | double | -spread 2 -lmo_polar_type svd -muon_assembly owner -muon_assembly_precision bf16
+      majority  |        | -spread 2 -muon_type sign -sign_update polar -lmo_polar_type newtonschulz -muon_assembly allgather
 
   testset:
     requires: kokkos
 
-    test:
-      suffix: host
-      args: -wrong 1
-      error: Layer "wide": a gradient in the memory of the host, expected that of the device
-    test:
-      suffix: device
-      args: -wrong 0
-      error: Layer "wide": a gradient in the memory of the device, expected that of the host
+    table: suffix | args | error
+      host   | -wrong 1 | Layer "wide": a gradient in the memory of the host, expected that of the device
+      device | -wrong 0 | Layer "wide": a gradient in the memory of the device, expected that of the host
 
 TEST*/

@@ -145,12 +145,8 @@ int main(int argc, char **argv)
     requires: kokkos
     output_file: output/kernels_ok.out
 
-    test:
-      suffix: exact
-      args: -lmo_polar_type {{svd qdwh}}
-
-    test:
-      suffix: rational
-      args: -lmo_polar_type zolotarev -lmo_polar_precision {{single double}}
+    table: suffix | args
+      exact    | -lmo_polar_type {{svd qdwh}}
+      rational | -lmo_polar_type zolotarev -lmo_polar_precision {{single double}}
 
 TEST*/

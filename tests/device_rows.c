@@ -111,12 +111,8 @@ int main(int argc, char **argv)
     output_file: output/kernels_ok.out
     args: -lmo_polar_precision double
 
-    test:
-      suffix: polar
-      args: -lmo_polar_type {{newtonschulz gram qdwh zolotarev}}
-
-    test:
-      suffix: estimate
-      args: -lmo_polar_type newtonschulz -lmo_polar_normalization spectral
+    table: suffix | args
+      polar    | -lmo_polar_type {{newtonschulz gram qdwh zolotarev}}
+      estimate | -lmo_polar_type newtonschulz -lmo_polar_normalization spectral
 
 TEST*/

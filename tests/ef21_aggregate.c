@@ -164,12 +164,9 @@ int main(int argc, char **argv)
     nsize: {{1 2 3 4}}
     timeoutfactor: 3
     args: -ef21_compressor_values natural -ef21_server_compressor_values natural -ef21_compressor_ratio 0.25 -ef21_server_compressor_ratio 0.25 -muon_learning_rate 0.01
-    test:
-      suffix: topk
-      args: -ef21_compressor topk -ef21_server_compressor topk
-    test:
-      suffix: rankk
-      args: -ef21_compressor rankk -ef21_server_compressor rankk -muon_exchange_type star
+    table: suffix | args
+      topk  | -ef21_compressor topk -ef21_server_compressor topk
+      rankk | -ef21_compressor rankk -ef21_server_compressor rankk -muon_exchange_type star
 
   # Natural values are sums of few bits, and their mean over 1, 2 or 4 workers is exact: these are not
   test:

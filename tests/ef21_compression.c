@@ -240,35 +240,19 @@ int main(int argc, char **argv)
       nsize: 3
       args: -ef21_compressor_rules all -ef21_init gradient -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type l1
       args: -muon_layer_row_rule frozen -muon_layer_gain_rule adamw -muon_weight_decay 0.1
-    test:
-      suffix: schatten
-      nsize: 2
-      args: -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_topsvd_schatten {{1 2}} -ef21_server_compressor topk
-    test:
-      suffix: interval
-      nsize: 2
-      args: -ef21_compressor topk -ef21_server_compressor topk -muon_monitor_interval 2
+    table: suffix | nsize | args
+      schatten | 2 | -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_topsvd_schatten {{1 2}} -ef21_server_compressor topk
+      interval | 2 | -ef21_compressor topk -ef21_server_compressor topk -muon_monitor_interval 2
 
   testset:
     requires: numpy
     nsize: 2
     # Both directions, or one, are exact, by either of the two types that are
-    test:
-      suffix: identity
-      oracle: ef21_compression.py
-      args: -muon_exchange_mode {{reduce gather}}
-    test:
-      suffix: up
-      oracle: ef21_compression.py up
-      args: -ef21_compressor natural
-    test:
-      suffix: down
-      oracle: ef21_compression.py down
-      args: -ef21_server_compressor topk
-    test:
-      suffix: downlink
-      oracle: ef21_compression.py up
-      args: -ef21_compressor topk -ef21_downlink step -lmo_type rowsum
+    table: suffix | args | oracle
+      identity | -muon_exchange_mode {{reduce gather}}                      | ef21_compression.py
+      up       | -ef21_compressor natural                                   | ef21_compression.py up
+      down     | -ef21_server_compressor topk                               | ef21_compression.py down
+      downlink | -ef21_compressor topk -ef21_downlink step -lmo_type rowsum | ef21_compression.py up
 
   # The lines of the option, of the steps that monitors speak of; the figures themselves are compared above
   test:

@@ -1,40 +1,7 @@
 static char help[] = "What a user of an exchange can set, get, see and get wrong.\n\n";
 
 #include "exchange_common.h"
-
-/* The last error: its code, and what the user reads */
-static struct {
-  PetscErrorCode code;
-  char           text[1024];
-} seen;
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  if (type == PETSC_ERROR_INITIAL) {
-    seen.code = code;
-    snprintf(seen.text, sizeof(seen.text), "%s", message);
-  }
-  return code;
-}
-
-static PetscInt failures = 0;
-
-#define Check(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "line %d: %s; the last error is %d, %s\n", __LINE__, #condition, (int)seen.code, seen.text); \
-      failures++; \
-    } \
-  } while (0)
-
-/* The call fails on this rank, and the message names all of these words */
-#define Fails(call, errorcode, word1, word2, word3) \
-  do { \
-    seen.code    = (PetscErrorCode)0; \
-    seen.text[0] = '\0'; \
-    Check((call) == (errorcode)); \
-    Check(seen.code == (errorcode) && strstr(seen.text, word1) != NULL && strstr(seen.text, word2) != NULL && strstr(seen.text, word3) != NULL); \
-  } while (0)
+#include "usage_common.h"
 
 static PetscErrorCode CheckModes(void)
 {
@@ -374,31 +341,13 @@ int main(int argc, char **argv)
 
   link: internal
 
-  test:
-    suffix: check
-    nsize: {{1 2 3 4}}
-    args: -check
+  table: suffix | nsize | args
+    check | {{1 2 3 4}} | -check
+    view | 3        | -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
+    buckets | 3        | -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
 
-  test:
-    suffix: view
-    nsize: 3
-    args: -a_muon_exchange_type layerwise -a_muon_exchange_assignment roundrobin -b_muon_exchange_type replicated -b_muon_exchange_mode gather
-
-  test:
-    suffix: buckets
-    nsize: 3
-    args: -a_muon_exchange_assignment bucketed -b_muon_exchange_type star
-
-  test:
-    suffix: type
-    nsize: 2
-    args: -b_muon_exchange_type ring
-    error: -b_muon_exchange_type
-
-  test:
-    suffix: mode
-    nsize: 2
-    args: -b_muon_exchange_mode scatter
-    error: scatter
+  table: suffix | nsize | args | error
+    type | 2 | -b_muon_exchange_type ring    | -b_muon_exchange_type
+    mode | 2 | -b_muon_exchange_mode scatter | scatter
 
 TEST*/

@@ -486,17 +486,9 @@ int main(int argc, char **argv)
     nsize: 0
     output_file: output/kernels_ok.out
 
-    test:
-      suffix: host
-      args: {{single double}} host
-    test:
-      suffix: bf16
-      requires: onednn
-      env: OMP_NUM_THREADS=1
-      args: bf16 host
-    test:
-      suffix: device
-      requires: kokkos
-      args: {{single double tf32 bf16}} device
+    table: suffix | requires | args | env
+      host   |        | {{single double}} host             |
+      bf16   | onednn | bf16 host                          | OMP_NUM_THREADS=1
+      device | kokkos | {{single double tf32 bf16}} device |
 
 TEST*/

@@ -563,15 +563,10 @@ int main(int argc, char **argv)
       suffix: topk
       args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values natural -muon_exchange_type {{star layerwise replicated}}
       args: -ef21_compressor_paper_index_bits 26 -ef21_server_compressor_paper_index_bits 26 -norms
-    test:
-      suffix: natural
-      args: -ef21_compressor natural -ef21_server_compressor natural -lmo_type {{max row column}}
-    test:
-      suffix: rankk
-      args: -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -lmo_type frobenius -ef21_init {{zero gradient}}
-    test:
-      suffix: dense
-      args: -muon_type dense -muon_nesterov ema -lmo_type {{spectral max}} -muon_exchange_type {{layerwise replicated}}
+    table: suffix | args
+      natural | -ef21_compressor natural -ef21_server_compressor natural -lmo_type {{max row column}}
+      rankk   | -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -lmo_type frobenius -ef21_init {{zero gradient}}
+      dense   | -muon_type dense -muon_nesterov ema -lmo_type {{spectral max}} -muon_exchange_type {{layerwise replicated}}
     test:
       suffix: downlink
       args: -ef21_compressor topk -ef21_compressor_values double -ef21_downlink step -lmo_type {{nuclear l1 l21 rowsum colsum}} -muon_layer_gain_lmo_type l21 -muon_layer_gain.0_lmo_type l21 -muon_layer_gain.1_lmo_type l21
@@ -589,15 +584,9 @@ int main(int argc, char **argv)
     args: -muon_shape_factor moonlight -muon_layer_qkv_ef21_compressor topk -norms
     args: -muon_layer_qkv.0_ef21_compressor topk -muon_layer_qkv.1_ef21_compressor topk -muon_layer_qkv.2_ef21_compressor topk -muon_layer_qkv.3_ef21_compressor topk -muon_layer_qkv.4_ef21_compressor topk -muon_layer_qkv.5_ef21_compressor topk
 
-  test:
-    suffix: traffic
-    nsize: 2
-    args: -traffic -ef21_compressor topk -ef21_server_compressor natural
-
-  test:
-    suffix: meter
-    nsize: 2
-    args: -meter -ef21_compressor topk -ef21_server_compressor topk
+  table: suffix | nsize | args
+    traffic | 2 | -traffic -ef21_compressor topk -ef21_server_compressor natural
+    meter   | 2 | -meter -ef21_compressor topk -ef21_server_compressor topk
 
   test:
     suffix: forged
@@ -610,16 +599,9 @@ int main(int argc, char **argv)
     args: -view -ef21_compressor topk
     filter: grep blocks
 
-  test:
-    suffix: differs
-    nsize: 2
-    args: -differs 1
-    error: Layer "w": its cut into blocks differs between the ranks (here 2 x 2 blocks), expected the same on each
-
-  test:
-    suffix: again
-    nsize: 2
-    args: -differs 1 -again
+  table: suffix | nsize | args | error
+    differs | 2 | -differs 1        | Layer "w": its cut into blocks differs between the ranks (here 2 x 2 blocks), expected the same on each
+    again   | 2 | -differs 1 -again |
 
   test:
     suffix: late

@@ -153,54 +153,16 @@ int main(int argc, char **argv)
     nsize: 2
     args: -only_read
 
-    test:
-      suffix: p
-      args: -net_lmo_type mixed -net_lmo_mixed_exponent_p 0.5
-      error: -net_lmo_mixed_exponent_p 0.5 must be at least 1
-
-    test:
-      suffix: schatten
-      args: -net_lmo_type schatten -net_lmo_schatten_exponent 0.5
-      error: -net_lmo_schatten_exponent 0.5 must be at least 1
-
-    test:
-      suffix: q
-      args: -net_lmo_type mixed -net_lmo_mixed_exponent_q -inf
-      error: -inf
-
-    test:
-      suffix: nan
-      args: -net_lmo_type mixed -net_lmo_mixed_exponent_p nan
-      error: nan
-
-    test:
-      suffix: type
-      args: -net_lmo_type spektral
-      error: Unknown type spektral of option -net_lmo_type, expected one of
-
-    test:
-      suffix: svd_type
-      args: -and_setup -net_lmo_type {{nuclear schatten spectral}} -net_lmo_svd_type bogus
-      error: Unknown SVD type given: bogus
-
-    test:
-      suffix: nsv
-      args: -and_setup -net_lmo_type {{nuclear schatten}} -net_lmo_svd_nsv 3
-      error: Option -net_lmo_svd_nsv asks for 3 singular triples
-
-    test:
-      suffix: polar_svd
-      args: -and_setup -net_lmo_polar_type svd -net_lmo_polar_svd_type bogus
-      error: Unknown SVD type given: bogus
-
-    test:
-      suffix: precision
-      args: -and_setup -net_lmo_polar_type {{qdwh svd}} -net_lmo_polar_precision bf16
-      error: -net_lmo_polar_precision is bf16
-
-    test:
-      suffix: word
-      args: -net_lmo_type mixed -net_lmo_mixed_exponent_p two
-      error: two
+    table: suffix | args | error
+      p         | -net_lmo_type mixed -net_lmo_mixed_exponent_p 0.5                   | -net_lmo_mixed_exponent_p 0.5 must be at least 1
+      schatten  | -net_lmo_type schatten -net_lmo_schatten_exponent 0.5               | -net_lmo_schatten_exponent 0.5 must be at least 1
+      q         | -net_lmo_type mixed -net_lmo_mixed_exponent_q -inf                  | -inf
+      nan       | -net_lmo_type mixed -net_lmo_mixed_exponent_p nan                   | nan
+      type      | -net_lmo_type spektral                                              | Unknown type spektral of option -net_lmo_type, expected one of
+      svd_type  | -and_setup -net_lmo_type {{nuclear schatten spectral}} -net_lmo_svd_type bogus | Unknown SVD type given: bogus
+      nsv       | -and_setup -net_lmo_type {{nuclear schatten}} -net_lmo_svd_nsv 3    | Option -net_lmo_svd_nsv asks for 3 singular triples
+      polar_svd | -and_setup -net_lmo_polar_type svd -net_lmo_polar_svd_type bogus    | Unknown SVD type given: bogus
+      precision | -and_setup -net_lmo_polar_type {{qdwh svd}} -net_lmo_polar_precision bf16 | -net_lmo_polar_precision is bf16
+      word      | -net_lmo_type mixed -net_lmo_mixed_exponent_p two                   | two
 
 TEST*/

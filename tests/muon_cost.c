@@ -273,12 +273,9 @@ int main(int argc, char **argv)
     args: -what view -muon_view_cost -muon_cost_alpha 20e-6 -muon_cost_gamma 2e9 -muon_cost_beta 1e9
     tolerance: 1e-5
     requires: double
-    test:
-      suffix: view_dense
-      args: -muon_type dense
-    test:
-      suffix: view_ef21
-      args: -ef21_compressor_rules all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural
+    table: suffix | args
+      view_dense | -muon_type dense
+      view_ef21  | -ef21_compressor_rules all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural
 
   # Eight workers that one does not have cost what eight with even shares do, and a thousand times the entries a thousand times the bytes
   test:
@@ -292,13 +289,8 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     args: -what view -muon_view_cost
-    test:
-      suffix: unit
-      args: -muon_cost_beta 1Gbit/s
-      error: 1Gbit/s
-    test:
-      suffix: zero
-      args: -muon_cost_beta 0
-      error: -muon_cost_beta 0
+    table: suffix | args | error
+      unit | -muon_cost_beta 1Gbit/s | 1Gbit/s
+      zero | -muon_cost_beta 0       | -muon_cost_beta 0
 
 TEST*/

@@ -147,12 +147,8 @@ int main(int argc, char **argv)
 
   testset:
     nsize: {{1 3}}
-    test:
-      suffix: 1
-      args: -muon_type {{dense ef21 sign}}
-    test:
-      suffix: sums
-      args: -muon_type dense -muon_exchange_type {{star replicated layerwise rows}}
-      nsize: 3
+    table: suffix | nsize | args
+      1    |   | -muon_type {{dense ef21 sign}}
+      sums | 3 | -muon_type dense -muon_exchange_type {{star replicated layerwise rows}}
 
 TEST*/

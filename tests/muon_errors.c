@@ -2,7 +2,6 @@ static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an
 
 #include "muon_common.h"
 #include "parameter_common.h"
-#include "parameters.h"
 #include "layer_parameter.h"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
@@ -46,6 +45,26 @@ static PetscErrorCode MonitorNothing(Muon muon, PetscInt step, PetscReal loss, v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Parameters that the last rank alone, or with another value, sets */
+static const struct {
+  const char *wrong, *key, *value, *last;
+} Differ[] = {{"rank_scale", "muon_layer_h0.qkv_scale", NULL, "2"},
+              {"rank_layer_momentum", "muon_layer_h0.qkv_momentum", NULL, "0.5"},
+              {"rank_exponent", "muon_layer_h0.qkv_lmo_mixed_exponent_q", "3", "3.25"},
+              {"rank_poles", "muon_layer_h0.qkv_lmo_polar_zolotarev_poles", "4", "3"},
+              {"rank_values", "ef21_server_compressor_values", "single", "bf16"},
+              {"rank_paper_index_bits", "ef21_compressor_paper_index_bits", "25", "26"},
+              {"rank_block_length", "ef21_compressor_qsgd_block_length", "64", "16"},
+              {"rank_block_norm", "ef21_compressor_qsgd_block_norm", "max", "l2"},
+              {"rank_line_norm", "ef21_compressor_line_norm", "2", "2.0000001"},
+              {"rank_schatten", "ef21_compressor_topsvd_schatten", "2", "1"},
+              {"rank_sweeps", "ef21_compressor_powersgd_sweeps", "1", "2"},
+              {"rank_oversampling", "ef21_compressor_powersgd_oversampling", "1", "2"},
+              {"rank_learning_rate", "muon_learning_rate", NULL, "1"},
+              {"rank_init", "ef21_init", "zero", "gradient"},
+              {"rank_raises", "muon_error_if_not_converged", "false", "true"},
+              {"rank_chunk", "muon_assembly_chunk", NULL, "2"}};
+
 /* What is wrong before the first step */
 static PetscErrorCode Before(Problem *p, const char wrong[])
 {
@@ -58,6 +77,11 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   PetscInt        contexts[8];
 
   PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Differ); k++) {
+    const char *value = last ? Differ[k].last : Differ[k].value;
+
+    if (Is(wrong, Differ[k].wrong) && value != NULL) PetscCall(MuonSetParameter(p->muon, Differ[k].key, value));
+  }
   if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "h0.qkv", 3, 2, 0));
   if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "H0.QKV", 3, 2, 0));
   if (Is(wrong, "same_hash")) {
@@ -83,26 +107,11 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddMat(p->muon, last ? "x" : "y", 3, 2, 0));
     PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
   }
-  if (Is(wrong, "rank_scale") && last) PetscCall(MuonLayerSetScale(p->layer[1], 2));
-  if (Is(wrong, "rank_layer_momentum") && last) PetscCall(LayerSet(p->layer[1], "momentum", (PetscReal)0.5));
   if (Is(wrong, "rank_rule") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERSGD));
   if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERFROZEN));
   if (Is(wrong, "rank_norm") && last) {
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
-  }
-  if (Is(wrong, "rank_exponent")) {
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
-    PetscCall(MuonLMOSetType(lmo, MUONLMOMIXED));
-    PetscCall(MuonObjectSetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", last ? "3.25" : "3"));
-  }
-  if (Is(wrong, "rank_poles")) {
-    MuonPolar polar;
-
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
-    PetscCall(MuonLMOGetPolar(lmo, &polar));
-    PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
-    PetscCall(MuonObjectSetParameter((PetscObject)polar, "lmo_polar_zolotarev_poles", last ? "3" : "4"));
   }
   if (Is(wrong, "rank_polynomial")) {
     const PetscReal c[3] = {1.5, -0.5, last ? (PetscReal)0.25 : 0};
@@ -119,34 +128,16 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonEF21GetCompressor(p->muon, &c));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   }
-  if (Is(wrong, "rank_values") || Is(wrong, "rank_paper_index_bits") || Is(wrong, "rank_block_length") || Is(wrong, "rank_block_norm") || Is(wrong, "rank_line_norm") || Is(wrong, "rank_schatten") || Is(wrong, "rank_sweeps") ||
-      Is(wrong, "rank_oversampling")) {
-    MuonCompressor c;
-
-    if (Is(wrong, "rank_values")) PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
-    else PetscCall(MuonEF21GetCompressor(p->muon, &c));
-    if (Is(wrong, "rank_values")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[last ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE]));
-    if (Is(wrong, "rank_paper_index_bits")) PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", last ? 26 : 25));
-    if (Is(wrong, "rank_block_length")) PetscCall(SetNumber((PetscObject)c, "compressor_qsgd_block_length", last ? 16 : 64));
-    if (Is(wrong, "rank_block_norm")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms[last ? MUON_COMPRESSOR_BLOCK_NORM_L2 : MUON_COMPRESSOR_BLOCK_NORM_MAX]));
-    if (Is(wrong, "rank_line_norm")) PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", last ? (PetscReal)2.0000001 : (PetscReal)2));
-    if (Is(wrong, "rank_schatten")) PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", last ? 1 : 2));
-    if (Is(wrong, "rank_sweeps")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", last ? 2 : 1));
-    if (Is(wrong, "rank_oversampling")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", last ? 2 : 1));
-  }
   if (Is(wrong, "rank_measure")) PetscCall(MuonEF21SetMonitorCompression(p->muon, last));
   if (Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) {
     PetscCall(MuonEF21SetMonitorCompression(p->muon, PETSC_TRUE));
     PetscCall(MuonSetParameter(p->muon, "muon_monitor_interval", last || Is(wrong, "rank_last_step") ? "5" : "1"));
   }
-  if (Is(wrong, "rank_learning_rate") && last) PetscCall(MuonSetLearningRate(p->muon, 1));
   if (Is(wrong, "rank_type")) PetscCall(MuonSetType(p->muon, last ? MUONDENSE : MUONEF21));
   if (Is(wrong, "rank_exchange")) {
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGELAYERWISE));
   }
-  if (Is(wrong, "rank_init")) PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", last ? "gradient" : "zero"));
-  if (Is(wrong, "rank_raises")) PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", last ? "true" : "false"));
   if (Is(wrong, "sparse")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
@@ -237,7 +228,6 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
     if (Is(wrong, "rank_assembly") && last) PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));
     if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    if (Is(wrong, "rank_chunk") && last) PetscCall(MuonSetParameter(p->muon, "muon_assembly_chunk", "2"));
   }
   if (Is(wrong, "rows_parallel")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
@@ -344,82 +334,30 @@ int main(int argc, char **argv)
       suffix: nosuch
       args: {{-muon_type -muon_exchange_type -lmo_type -lmo_polar_type -lmo_polar_coefficients -ef21_compressor -ef21_server_compressor -muon_layer_h0.qkv_ef21_compressor -muon_layer_h0.qkv_rule -muon_layer_h0.qkv_lmo_type}} nosuch
       error: {}
-    test:
-      suffix: nosuch_name
-      args: -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch
-      error: {}
-    test:
-      suffix: zero
-      args: {{-lmo_polar_steps -muon_layer_gain_adamw_epsilon -muon_monitor_interval}} 0
-      error: {}
-    test:
-      suffix: ratio
-      args: -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}}
-      error: -ef21_compressor_ratio
-    test:
-      suffix: server_ratio
-      args: -ef21_server_compressor topk -ef21_server_compressor_ratio 2
-      error: -ef21_server_compressor_ratio
-    test:
-      suffix: rank
-      args: -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}
-      error: -ef21_compressor_rank
-    test:
-      suffix: values
-      args: -ef21_compressor topk -ef21_compressor_values nosuch
-      error: compressor_values
+    table: suffix | args | error
+      nosuch_name  | -{{muon_exchange_mode muon_exchange_assignment muon_schedule muon_nan ef21_downlink}} nosuch | {}
+      zero         | {{-lmo_polar_steps -muon_layer_gain_adamw_epsilon -muon_monitor_interval}} 0                 | {}
+      ratio        | -ef21_compressor topk -ef21_compressor_ratio {{0 -0.5 1.5 2}}                                | -ef21_compressor_ratio
+      server_ratio | -ef21_server_compressor topk -ef21_server_compressor_ratio 2                                 | -ef21_server_compressor_ratio
+      rank         | -ef21_compressor rankk -ef21_compressor_rank {{0 -3}}                                        | -ef21_compressor_rank
+      values       | -ef21_compressor topk -ef21_compressor_values nosuch                                         | compressor_values
     test:
       suffix: below
       args: {{-muon_layer_h0.qkv_scale -muon_layer_h0.qkv_weight_decay -muon_learning_rate -muon_schedule_warmup -muon_weight_decay -muon_max_steps -muon_checkpoint_seconds}} -1
       error: {}
-    test:
-      suffix: one
-      args: {{-muon_layer_h0.qkv_momentum -muon_layer_gain_adamw_beta2 -muon_dampening}} 1
-      error: {}
-    test:
-      suffix: constant
-      args: -muon_schedule_constant {{1 -0.1}}
-      error: -muon_schedule_constant
-    test:
-      suffix: momentum
-      args: -muon_momentum {{1 -0.1 2}}
-      error: -muon_momentum
-    test:
-      suffix: csv
-      args: -muon_monitor_csv no/such/folder.csv
-      error: -muon_monitor_csv no/such/folder.csv
-    test:
-      suffix: restart_state
-      args: -muon_restart_state some
-      error: -muon_restart_state
-    test:
-      suffix: nesterov
-      args: -muon_nesterov {{ema sgd undamped}}
-      error: -muon_nesterov
-    test:
-      suffix: momentum_at
-      args: -muon_momentum_at server -muon_clip 0.5
-      error: -muon_clip 0.5: with -muon_momentum_at server
-    test:
-      suffix: dense_nesterov_sgd
-      args: -muon_type dense -muon_nesterov sgd
-      error: -muon_momentum_style sgd
-    test:
-      suffix: dense_nesterov_ema
-      args: -muon_type dense -muon_nesterov {{ema undamped}} -muon_momentum_style sgd
-      error: -muon_momentum_style ema
-    test:
-      suffix: dense_nesterov_worker
-      args: -muon_type dense -muon_nesterov ema -muon_momentum_at worker
-      error: -muon_momentum_at server
-    test:
-      suffix: mode_star
-      args: -muon_exchange_type star -muon_exchange_mode allreduce
-      error: legal here: reduce, gather
-    test:
-      suffix: mode_replicated
-      args: -muon_exchange_type replicated -muon_exchange_mode reduce
-      error: legal here: allreduce, gather
+    table: suffix | args | error
+      one                   | {{-muon_layer_h0.qkv_momentum -muon_layer_gain_adamw_beta2 -muon_dampening}} 1 | {}
+      constant              | -muon_schedule_constant {{1 -0.1}}                                       | -muon_schedule_constant
+      momentum              | -muon_momentum {{1 -0.1 2}}                                              | -muon_momentum
+      csv                   | -muon_monitor_csv no/such/folder.csv                                     | -muon_monitor_csv no/such/folder.csv
+      restart_state         | -muon_restart_state some                                                 | -muon_restart_state
+      nesterov              | -muon_nesterov {{ema sgd undamped}}                                      | -muon_nesterov
+      momentum_at           | -muon_momentum_at server -muon_clip 0.5                                  | -muon_clip 0.5: with -muon_momentum_at server
+      dense_nesterov_sgd    | -muon_type dense -muon_nesterov sgd                                      | -muon_momentum_style sgd
+      dense_nesterov_ema    | -muon_type dense -muon_nesterov {{ema undamped}} -muon_momentum_style sgd | -muon_momentum_style ema
+      dense_nesterov_worker | -muon_type dense -muon_nesterov ema -muon_momentum_at worker             | -muon_momentum_at server
+      mode_star             | -muon_exchange_type star -muon_exchange_mode allreduce                   | legal here: reduce, gather
+      mode_replicated       | -muon_exchange_type replicated -muon_exchange_mode reduce                | legal here: allreduce, gather
     # Steps as messages: the first layer whose norm has none, a rule that makes none, a norm that comes late
     test:
       suffix: sharp
@@ -433,92 +371,41 @@ int main(int argc, char **argv)
       suffix: downlink_norms
       args: -ef21_downlink step -muon_layer_embed_lmo_type l1
       error: its norm is spectral, whose steps have no natural format, expected one of: colsum, l1, l21, nuclear, rowsum
-    test:
-      suffix: downlink_layer
-      args: -muon_layer_h0.qkv_ef21_downlink step
-      error: -muon_layer_h0.qkv_ef21_downlink weights sends
-    test:
-      suffix: downlink_rule
-      args: -ef21_downlink step -lmo_type colsum
-      error: -ef21_downlink step of layer "gain": its rule is adamw, expected lmo
+    table: suffix | args | error
+      downlink_layer | -muon_layer_h0.qkv_ef21_downlink step | -muon_layer_h0.qkv_ef21_downlink weights sends
+      downlink_rule  | -ef21_downlink step -lmo_type colsum  | -ef21_downlink step of layer "gain": its rule is adamw, expected lmo
     test:
       suffix: downlink_late
       args: -ef21_downlink step -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -wrong late_norm
       error: -muon_layer_h0.qkv_ef21_downlink weights sends
     # Workers send no steps, and steps are no type of a compressor
-    test:
-      suffix: step_up
-      args: {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum
-      error: compressor: unknown type step
-    test:
-      suffix: mode_topk
-      args: -muon_exchange_mode reduce -ef21_compressor topk
-      error: -muon_exchange_mode reduce
-    test:
-      suffix: mode_layer
-      args: -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural
-      error: -muon_exchange_mode reduce
-    test:
-      suffix: same_name
-      args: -wrong same_name
-      error: there is a layer
-    test:
-      suffix: same_name_but_case
-      args: -wrong same_name_but_case
-      error: names must differ by more than case
-    test:
-      suffix: same_hash
-      args: -wrong same_hash
-      error: "shvnq[1]" and "ytzay[2]": their names have the same hash
-    test:
-      suffix: name_empty
-      args: -wrong {{name_empty name_digit}}
-      error: does not start with a letter
-    test:
-      suffix: name_space
-      args: -wrong {{name_space name_hyphen}}
-      error: a character that is not a letter
-    test:
-      suffix: name_digits_between
-      args: -wrong name_digits_between
-      error: digits between underscores
-    test:
-      suffix: name_null
-      args: -wrong name_null
-      error: A layer needs a name
-    test:
-      suffix: rank_shape
-      args: -wrong {{rank_shape rank_shape_turned}}
-      error: Layer "more": its shape differs
-    test:
-      suffix: rank_name
-      args: -wrong {{rank_name rank_order}}
-      error: its name differs
-    test:
-      suffix: rank_weights
-      args: -wrong rank_weights
-      error: Layer "more": its weights differ
-    test:
-      suffix: rank_number
-      args: -wrong rank_number
-      error: between 6 and 7 layers
+    table: suffix | args | error
+      step_up             | {{-ef21_compressor -ef21_server_compressor}} step -lmo_type colsum | compressor: unknown type step
+      mode_topk           | -muon_exchange_mode reduce -ef21_compressor topk               | -muon_exchange_mode reduce
+      mode_layer          | -muon_exchange_mode reduce -muon_layer_h0.out_ef21_compressor natural | -muon_exchange_mode reduce
+      same_name           | -wrong same_name                                               | there is a layer
+      same_name_but_case  | -wrong same_name_but_case                                      | names must differ by more than case
+      same_hash           | -wrong same_hash                                               | "shvnq[1]" and "ytzay[2]": their names have the same hash
+      name_empty          | -wrong {{name_empty name_digit}}                               | does not start with a letter
+      name_space          | -wrong {{name_space name_hyphen}}                              | a character that is not a letter
+      name_digits_between | -wrong name_digits_between                                     | digits between underscores
+      name_null           | -wrong name_null                                               | A layer needs a name
+      rank_shape          | -wrong {{rank_shape rank_shape_turned}}                        | Layer "more": its shape differs
+      rank_name           | -wrong {{rank_name rank_order}}                                | its name differs
+      rank_weights        | -wrong rank_weights                                            | Layer "more": its weights differ
+      rank_number         | -wrong rank_number                                             | between 6 and 7 layers
     test:
       suffix: rank_scale
-      args: -wrong {{rank_scale rank_layer_momentum rank_rule rank_frozen rank_norm rank_exponent rank_poles rank_polynomial}}
+      args: -wrong {{rank_scale rank_layer_momentum rank_rule rank_frozen rank_norm rank_polynomial}}
       error: The options of the optimizer differ between the ranks: layer h0.qkv: -
-    test:
-      suffix: rank_compressor
-      args: -wrong rank_compressor
-      error: The options of the optimizer differ between the ranks: layer
-    # What tables leave out
-    test:
-      suffix: rank_values
-      args: -wrong rank_values -ef21_server_compressor topk
-      error: The options of the optimizer differ between the ranks: layer
-    test:
-      suffix: rank_paper_index_bits
-      args: -wrong rank_paper_index_bits -ef21_compressor randk
-      error: The options of the optimizer differ between the ranks: layer
+    table: suffix | args | error
+      rank_exponent | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed      | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
+      rank_poles    | -wrong rank_poles -muon_layer_h0.qkv_lmo_polar_type zolotarev | -muon_layer_h0.qkv_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
+    table: suffix | args | error
+      rank_compressor       | -wrong rank_compressor                              | The options of the optimizer differ between the ranks: layer
+      # What tables leave out
+      rank_values           | -wrong rank_values -ef21_server_compressor topk     | The options of the optimizer differ between the ranks: layer
+      rank_paper_index_bits | -wrong rank_paper_index_bits -ef21_compressor randk | The options of the optimizer differ between the ranks: layer
     test:
       suffix: rank_block
       args: -wrong {{rank_block_length rank_block_norm}} -ef21_compressor qsgd
@@ -537,48 +424,21 @@ int main(int argc, char **argv)
       args: -wrong {{rank_sweeps rank_oversampling}} -ef21_compressor powersgd
       error: The options of the optimizer differ between the ranks: layer
     # Ranks that measure would wait for those that do not; a debugging PETSc refuses the first two in the call
-    test:
-      suffix: rank_measure
-      args: -wrong rank_measure -ef21_compressor topk
-      error: some ranks measure what it does to the layers and others do not
-      requires: !debug
-    test:
-      suffix: rank_interval
-      args: -wrong rank_interval -ef21_compressor topk
-      error: options of the optimizer differ
-      requires: !debug
-    test:
-      suffix: rank_last_step
-      args: -wrong rank_last_step -ef21_compressor topk
-      error: : some ranks measure what it does to the layers and others do not
-    test:
-      suffix: monitor_viewer
-      args: -muon_monitor binary:monitor.bin
-      error: -muon_monitor: a viewer of type binary prints no lines
+    table: suffix | requires | args | error
+      rank_measure   | !debug | -wrong rank_measure -ef21_compressor topk   | some ranks measure what it does to the layers and others do not
+      rank_interval  | !debug | -wrong rank_interval -ef21_compressor topk  | options of the optimizer differ
+      rank_last_step |        | -wrong rank_last_step -ef21_compressor topk | : some ranks measure what it does to the layers and others do not
+      monitor_viewer |        | -muon_monitor binary:monitor.bin            | -muon_monitor: a viewer of type binary prints no lines
     test:
       suffix: monitor_compression_viewer
       args: -ef21_monitor_compression binary:monitor.bin
       error: -ef21_monitor_compression: a viewer of type binary prints no lines
-    test:
-      suffix: rank_learning_rate
-      args: -wrong {{rank_learning_rate rank_exchange rank_raises}}
-      error: options of the optimizer differ
-    test:
-      suffix: rank_type
-      args: -wrong rank_type
-      error: differ
-    test:
-      suffix: rank_init
-      args: -wrong rank_init
-      error: options of the optimizer differ between the ranks: -ef21_init zero on rank 0 and gradient on rank
-    test:
-      suffix: sparse
-      args: -wrong sparse
-      error: weights of type seqaij
-    test:
-      suffix: workers
-      args: -wrong workers_size
-      error: Layer "more": the communicators of its matrices
+    table: suffix | args | error
+      rank_learning_rate | -wrong {{rank_learning_rate rank_exchange rank_raises}} | options of the optimizer differ
+      rank_type          | -wrong rank_type        | differ
+      rank_init          | -wrong rank_init        | options of the optimizer differ between the ranks: -ef21_init zero on rank 0 and gradient on rank
+      sparse             | -wrong sparse           | weights of type seqaij
+      workers            | -wrong workers_size     | Layer "more": the communicators of its matrices
     # PETSc's own checks in a debug build are collective on the matrix, which two ranks do not give
     test:
       suffix: workers_overlap
@@ -586,38 +446,14 @@ int main(int argc, char **argv)
       nsize: 3
       args: -wrong workers_overlap
       error: Layer "more": the communicators of its matrices
-    test:
-      suffix: workers_mixed
-      nsize: 4
-      args: -wrong workers_mixed
-      error: Layer "more": the communicators of its matrices
-    test:
-      suffix: workers_rows
-      args: -wrong workers_rows
-      error: do not hold its 6 rows one behind the other
-    test:
-      suffix: workers_layout
-      nsize: 4
-      args: -wrong workers_layout
-      error: Layer "more": its rows on the ranks of a worker differ between the ranks
-    test:
-      suffix: workers_storage
-      args: -wrong workers_storage
-      error: Layer "more": its name, or what holds its weights, differs between the ranks
-    test:
-      suffix: same_hash_of_rows
-      args: -wrong same_hash_of_rows
-      error: Layers or blocks of layers "kjna@2" and "zagef@3": their names have the same hash
-    test:
-      suffix: gram_oracle
-      nsize: 4
-      args: -wrong gram_oracle
-      error: -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
-    test:
-      suffix: gram_blocks
-      nsize: 4
-      args: -wrong gram_blocks
-      error: -muon_assembly gram of layer "more": it is cut into blocks
+    table: suffix | nsize | args | error
+      workers_mixed     | 4 | -wrong workers_mixed     | Layer "more": the communicators of its matrices
+      workers_rows      |   | -wrong workers_rows      | do not hold its 6 rows one behind the other
+      workers_layout    | 4 | -wrong workers_layout    | Layer "more": its rows on the ranks of a worker differ between the ranks
+      workers_storage   |   | -wrong workers_storage   | Layer "more": its name, or what holds its weights, differs between the ranks
+      same_hash_of_rows |   | -wrong same_hash_of_rows | Layers or blocks of layers "kjna@2" and "zagef@3": their names have the same hash
+      gram_oracle       | 4 | -wrong gram_oracle       | -muon_assembly gram of layer "more": its LMO gathers the matrix on one rank
+      gram_blocks       | 4 | -wrong gram_blocks       | -muon_assembly gram of layer "more": it is cut into blocks
     test:
       suffix: gram_replicated
       nsize: 4
@@ -637,74 +473,28 @@ int main(int argc, char **argv)
       args: -wrong rank_chunk
       error: The options of the optimizer differ between the ranks: -muon_assembly_chunk auto on rank 0 and 2 on rank
       requires: !debug
-    test:
-      suffix: chunk
-      args: -wrong spread -muon_assembly_chunk {{0 -2}}
-      error: -muon_assembly_chunk
-    test:
-      suffix: warmup
-      args: -wrong spread -muon_assembly_warmup {{0 -2}}
-      error: -muon_assembly_warmup
+    table: suffix | args | error
+      chunk  | -wrong spread -muon_assembly_chunk {{0 -2}}  | -muon_assembly_chunk
+      warmup | -wrong spread -muon_assembly_warmup {{0 -2}} | -muon_assembly_warmup
     test:
       suffix: step_spread
       args: -wrong spread -lmo_type rowsum -muon_layer_gain_ef21_downlink weights -ef21_downlink step
       error: -ef21_downlink step of layer "more": its rows are spread over 3 ranks
-    test:
-      suffix: parallel_norm
-      args: -wrong {{parallel_norm parallel_blocks}}
-      error: Layer "h0.qkv": matrix of type mpidense, expected seqdense
-    test:
-      suffix: rows_parallel
-      args: -wrong rows_parallel
-      error: -muon_exchange_type rows cuts layers that are whole on every rank
-    test:
-      suffix: gradient_shape
-      args: -wrong gradient_shape
-      error: gradient of shape 4 x 9, expected 9 x 4
-    test:
-      suffix: gradient_type
-      args: -wrong gradient_type
-      error: gradient of type seqaij
-    test:
-      suffix: matrix_as_vector
-      args: -wrong matrix_as_vector
-      error: is a matrix
-    test:
-      suffix: vector_as_matrix
-      args: -wrong vector_as_matrix
-      error: is a vector
-    test:
-      suffix: layer_number
-      args: -wrong layer_number
-      error: must be in [0,6)
-    test:
-      suffix: monitors
-      args: -wrong monitors
-      error: at most 5 monitors
-    test:
-      suffix: state_before
-      args: -wrong state_before
-      error: MuonSetUp() first
-    test:
-      suffix: learning_rate_nan
-      args: -wrong learning_rate_nan
-      error: -muon_learning_rate
-    test:
-      suffix: late_layer
-      args: -wrong late_layer
-      error: layers are added before
-    test:
-      suffix: late_init
-      args: -wrong late_init
-      error: -ef21_init
-    test:
-      suffix: csv_full
-      args: -muon_monitor_csv /dev/full
-      error: -muon_monitor_csv /dev/full: the file cannot be written
-    test:
-      suffix: late_exchange
-      args: -wrong late_exchange
-      error: The exchange was changed after MuonSetUp()
+    table: suffix | args | error
+      parallel_norm     | -wrong {{parallel_norm parallel_blocks}} | Layer "h0.qkv": matrix of type mpidense, expected seqdense
+      rows_parallel     | -wrong rows_parallel                     | -muon_exchange_type rows cuts layers that are whole on every rank
+      gradient_shape    | -wrong gradient_shape                    | gradient of shape 4 x 9, expected 9 x 4
+      gradient_type     | -wrong gradient_type                     | gradient of type seqaij
+      matrix_as_vector  | -wrong matrix_as_vector                  | is a matrix
+      vector_as_matrix  | -wrong vector_as_matrix                  | is a vector
+      layer_number      | -wrong layer_number                      | must be in [0,6)
+      monitors          | -wrong monitors                          | at most 5 monitors
+      state_before      | -wrong state_before                      | MuonSetUp() first
+      learning_rate_nan | -wrong learning_rate_nan                 | -muon_learning_rate
+      late_layer        | -wrong late_layer                        | layers are added before
+      late_init         | -wrong late_init                         | -ef21_init
+      csv_full          | -muon_monitor_csv /dev/full              | -muon_monitor_csv /dev/full: the file cannot be written
+      late_exchange     | -wrong late_exchange                     | The exchange was changed after MuonSetUp()
     test:
       suffix: late_cautious
       nsize: 2
@@ -715,22 +505,11 @@ int main(int argc, char **argv)
       nsize: 2
       args: -muon_type sign -muon_momentum_at worker -lmo_type spectral -muon_weight_decay_style cautious
       error: -muon_weight_decay_style cautious: layer "embed" is moved by the signs of a vote
-    test:
-      suffix: late_momentum_at
-      args: -wrong late_momentum_at
-      error: -muon_momentum_at
-    test:
-      suffix: state_frozen
-      args: -wrong state_frozen
-      error: is frozen
-    test:
-      suffix: weights_changed
-      args: -wrong weights_changed
-      error: Layer "h0.qkv": its weights differ
-    test:
-      suffix: no_layers
-      args: -wrong {{no_layers no_layers_solve}}
-      error: MuonAddLayer
+    table: suffix | args | error
+      late_momentum_at | -wrong late_momentum_at              | -muon_momentum_at
+      state_frozen     | -wrong state_frozen                  | is frozen
+      weights_changed  | -wrong weights_changed               | Layer "h0.qkv": its weights differ
+      no_layers        | -wrong {{no_layers no_layers_solve}} | MuonAddLayer
     test:
       suffix: replicas
       args: -wrong replicas -muon_exchange_type replicated -ef21_server_compressor {{identity topk}}

@@ -215,13 +215,8 @@ int main(int argc, char **argv)
   testset:
     nsize: 3
     args: -muon_error_if_not_converged
-    test:
-      suffix: raise
-      args: -raise {{0 1 2 3 5 36 42 46 47 48}}
-      error: DIVERGED_NANORINF (the loss on rank 0)
-    test:
-      suffix: raise_layer
-      args: -raise_layer 3 -raise {{1 36 47}}
-      error: DIVERGED_NANORINF (the gradient of layer "h0.out" on rank 2)
+    table: suffix | args | error
+      raise       | -raise {{0 1 2 3 5 36 42 46 47 48}} | DIVERGED_NANORINF (the loss on rank 0)
+      raise_layer | -raise_layer 3 -raise {{1 36 47}}   | DIVERGED_NANORINF (the gradient of layer "h0.out" on rank 2)
 
 TEST*/

@@ -413,12 +413,9 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     args: -what monitors -muon_monitor ascii:run.txt -muon_monitor_csv run.csv -muon_max_steps 6 -muon_schedule linear
-    test:
-      suffix: monitors
-      args: -muon_exchange_type {{star layerwise replicated}}
-    test:
-      suffix: interval
-      args: -muon_monitor_interval 4
+    table: suffix | args
+      monitors | -muon_exchange_type {{star layerwise replicated}}
+      interval | -muon_monitor_interval 4
 
   test:
     suffix: stdout
@@ -433,13 +430,9 @@ int main(int argc, char **argv)
     args: -what solve -muon_max_steps 1 -muon_monitor -muon_measure_update_rms
     tolerance: 1e-5
     requires: double
-    test:
-      suffix: stdout_adamw
-      args: -muon_rule_match *:adamw -muon_schedule linear
-    test:
-      suffix: stdout_sign
-      nsize: 2
-      args: -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
+    table: suffix | nsize | args
+      stdout_adamw |   | -muon_rule_match *:adamw -muon_schedule linear
+      stdout_sign  | 2 | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
 
   testset:
     nsize: 2

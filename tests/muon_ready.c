@@ -149,29 +149,17 @@ int main(int argc, char **argv)
   testset:
     nsize: 3
     args: -twice
-    test:
-      suffix: dense
-      args: -muon_type dense -muon_momentum_at server -muon_exchange_mode {{allreduce reduce}} -muon_exchange_type layerwise
-    test:
-      suffix: clip
-      args: -muon_type dense -muon_momentum_at server -muon_clip 1 -muon_clip_layers all -muon_exchange_type layerwise -muon_exchange_mode reduce
-    test:
-      suffix: replicated
-      args: -muon_type dense -muon_momentum_at server -muon_exchange_mode allreduce -muon_exchange_type replicated -muon_nan {{stop zero}}
-    test:
-      suffix: rows
-      args: -muon_type dense -muon_exchange_type rows
-    test:
-      suffix: whole
-      args: -whole -muon_type {{dense ef21 sign}}
+    table: suffix | args
+      dense | -muon_type dense -muon_momentum_at server -muon_exchange_mode {{allreduce reduce}} -muon_exchange_type layerwise
+      clip | -muon_type dense -muon_momentum_at server -muon_clip 1 -muon_clip_layers all -muon_exchange_type layerwise -muon_exchange_mode reduce
+      replicated | -muon_type dense -muon_momentum_at server -muon_exchange_mode allreduce -muon_exchange_type replicated -muon_nan {{stop zero}}
+      rows | -muon_type dense -muon_exchange_type rows
+      whole | -whole -muon_type {{dense ef21 sign}}
 
   testset:
     nsize: 3
-    test:
-      suffix: star
-      args: -muon_type {{dense ef21}} -muon_exchange_type star
-    test:
-      suffix: sign
-      args: -muon_type sign
+    table: suffix | args
+      star | -muon_type {{dense ef21}} -muon_exchange_type star
+      sign | -muon_type sign
 
 TEST*/

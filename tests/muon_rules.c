@@ -73,54 +73,24 @@ int main(int argc, char **argv)
       suffix: first
       args: -muon_rule_match "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_rule lmo -muon_layer_head_rule frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
     # The rule of all others; AdamW has a rate of its own
-    test:
-      suffix: all
-      args: -muon_layer_rule sgd -muon_rule_match "h0.*:lmo" -muon_layer_head_rule adamw
-    # What matches nothing is named, whole, once; ? is one letter
-    test:
-      suffix: warn
-      args: -muon_rule_match "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo"
-    test:
-      suffix: setters
-      args: -early "h*:sgd" -late "*attn:frozen"
-    # The layer that is added after the options has what the preset says
-    test:
-      suffix: preset
-      args: -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25
-    test:
-      suffix: preset_own
-      args: -own " -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25"
-      output_file: output/muon_rules_preset.out
+    table: suffix | args | output_file
+      all        | -muon_layer_rule sgd -muon_rule_match "h0.*:lmo" -muon_layer_head_rule adamw          |
+      # What matches nothing is named, whole, once; ? is one letter
+      warn       | -muon_rule_match "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |
+      setters    | -early "h*:sgd" -late "*attn:frozen"                                                  |
+      # The layer that is added after the options has what the preset says
+      preset     | -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25                |
+      preset_own | -own " -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25"        | output/muon_rules_preset.out
 
   testset:
     nsize: 2
-    test:
-      suffix: norule
-      args: -muon_rule_match "*bias*"
-      error: expected pattern:rule
-    test:
-      suffix: unknown
-      args: -muon_rule_match "*bias*:adam"
-      error: unknown rule "adam" of pattern "*bias*", expected one of
-    test:
-      suffix: layer_unknown
-      args: -muon_layer_rule adam
-      error: -muon_layer_rule: unknown rule "adam", expected one of
-    test:
-      suffix: preset_unknown
-      args: -muon_preset adamw
-      error: -muon_preset adamw: unknown preset, expected one of
-    test:
-      suffix: preset_type
-      args: -muon_preset kj -muon_type ef21
-      error: -muon_type ef21 contradicts -muon_preset kj, which is of type dense
-    test:
-      suffix: preset_keys
-      args: -muon_preset ef21 -muon_nesterov ema
-      error: -muon_nesterov ema
-    test:
-      suffix: clip
-      args: -muon_clip -1
-      error: -muon_clip -1. must be finite and at least 0
+    table: suffix | args | error
+      norule         | -muon_rule_match "*bias*"            | expected pattern:rule
+      unknown        | -muon_rule_match "*bias*:adam"       | unknown rule "adam" of pattern "*bias*", expected one of
+      layer_unknown  | -muon_layer_rule adam                | -muon_layer_rule: unknown rule "adam", expected one of
+      preset_unknown | -muon_preset adamw                   | -muon_preset adamw: unknown preset, expected one of
+      preset_type    | -muon_preset kj -muon_type ef21      | -muon_type ef21 contradicts -muon_preset kj, which is of type dense
+      preset_keys    | -muon_preset ef21 -muon_nesterov ema | -muon_nesterov ema
+      clip           | -muon_clip -1                        | -muon_clip -1. must be finite and at least 0
 
 TEST*/

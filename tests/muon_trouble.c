@@ -138,15 +138,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    nsize: {{1 2 3}}
-    args: -muon_type {{dense ef21}}
-
-  test:
-    suffix: raised
-    nsize: 2
-    args: -muon_error_if_not_converged
-    error: of layer "h0.out" on rank 0)
+  table: suffix | nsize | args | error
+           | {{1 2 3}} | -muon_type {{dense ef21}}    |
+    raised | 2         | -muon_error_if_not_converged | of layer "h0.out" on rank 0)
 
   test:
     suffix: largest

@@ -191,17 +191,9 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 2
-    test:
-      suffix: sign
-      args: -what sign -muon_type sign
-      error: the workers of -muon_type sign have one vote each, expected equal weights
-    test:
-      suffix: negative
-      args: -what negative
-      error: of rank 1 must be finite and at least 0
-    test:
-      suffix: zero
-      args: -what zero
-      error: the sum over the ranks is 0., expected a positive and finite one
+    table: suffix | args | error
+      sign     | -what sign -muon_type sign | the workers of -muon_type sign have one vote each, expected equal weights
+      negative | -what negative             | of rank 1 must be finite and at least 0
+      zero     | -what zero                 | the sum over the ranks is 0., expected a positive and finite one
 
 TEST*/

@@ -127,10 +127,8 @@ int main(int argc, char **argv)
     tolerance: 1e-4
     nsize: {{1 2}}
     filter: grep -v "^gradient of layer"
-    test:
-      args: -mpi {{0 1}}
-    test:
-      suffix: own
-      args: -own -mpi {{0 1}}
+    table: suffix | args
+          | -mpi {{0 1}}
+      own | -own -mpi {{0 1}}
 
 TEST*/

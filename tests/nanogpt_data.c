@@ -422,13 +422,8 @@ int main(int argc, char **argv)
   build:
     sources: tutorials/nanogpt/data.c
 
-  test:
-    suffix: good
-    nsize: {{1 2 3}}
-
-  test:
-    suffix: bad
-    nsize: 2
-    args: -bad
+  table: suffix | nsize | args
+    good | {{1 2 3}} |
+    bad  | 2         | -bad
 
 TEST*/

@@ -201,15 +201,10 @@ int main(int argc, char **argv)
 
   testset:
     filter: grep restarts
-    test:
-      suffix: rule
-      args: -net_lmo_polar_type gram
-    test:
-      suffix: none
-      args: -net_lmo_polar_type gram -net_lmo_polar_gram_restart 0
-    test:
-      suffix: some
-      args: -net_lmo_polar_type gram -net_lmo_polar_coefficients quintic -net_lmo_polar_gram_restart 2,4,7
+    table: suffix | args
+      rule | -net_lmo_polar_type gram
+      none | -net_lmo_polar_type gram -net_lmo_polar_gram_restart 0
+      some | -net_lmo_polar_type gram -net_lmo_polar_coefficients quintic -net_lmo_polar_gram_restart 2,4,7
 
   test:
     suffix: error

@@ -143,16 +143,9 @@ int main(int argc, char **argv)
 /*TEST
 
   # Every registered type as it is by default, and in double
-  test:
-    suffix: all
-    args: -all
-
-  test:
-    suffix: svd
-    args: -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos randomized}}
-
-  test:
-    suffix: newtonschulz
-    args: -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}} -lmo_polar_coefficients {{kj quintic cubic}}
+  table: suffix | args
+    all          | -all
+    svd          | -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos randomized}}
+    newtonschulz | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}} -lmo_polar_coefficients {{kj quintic cubic}}
 
 TEST*/

@@ -58,29 +58,11 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: svd
-    args: -lmo_polar_type svd
-    oracle: polar.py
-
-  test:
-    suffix: solvers
-    args: -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos}}
-    oracle: polar.py
-
-  test:
-    suffix: kj
-    args: -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}
-    oracle: polar.py
-
-  test:
-    suffix: quintic
-    args: -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}
-    oracle: polar.py
-
-  test:
-    suffix: cubic
-    args: -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}}
-    oracle: polar.py
+  table: suffix | args | oracle
+    svd     | -lmo_polar_type svd                                                                                                 | polar.py
+    solvers | -lmo_polar_type svd -lmo_polar_svd_type {{lapack trlanczos}}                                                        | polar.py
+    kj      | -lmo_polar_type newtonschulz -lmo_polar_precision {{single double}}                                                 | polar.py
+    quintic | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients quintic -lmo_polar_steps {{5 10}}  | polar.py
+    cubic   | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients cubic -lmo_polar_steps {{5 10 15}} | polar.py
 
 TEST*/

@@ -218,17 +218,11 @@ int main(int argc, char **argv)
   build:
     link: internal
 
-  test:
-    suffix: default
-
-  test:
-    suffix: trlanczos
-    args: -all_svd_type trlanczos
-
-  # The later prefix wins
-  test:
-    suffix: prefixes
-    args: -all_svd_type trlanczos -one_all_svd_type lapack
+  table: suffix | args
+    default   |
+    trlanczos | -all_svd_type trlanczos
+    # The later prefix wins
+    prefixes  | -all_svd_type trlanczos -one_all_svd_type lapack
 
   # An iteration that is not allowed to converge: LAPACK takes over, which View tells
   test:
@@ -236,14 +230,8 @@ int main(int argc, char **argv)
     args: -all_svd_type trlanczos -all_svd_max_it 1
     filter: grep "took over" | sed -e "s/over [0-9]* times/over/"
 
-  test:
-    suffix: unknown
-    args: -all_svd_type {{bogus lapak}}
-    error: Unknown SVD type given:
-
-  test:
-    suffix: nsv
-    args: -one_all_svd_nsv 3
-    error: Option -one_all_svd_nsv asks for 3 singular triples
+  table: suffix | args | error
+    unknown | -all_svd_type {{bogus lapak}} | Unknown SVD type given:
+    nsv     | -one_all_svd_nsv 3            | Option -one_all_svd_nsv asks for 3 singular triples
 
 TEST*/

@@ -211,15 +211,9 @@ int main(int argc, char **argv)
 /*TEST
 
   # What is promised of the default: at most 0.03 of the nuclear norm is missing
-  test:
-    suffix: default
-    args: -least 0.97
-    output_file: output/kernels_ok.out
-
-  test:
-    suffix: single
-    args: -lmo_polar_precision single -lmo_polar_zolotarev_poles {{1 3 4 7}} -lmo_polar_zolotarev_interval 1e-3
-    output_file: output/kernels_ok.out
+  table: suffix | args | output_file
+    default | -least 0.97                                                                                           | output/kernels_ok.out
+    single  | -lmo_polar_precision single -lmo_polar_zolotarev_poles {{1 3 4 7}} -lmo_polar_zolotarev_interval 1e-3 | output/kernels_ok.out
 
   test:
     suffix: double

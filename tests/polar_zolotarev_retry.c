@@ -111,13 +111,8 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: 1
-    filter: grep -v scratch
-
-  test:
-    suffix: 2
-    nsize: 3
-    filter: grep -v scratch
+  table: suffix | nsize | filter
+    1 |   | grep -v scratch
+    2 | 3 | grep -v scratch
 
 TEST*/

@@ -514,38 +514,15 @@ int main(int argc, char **argv)
       suffix: objective
       args: -wrong objective
       error: -tao_type muon: the problem has no objective, expected TaoSetObjectiveAndGradient(), or TaoSetResidualRoutine() with TaoSetJacobianResidualRoutine()
-    test:
-      suffix: jacobian
-      args: -wrong jacobian
-      error: -tao_type muon: the problem has residuals without their Jacobian, expected TaoSetJacobianResidualRoutine()
-    test:
-      suffix: constraints
-      args: -wrong constraints
-      error: -tao_type muon knows no constraints, and the problem has some
-    test:
-      suffix: weights
-      args: -wrong weights
-      error: -tao_type muon: the residuals have weights, expected none
-    test:
-      suffix: added
-      args: -wrong added
-      error: 1 layers were added to the optimizer of a Tao, expected -tao_muon_layers or TaoMuonSetLayers()
-    test:
-      suffix: same
-      args: -wrong same -tao_muon_layers tall:5x3,wide:4x6,TALL:7
-      error: Layer "TALL": there is a layer "tall" already
-    test:
-      suffix: late
-      args: -wrong late
-      error: -tao_muon_layers must be set before TaoSetUp()
-    test:
-      suffix: vector
-      args: -wrong vector
-      error: Layer "x": a vector of type mpi with
-    test:
-      suffix: type
-      args: -wrong type
-      error: TaoMuonGetMuon_C
+    table: suffix | args | error
+      jacobian    | -wrong jacobian       | -tao_type muon: the problem has residuals without their Jacobian, expected TaoSetJacobianResidualRoutine()
+      constraints | -wrong constraints    | -tao_type muon knows no constraints, and the problem has some
+      weights     | -wrong weights        | -tao_type muon: the residuals have weights, expected none
+      added       | -wrong added          | 1 layers were added to the optimizer of a Tao, expected -tao_muon_layers or TaoMuonSetLayers()
+      same        | -wrong same -tao_muon_layers tall:5x3,wide:4x6,TALL:7 | Layer "TALL": there is a layer "tall" already
+      late        | -wrong late           | -tao_muon_layers must be set before TaoSetUp()
+      vector      | -wrong vector         | Layer "x": a vector of type mpi with
+      type        | -wrong type           | TaoMuonGetMuon_C
     test:
       suffix: prefix
       args: -{{tao_lmo_type tao_muon_learning_rate}} nuclear
@@ -554,13 +531,8 @@ int main(int argc, char **argv)
       suffix: text
       args: -wrong text -tao_muon_layers tall:5x3,wide:4x6:rows,bias:7
       error: -tao_muon_layers: layer 1 of "tall:5x3,wide:4x6:rows,bias:7" is not NAME:ROWS, NAME:ROWSxCOLUMNS
-    test:
-      suffix: size
-      args: -wrong size -tao_muon_layers tall:5x3,wide:4x6:row,bias:8
-      error: Layer "bias" of 8 x 1 entries, of which the 46 of the vector have 7 left
-    test:
-      suffix: shape
-      args: -wrong shape -tao_muon_layers tall:5x3x2
-      error: is not NAME:ROWS
+    table: suffix | args | error
+      size  | -wrong size -tao_muon_layers tall:5x3,wide:4x6:row,bias:8 | Layer "bias" of 8 x 1 entries, of which the 46 of the vector have 7 left
+      shape | -wrong shape -tao_muon_layers tall:5x3x2                  | is not NAME:ROWS
 
 TEST*/

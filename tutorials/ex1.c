@@ -107,11 +107,8 @@ int main(int argc, char **argv)
     test:
       suffix: check
       output_file: output/ex1_check.out
-    test:
-      suffix: newtonschulz
-      args: -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients {{kj quintic}separate output}
-    test:
-      suffix: frobenius
-      args: -lmo_type frobenius
+    table: suffix | args
+      newtonschulz | -lmo_polar_type newtonschulz -lmo_polar_precision double -lmo_polar_coefficients {{kj quintic}separate output}
+      frobenius    | -lmo_type frobenius
 
 TEST*/

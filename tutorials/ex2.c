@@ -154,24 +154,18 @@ int main(int argc, char **argv)
     # a loss is printed to a fifth digit after the point
     tolerance: 1e-3
     args: -lmo_polar_precision double
-    test:
-      suffix: check
-      nsize: {{1 3}}
-    test:
-      suffix: exchange
-      nsize: {{2 4}}
-      args: -muon_exchange_type {{star layerwise replicated}}
+    table: suffix | nsize | args
+      check    | {{1 3}} |
+      exchange | {{2 4}} | -muon_exchange_type {{star layerwise replicated}}
 
   # a loop of one's own ends like MuonSolve(): it leaves where a step failed, and says why where it is asked
   testset:
     requires: double
     args: -muon_converged_reason
     filter: grep Muon
-    test:
-      suffix: iterating
-    test:
-      suffix: diverged
-      args: -muon_learning_rate 1e300
+    table: suffix | args
+      iterating |
+      diverged  | -muon_learning_rate 1e300
 
   # every norm trains
   testset:

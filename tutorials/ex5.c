@@ -137,20 +137,10 @@ int main(int argc, char **argv)
   testset:
     output_file: output/ex5_check.out
     tolerance: 1e-3
-    test:
-      suffix: check
-      nsize: {{1 3}}
-    test:
-      suffix: assembly
-      nsize: 3
-      args: -muon_assembly {{allgather owner}}
-    test:
-      suffix: whole
-      nsize: 3
-      args: -whole
-    test:
-      suffix: sent
-      nsize: 3
-      args: -whole -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.5
+    table: suffix | nsize | args
+      check    | {{1 3}} |
+      assembly | 3       | -muon_assembly {{allgather owner}}
+      whole    | 3       | -whole
+      sent     | 3       | -whole -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.5
 
 TEST*/

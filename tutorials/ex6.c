@@ -136,14 +136,9 @@ int main(int argc, char **argv)
   testset:
     args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon
     output_file: output/ex6_check.out
-    test:
-      suffix: check
-      nsize: {{1 3}}
-      args: -tao_muon_layers hidden:12x5:row,bias:12,out:12
-    test:
-      suffix: compose
-      nsize: 3
-      args: -compose -muon_assembly {{allgather owner}}
+    table: suffix | nsize | args
+      check   | {{1 3}} | -tao_muon_layers hidden:12x5:row,bias:12,out:12
+      compose | 3       | -compose -muon_assembly {{allgather owner}}
   test:
     suffix: monitor
     nsize: 2

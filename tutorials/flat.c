@@ -149,18 +149,10 @@ int main(int argc, char **argv)
   # The same arrays, the same number of steps: both find the spirals, whatever the number of ranks and the messages
   testset:
     filter: sed 's/loss.*after/after/'
-    test:
-      suffix: rmsprop
-      nsize: 2
-      args: -flat_rmsprop
-    test:
-      suffix: check
-      nsize: {{1 3}}
-    test:
-      suffix: qsgd
-      nsize: 2
-      args: -ef21_compressor qsgd -ef21_server_compressor qsgd
-      output_file: output/flat_check.out
+    table: suffix | nsize | args | output_file
+      rmsprop | 2       | -flat_rmsprop                                      |
+      check   | {{1 3}} |                                                    |
+      qsgd    | 2       | -ef21_compressor qsgd -ef21_server_compressor qsgd | output/flat_check.out
   test:
     suffix: ranks
     nsize: 7

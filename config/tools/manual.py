@@ -331,16 +331,15 @@ def functions_markdown(references):
 
 def write_site(folder, rows):
   """The folder's source for Sphinx and its extra files."""
-  root = checkstyle.ROOT
-  sources, references = read_tree(root)
+  sources, references = read_tree(checkstyle.ROOT)
   uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
   shutil.rmtree(folder, ignore_errors=True)
-  shutil.copytree(os.path.join(root, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
+  shutil.copytree(os.path.join(checkstyle.ROOT, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
   write(os.path.join(folder, "source", "options.md"), options_markdown(rows, references))
   write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
   for page in references.values():
     write(os.path.join(folder, "source", "man", page.name + ".md"), page_markdown(page, uses, linked))
-  texts, _ = checkstyle.read_sources(root, [name for name in checkstyle.all_files(root) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
+  texts, _ = checkstyle.read_sources(checkstyle.ROOT, [name for name in checkstyle.all_files(checkstyle.ROOT) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
   linked.update([s.path for s in sources if s.path.startswith("tutorials/")] + [s.path for s in texts])
   for s in sources + texts:
     if s.path in linked:

@@ -4,6 +4,7 @@
 plot.py [-o plot.png] [--log-loss] [LABEL=]FILE.csv ...
 plot.py [-o plot.png] --x both,seconds [--link 100e6 [--work 0.1]] [LABEL=]FILE.csv ...
 plot.py --reach LOSS | --final | --rates [LABEL[@RATE]=]FILE.csv ...
+plot.py [-o plot.png] --layers FILE.csv.layers
 plot.py [-o plot.png] --polar FILE.csv
 plot.py [-o plot.png] --wire FILE.csv
 
@@ -16,6 +17,8 @@ With --x, --reach, --final and --rates files may be those of tutorials/nanogpt/s
 tokens, seconds, up, down, both and paper: bytes up, down and both ways as the network sees them, and bytes up by the formula of the EF21-Muon paper, which leaves the way down out. With --link, a rate in bits a second, seconds are
 computed: --work seconds a step, by default those of gradient, LMO and compressing in the fastest part of the label's runs, and the bytes of both ways behind one another. --reach prints what it costs to come down to a loss, --final draws the last loss against
 the bytes, --rates against the rate behind the label's @.
+
+With --layers the file is one of -nanogpt_csv, behind whose name is .layers: bars of the bytes of each layer's messages, at most, and of the part that they left out where the run measured it (-ef21_monitor_compression).
 
 With --polar the file is one of tests/benchmarks/polar -benchmark_csv, and a diagram for each shape has the methods as points: how far <G,Q> is from the nuclear norm, as a fraction of it, against the time.
 
@@ -206,7 +209,7 @@ def draw_study(groups, xs, link=None, work=None, loss="validation loss", title=N
     low, high = min(end[2] for end in ends), max(tops)
     a.set_ylim(low - 0.06 * (high - low + 1e-9), high + 0.02 * (high - low + 1e-9))
     left, right = a.get_xlim()
-    a.set_xlim(left, right * (right / left) ** 0.35 if a.get_xscale() == "log" else right + 0.3 * (right - left))
+    a.set_xlim(left, right * (right / left) ** 0.35 if a.get_xscale() == "log" else right + 0.45 * (right - left))
     name_curves(a, ends)
   if title:
     figure.suptitle(title, fontsize=10)
@@ -334,6 +337,23 @@ def draw_wire(found):
   return figure
 
 
+def draw_layers(path):
+  """Bars of the messages of layers, and of what they left out."""
+  rows = [dict(row, numbers=numbers(path, line, row, ("bytes_up", "bytes_down"))) for line, row in rows_of(path, ("layer", "bytes_up", "bytes_down"), "-nanogpt_csv, .layers")]
+  measured = all(row.get("contraction_up") for row in rows)
+  figure, axes = panels(2 if measured else 1, 1.5 + 0.3 * len(rows))
+  for a, columns, name in zip(axes, (None, ("contraction_up", "contraction_down")), ("bytes of a message, at most", "part left out, squared")):
+    for k, way in enumerate(("up", "down")):
+      values = [float(row[columns[k]]) if columns else row["numbers"][k] for row in rows]
+      a.barh([i + 0.35 * k for i in range(len(rows))], values, height=0.35, label=way)
+    a.set_yticks([i + 0.17 for i in range(len(rows))])
+    a.set_yticklabels([row["layer"] for row in rows])
+    a.invert_yaxis()
+    a.set_xlabel(name)
+  axes[0].legend()
+  return figure
+
+
 def main(arguments=None):
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("files", nargs="+", metavar="[LABEL=]FILE.csv")
@@ -341,6 +361,7 @@ def main(arguments=None):
   parser.add_argument("--log-loss", action="store_true", help="logarithmic axis of the loss")
   parser.add_argument("--polar", action="store_true", help="a file of tests/benchmarks/polar")
   parser.add_argument("--wire", action="store_true", help="a file of tests/benchmarks/wire")
+  parser.add_argument("--layers", action="store_true", help="a file of layers")
   parser.add_argument("--x", help="panels, separated by commas: %s" % ", ".join(AXES))
   parser.add_argument("--link", type=float, help="bits a second of a link that seconds are computed for")
   parser.add_argument("--work", type=float, help="seconds of a step without its messages")
@@ -351,12 +372,14 @@ def main(arguments=None):
   for word in options.x.split(",") if options.x else ():
     if word not in AXES:
       parser.error("--x %s: expected %s" % (word, ", ".join(AXES)))
-  if options.polar and options.wire:
-    parser.error("--polar and --wire are two things")
-  if (options.polar or options.wire) and len(options.files) > 1:
-    parser.error("--polar and --wire take one file")
+  if options.polar + options.wire + options.layers > 1:
+    parser.error("--polar, --wire and --layers are three things")
+  if (options.polar or options.wire or options.layers) and len(options.files) > 1:
+    parser.error("--polar, --wire and --layers take one file")
   try:
-    if options.polar or options.wire:
+    if options.layers:
+      figure = draw_layers(options.files[0])
+    elif options.polar or options.wire:
       figure = draw_polar(read_polar(options.files[0])) if options.polar else draw_wire(read_wire(options.files[0]))
     else:
       runs = []

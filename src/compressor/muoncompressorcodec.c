@@ -89,6 +89,18 @@ PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues codec, MuonPrecision p
   return MuonCompressorRoundDown_Private(1.0 - variance * (1.0 + u) * (1.0 + u) - u * u);
 }
 
+/*
+   The largest of the terms of a q-norm are kept, that fraction of them, each with an error of at most (1 -
+   bound)^(1/2) of it, or drawn, whose square has that expectation: at most 1 - fraction of the sum of the q-th
+   powers is left out, and the function of the squares that the square of the norm is is concave for q <= 2
+*/
+PetscReal MuonCompressorKeptAlpha_Private(double fraction, double q, double bound)
+{
+  if (fraction >= 1) return MuonCompressorRoundDown_Private(bound);
+  if (q == HUGE_VAL) return -1;
+  return MuonCompressorRoundDown_Private(1.0 - pow(1.0 - fraction + fraction * pow(1.0 - bound, q / 2.0), 2.0 / q));
+}
+
 PetscReal MuonCompressorRoundDown_Private(double alpha)
 {
   const PetscReal rounded = (PetscReal)alpha;

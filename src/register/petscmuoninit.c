@@ -1,5 +1,6 @@
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscmuon.h> /*I "petscmuon.h" I*/
+#include <petscmuonregressor.h>
 #include <petscmuontao.h>
 
 /* Whether PetscMuonInitialize() started PETSc, so that PetscMuonFinalize() ends it */
@@ -26,6 +27,7 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   PetscCall(MuonLayerInitializePackage());
   PetscCall(MuonInitializePackage());
   PetscCall(TaoMuonRegister());
+  PetscCall(PetscRegressorMLPRegister());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -284,11 +284,11 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   }
   for (unsigned code = 0; code < SYMBOLS; code++) counts[0][code] += counts[1][code] + counts[2][code] + counts[3][code];
   if (MuonWireModelOf(counts[0], count, &model)) {
-    MuonWireStep   steps[SYMBOLS];
-    unsigned char  table[TABLE];
-    uint32_t       state[MUON_WIRE_WIDE], start = 0;
-    const uint64_t head = MuonWireModelWrite(width, &model, table) + (uint64_t)4 * lanes;
-    const void    *wide = NULL;
+    MuonWireStep             steps[SYMBOLS];
+    unsigned char            table[TABLE];
+    uint32_t                 state[MUON_WIRE_WIDE], start = 0;
+    const uint64_t           head = MuonWireModelWrite(width, &model, table) + (uint64_t)4 * lanes;
+    const MuonWireWideTable *wide = NULL;
 #if defined(MUON_WIRE_HAVE_WIDE)
     MuonWireWideTable vectors;
 

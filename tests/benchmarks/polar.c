@@ -33,6 +33,8 @@ typedef struct {
 static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 2", PETSC_FALSE},
                                  {"zolotarev-3", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3", PETSC_FALSE},
                                  {"zolotarev-4", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4", PETSC_FALSE},
+                                 {"zolotarev-3-bf16", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision bf16", PETSC_FALSE},
+                                 {"zolotarev-4-bf16", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision bf16", PETSC_FALSE},
                                  {"zolotarev-4-double", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision double", PETSC_FALSE},
                                  {"zolotarev-7", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 7 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision double", PETSC_FALSE},
                                  {"kj", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision single", PETSC_FALSE},
@@ -49,9 +51,11 @@ static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar
 typedef enum {
   SPECTRUM_GAUSSIAN,
   SPECTRUM_HARMONIC,
-  SPECTRUM_GEOMETRIC
+  SPECTRUM_GEOMETRIC,
+  SPECTRUM_DECADES,
+  SPECTRUM_SPIKES
 } Spectrum;
-static const char *const Spectra[] = {"gaussian", "harmonic", "geometric", "Spectrum", "SPECTRUM_", NULL};
+static const char *const Spectra[] = {"gaussian", "harmonic", "geometric", "decades", "spikes", "Spectrum", "SPECTRUM_", NULL};
 
 typedef struct {
   PetscInt nshapes, shape[MAX_SHAPES][2];
@@ -160,7 +164,11 @@ static PetscErrorCode FillMatrix(const Plan *plan, Problem *problem)
     PetscCall(Orthonormal(m, s, U));
     PetscCall(Orthonormal(n, s, V));
     for (PetscInt j = 0; j < s; j++) {
-      const double sigma = plan->spectrum == SPECTRUM_HARMONIC ? 1.0 / (double)(j + 1) : pow(1e-6, s > 1 ? (double)j / (double)(s - 1) : 0.0);
+      const double smallest = plan->spectrum == SPECTRUM_DECADES ? 1e-3 : 1e-6;
+      double       sigma    = pow(smallest, s > 1 ? (double)j / (double)(s - 1) : 0.0);
+
+      if (plan->spectrum == SPECTRUM_HARMONIC) sigma = 1.0 / (double)(j + 1);
+      else if (plan->spectrum == SPECTRUM_SPIKES) sigma = j < 40 ? 1.0 : 0.002;
 
       for (PetscInt i = 0; i < m; i++) U[i + j * m] *= sigma;
     }
@@ -699,15 +707,9 @@ int main(int argc, char **argv)
   # The numbers are the oracle's, and times are nobody's
   testset:
     args: -benchmark_shapes 40x56,56x40,48x48 -benchmark_methods all -benchmark_repetitions 2 -benchmark_products 64 -benchmark_csv rows.csv
-    test:
-      suffix: methods
-      args: -benchmark_torch none -benchmark_spectrum {{gaussian harmonic}}
-      oracle: polar_benchmark.py 1 kj,kj-double,svd
-    test:
-      suffix: ranks
-      nsize: 2
-      args: -benchmark_torch none
-      oracle: polar_benchmark.py 2 kj,kj-double,svd
+    table: suffix | nsize | args | oracle
+      methods |   | -benchmark_torch none -benchmark_spectrum {{gaussian harmonic}} | polar_benchmark.py 1 kj,kj-double,svd
+      ranks   | 2 | -benchmark_torch none                                           | polar_benchmark.py 2 kj,kj-double,svd
     test:
       suffix: torch
       localrunfiles: polar_standin.py
@@ -724,14 +726,8 @@ int main(int argc, char **argv)
     args: -benchmark_shapes 8x8 -benchmark_methods kj -benchmark_repetitions 1 -benchmark_products 8 -benchmark_torch none -lmo_polar_type svd
     filter: grep options | cut -d ' ' -f 1
 
-  test:
-    suffix: shape
-    args: -benchmark_shapes 24
-    error: -benchmark_shapes 24: expected ROWSxCOLUMNS
-
-  test:
-    suffix: method
-    args: -benchmark_methods kj,schulz
-    error: -benchmark_methods schulz: expected all, a type or one of
+  table: suffix | args | error
+    shape  | -benchmark_shapes 24         | -benchmark_shapes 24: expected ROWSxCOLUMNS
+    method | -benchmark_methods kj,schulz | -benchmark_methods schulz: expected all, a type or one of
 
 TEST*/

@@ -97,6 +97,16 @@ class Plot(unittest.TestCase):
       self.assertEqual(status != 0, wrong != "", words)
       self.assertIn(wrong, said)
 
+  def test_layers(self):
+    write("run.csv.layers", [{"layer": "embed", "bytes_up": 30, "bytes_down": 70, "contraction_up": 0.5, "contraction_down": 0.25}, {"layer": "up", "bytes_up": 10, "bytes_down": 20, "contraction_up": 0.1, "contraction_down": 0}],
+          ["layer", "bytes_up", "bytes_down", "contraction_up", "contraction_down"])
+    figure = plot.draw_layers("run.csv.layers")
+    self.assertEqual([[bar.get_width() for bar in axes.patches] for axes in figure.axes], [[30, 10, 70, 20], [0.5, 0.1, 0.25, 0]])
+    self.assertEqual([label.get_text() for label in figure.axes[0].get_yticklabels()], ["embed", "up"])
+    self.assertEqual(run("-o", "layers.svg", "--layers", "run.csv.layers"), (0, ""))
+    write("one.csv", [(0, 1, 8, 8)])
+    self.assertIn("no column layer", run("-o", "layers.svg", "--layers", "one.csv")[1])
+
   def test_interval(self):
     write("some.csv", [(0, 4.0, 800, 0), (10, 3.0, 800, 0), (20, 2.0, 400, 0), (29, 1.0, 400, 0)])
     self.assertEqual(plot.read("some.csv"), ("training loss", [(0, 100, 4), (10, 1100, 3), (20, 1600, 2), (29, 2050, 1)]))
@@ -148,7 +158,7 @@ class Plot(unittest.TestCase):
     with open("other.csv", "w") as f:
       f.write("a,b\n1,2\n")
     for arguments, message in ((["missing.csv"], "No such file"), (["empty.csv"], "no rows"), (["words.csv"], "words.csv:2"), (["all.csv"], "no finite loss"), (["other.csv"], "no column step"),
-                               (["--log-loss", "zero.csv"], "not positive"), (["--wire", "steps.csv"], "no column data"), (["--wire", "sign.csv"], "sign.csv:2"), (["--polar", "--wire", "sign.csv"], "two things"),
+                               (["--log-loss", "zero.csv"], "not positive"), (["--wire", "steps.csv"], "no column data"), (["--wire", "sign.csv"], "sign.csv:2"), (["--polar", "--wire", "sign.csv"], "three things"),
                                (["--polar", "steps.csv"], "no column rows"), (["--polar", "negative.csv"], "negative.csv:2"), (["--polar", "steps.csv", "negative.csv"], "take one file")):
       status, said = run("-o", "bad.svg", *arguments)
       self.assertNotEqual(status, 0, arguments)

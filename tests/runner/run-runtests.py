@@ -138,6 +138,25 @@ class Grammar(unittest.TestCase):
     self.assertEqual(tests[6].keys["requires"], "double !complex")
     self.assertEqual(tests[6].output, "tests/output/ex2_1.out")
 
+  def test_tables(self):
+    tests = self.read("""
+  testset:
+    nsize: 3
+    table: suffix | nsize | args | error
+      # ranks differ
+      a | 2 | -x {{u v}} | {} is wrong
+      b |   | -y         | "a|b"
+      c | 4 | -z |
+    test:
+      suffix: d
+""")
+    self.assertEqual([(t.full, t.keys["nsize"], t.keys.get("args"), t.keys.get("error")) for t in tests], [
+      ("ex2_a+x-u", "2", "-x u", "u is wrong"), ("ex2_a+x-v", "2", "-x v", "v is wrong"), ("ex2_b", "3", "-y", '"a|b"'), ("ex2_c", "4", "-z", None), ("ex2_d", "3", None, None)
+    ])
+    for block in ("  table: suffix | args\n", "  table: suffix | nonsense\n    a | b\n", "  table: suffix | args\n    a | b | c\n", "  table: suffix | args\n    args: b\n", "  table: suffix | args\n  a | b\n"):
+      with self.assertRaises(runtests.TestError, msg=block):
+        self.read("\n" + block)
+
   def test_separate_output(self):
     tests = self.read("\n  test:\n    suffix: a\n    nsize: {{1 2}}\n    args: -x {{u v}separate output}\n")
     self.assertEqual([t.output for t in tests], ["tests/output/ex2_a_x-u.out", "tests/output/ex2_a_x-v.out"] * 2)

@@ -141,13 +141,8 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: text
-    nsize: 4
-    output_file: README.md
-  test:
-    suffix: sizes
-    nsize: {{1 3 5}}
-    args: -model_entries 101
+  table: suffix | nsize | args | output_file
+    text  | 4         |                    | README.md
+    sizes | {{1 3 5}} | -model_entries 101 |
 
 TEST*/

@@ -83,14 +83,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: text
+  table: suffix | nsize | requires | output_file
     # PETSc with debugging checks arguments by calls of its own
-    requires: double !debug
-    nsize: 3
-    output_file: README.md
-  test:
-    suffix: ranks
-    nsize: 4
+    text  | 3 | double !debug | README.md
+    ranks | 4 |               |
 
 TEST*/

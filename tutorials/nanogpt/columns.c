@@ -37,32 +37,55 @@ PetscErrorCode ColumnsCreate(const char file[], Columns *columns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Means over the layers of what messages left out in the last step, squared and relative; -1 where nothing measures it */
-static PetscErrorCode Contraction(Muon muon, PetscReal contraction[2])
+/*
+   Means over the layers of what messages left out in the last step, squared and relative; -1 where nothing measures
+   it. Another file has a row for each layer
+*/
+static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2])
 {
+  char      name[PETSC_MAX_PATH_LEN];
+  FILE     *file = NULL;
   PetscInt  n, measured = 0;
-  PetscBool is;
+  PetscReal sum[2] = {0, 0};
+  PetscBool is, failed = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  contraction[0] = contraction[1] = 0;
+  contraction[0] = contraction[1] = -1;
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &is));
+  if (is == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s.layers", columns->name));
+  if (columns->file != NULL) file = fopen(name, "w");
+  if (columns->file != NULL && (file == NULL || fputs("layer,entries,bytes_up,bytes_down,contraction_up,contraction_down,lag_up,lag_down\n", file) < 0)) failed = PETSC_TRUE;
   PetscCall(MuonGetNumLayers(muon, &n));
-  for (PetscInt l = 0; l < n && is == PETSC_TRUE; l++) {
+  for (PetscInt l = 0; l < n; l++) {
     MuonLayer           layer;
     MuonLayerRule       rule;
+    const char         *called;
     MuonEF21Compression c;
+    MuonCompressor      way[2];
+    PetscInt            rows, width;
+    size_t              bytes[2];
     PetscBool           frozen;
 
     PetscCall(MuonGetLayer(muon, l, &layer));
     PetscCall(MuonLayerGetRule(layer, &rule));
+    PetscCall(PetscObjectGetName((PetscObject)layer, &called));
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
     if (frozen == PETSC_TRUE) continue;
+    PetscCall(MuonLayerGetSize(layer, &rows, &width));
+    PetscCall(MuonEF21GetLayerCompressors(muon, layer, &way[0], &way[1]));
+    for (int down = 0; down < 2; down++) PetscCall(MuonCompressorGetMaxBytes(way[down], rows, width, &bytes[down]));
     PetscCall(MuonEF21GetLayerCompression(muon, layer, &c));
-    if (c.step < 0) continue;
-    for (int down = 0; down < 2; down++) contraction[down] += c.mean[down][0];
-    measured++;
+    if (c.step >= 0) {
+      for (int down = 0; down < 2; down++) sum[down] += c.mean[down][0];
+      measured++;
+    }
+    if (file != NULL && fprintf(file, "%s,%lld,%zu,%zu", called, (long long)rows * width, bytes[0], bytes[1]) < 0) failed = PETSC_TRUE;
+    if (file != NULL && (c.step >= 0 ? fprintf(file, ",%.9g,%.9g,%.9g,%.9g\n", (double)c.mean[0][0], (double)c.mean[1][0], (double)c.lag_mean[0][0], (double)c.lag_mean[1][0]) : fputs(",,,,\n", file)) < 0) failed = PETSC_TRUE;
   }
-  for (int down = 0; down < 2; down++) contraction[down] = measured > 0 ? contraction[down] / (PetscReal)measured : -1;
+  for (int down = 0; down < 2 && measured > 0; down++) contraction[down] = sum[down] / (PetscReal)measured;
+  if (file != NULL && fclose(file) != 0) failed = PETSC_TRUE;
+  PetscCall(Check(columns, failed, "written, or its .layers"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,7 +106,7 @@ PetscErrorCode ColumnsRow(Columns columns, Muon muon, PetscInt steps, PetscInt64
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, paper, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) PetscCall(MuonSignGetAgreement(muon, &agreement));
-  PetscCall(Contraction(muon, contraction));
+  PetscCall(Layers(columns, muon, contraction));
   for (int p = 0; p < PHASES; p++) {
     PetscLogEvent      event;
     PetscEventPerfInfo info;

@@ -1,6 +1,7 @@
 /*
    What a study wants to know of a run beside -muon_monitor_csv: a row for each line of progress, for the studies'
-   program, which puts both together. A file is of one start of the program; seconds are those of process 0 since then.
+   program, which puts both together. Of a run of type ef21 a second file, with .layers behind the name, has a row for
+   each layer: how long its messages are at most, and in a step that was measured what they left out. A file is of one start of the program; seconds are those of process 0 since then.
 */
 #pragma once
 

@@ -841,14 +841,9 @@ int main(int argc, char **argv)
       output_file: output/nanogpt_shard.out
       tolerance: 1e-4
       requires: double
-      test:
-        suffix: shard
-        nsize: 2
-        args: -nanogpt_shard {{1 2}shared output}
-      test:
-        suffix: shard_4
-        nsize: 4
-        args: -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1
+      table: suffix | nsize | args
+        shard   | 2 | -nanogpt_shard {{1 2}shared output}
+        shard_4 | 4 | -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1
 
     test:
       suffix: bad_shard
@@ -927,7 +922,7 @@ int main(int argc, char **argv)
       suffix: csv
       nsize: 2
       args: -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt
-      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }'
+      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1-4 run.csv.layers | sed -n '1,3p;$p'
 
     test:
       suffix: bad_csv
@@ -966,47 +961,14 @@ int main(int argc, char **argv)
       args: -nanogpt_steps 1 -muon_converged_reason binary:view.bin
       error: Muon cannot be shown by a viewer of type binary, expected ascii
 
-    test:
-      suffix: bad_runs
-      nsize: 2
-      args: -nanogpt_runs ef21,dence
-      error: -nanogpt_runs dence
-
-    test:
-      suffix: bad_twice
-      nsize: 2
-      args: -nanogpt_runs ef21,ef21
-      error: -nanogpt_runs ef21
-
-    test:
-      suffix: bad_preset
-      nsize: 2
-      args: -nanogpt_preset 125M
-      error: Unknown -nanogpt_preset 125M
-
-    test:
-      suffix: bad_controls
-      nsize: 2
-      args: -nanogpt_check_controls
-      error: -nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen
-
-    test:
-      suffix: bad_batch
-      nsize: 2
-      args: -nanogpt_batch 1
-      error: 2 processes are more than the 1 sequences of a batch
-
-    test:
-      suffix: bad_heads
-      nsize: 2
-      args: -nanogpt_heads 5
-      error: Width 24 must be an even multiple of the 5 heads
-
-    test:
-      suffix: bad_temperature
-      nsize: 2
-      args: -nanogpt_temperature 0
-      error: -nanogpt_temperature 0
+    table: suffix | nsize | args | error
+      bad_runs        | 2 | -nanogpt_runs ef21,dence | -nanogpt_runs dence
+      bad_twice       | 2 | -nanogpt_runs ef21,ef21  | -nanogpt_runs ef21
+      bad_preset      | 2 | -nanogpt_preset 125M     | Unknown -nanogpt_preset 125M
+      bad_controls    | 2 | -nanogpt_check_controls  | -nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen
+      bad_batch       | 2 | -nanogpt_batch 1         | 2 processes are more than the 1 sequences of a batch
+      bad_heads       | 2 | -nanogpt_heads 5         | Width 24 must be an even multiple of the 5 heads
+      bad_temperature | 2 | -nanogpt_temperature 0   | -nanogpt_temperature 0
 
   test:
     suffix: bad_data

@@ -147,15 +147,10 @@ int main(int argc, char **argv)
     filter_output: awk '/^relative/ {$4 = $4 < 0.4 ? "small" : $4; print}'
     # lengths of messages depend on what they say
     tolerance: 5e-2
-    test:
-      suffix: text
+    table: suffix | requires | args
       # identity sends native scalars
-      requires: double
-      args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150
-    test:
-      suffix: adamw
-      requires: double
-      args: -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_rule_match '*:adamw'
+      text  | double | -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150
+      adamw | double | -deeponet_samples 256 -deeponet_width 32 -muon_max_steps 150 -muon_rule_match '*:adamw'
     test:
       suffix: qsgd
       requires: double

@@ -135,11 +135,9 @@ int main(int argc, char **argv)
     filter: awk '{print /error/ ? $1 " " $2 " " ($4 + 0 < 1e-4 && $7 + 0 < 0.1 ? "loss and error are small" : $0) : $0}'
     filter_output: awk '{print /error/ ? $1 " " $2 " " ($4 + 0 < 1e-4 && $7 + 0 < 0.1 ? "loss and error are small" : $0) : $0}'
     tolerance: 1e-3
-    test:
-      suffix: text
-      nsize: 3
-    test:
-      suffix: one
+    table: suffix | nsize
+      text | 3
+      one  |
     test:
       suffix: unweighted
       nsize: 3

@@ -160,10 +160,8 @@ int main(int argc, char **argv)
     tolerance: 1e-3
     filter: awk 'END {print $1, $2, $4, $NF < 0.01 ? "near" : $0}'
     filter_output: awk 'END {print $1, $2, $4, $NF < 0.01 ? "near" : $0}'
-    test:
-      suffix: text
-    test:
-      suffix: qsgd
-      args: -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd
+    table: suffix | args
+      text |
+      qsgd | -muon_type ef21 -ef21_compressor qsgd -ef21_server_compressor qsgd
 
 TEST*/

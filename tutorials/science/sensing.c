@@ -177,13 +177,8 @@ int main(int argc, char **argv)
     test:
       suffix: nuclear
       args: -measurements 300,500,1500 -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -lmo_type nuclear -muon_learning_rate 0.01 -muon_schedule linear -muon_momentum 0
-  test:
-    suffix: instances
-    args: -instances 0
-    error: -instances
-  test:
-    suffix: measurements
-    args: -measurements 500,0
-    error: -measurements
+  table: suffix | args | error
+    instances    | -instances 0        | -instances
+    measurements | -measurements 500,0 | -measurements
 
 TEST*/

@@ -26,6 +26,7 @@ PETSC_EXTERN void MuonCompressorCodecErrors_Private(MuonWireValues, MuonPrecisio
 PETSC_EXTERN PetscReal MuonCompressorCodecAlpha_Private(MuonWireValues, MuonPrecision);
 /* A constant of contraction that PetscReal may not have must not grow by rounding to it */
 PETSC_EXTERN PetscReal MuonCompressorRoundDown_Private(double);
+PETSC_INTERN PetscReal MuonCompressorKeptAlpha_Private(double fraction, double q, double bound);
 
 /*
    The least absolute value that is too large to be written, infinite where every number of the precision fits

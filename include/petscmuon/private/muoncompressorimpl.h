@@ -38,7 +38,8 @@ typedef struct {
    encode() writes the payload of C(T - R), R NULL being zero, by a layout with the most there can be, and gives
    another count by MuonCompressorSetCount(); where it cannot it sets status and leaves the rest. decode() does
    Y = Y + scale C where add is true, and Y = C else, of a message that has anything. Types know
-   nothing of blocks: T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is
+   nothing of blocks: alpha() is the constant in the Frobenius norm, or that of othernorm, alphaof() that in
+   any norm of which the type knows one, else it leaves -1. T, R and Y are a block, in the memory of the layer. Where the layer has blocks commit() is
    called for each. changing() may refuse a parameter before it changes; visitstate() names what is kept from
    message to message. A type may do without any of them. A type that decomposes creates svd, which the interface sets up, shows and destroys.
 
@@ -49,6 +50,7 @@ struct _MuonCompressorOps {
   PetscErrorCode (*encode)(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *, unsigned char payload[]);
   PetscErrorCode (*decode)(MuonCompressor, const MuonCompressorLayout *, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y);
   PetscErrorCode (*alpha)(MuonCompressor, const MuonArray *shape, PetscReal *);
+  PetscErrorCode (*alphaof)(MuonCompressor, const MuonArray *shape, const MuonNorm *, PetscReal *);
   PetscErrorCode (*commit)(MuonCompressor);
   PetscErrorCode (*changing)(MuonCompressor, const MuonParameter *, double value);
   PetscErrorCode (*visitstate)(MuonCompressor, MuonStateVisitor *);
@@ -123,6 +125,8 @@ PETSC_EXTERN PetscErrorCode MuonCompressorValidateArray(MuonCompressor, const Mu
 PETSC_EXTERN PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor, const MuonValidated *, PetscBool add, double scale, const MuonArray *Y);
 PETSC_EXTERN PetscErrorCode MuonCompressorDecodeArray(MuonCompressor, PetscBool add, double scale, size_t bytes, const unsigned char buf[], const MuonArray *Y, PetscBool *valid);
 PETSC_EXTERN PetscErrorCode MuonCompressorVisitState(MuonCompressor, MuonStateVisitor *);
+/* MuonCompressorGetAlpha() in a norm: of the type, or from that in the Frobenius norm where this is any; -1 where none is known, and with blocks */
+PETSC_EXTERN PetscErrorCode MuonCompressorGetAlphaOf(MuonCompressor, const MuonArray *shape, const MuonNorm *, PetscReal *);
 /* The layout of a message of another count */
 PETSC_EXTERN PetscErrorCode MuonCompressorSetCount(MuonCompressor, MuonCompressorLayout *, uint64_t count);
 

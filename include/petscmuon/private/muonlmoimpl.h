@@ -95,6 +95,8 @@ PETSC_INTERN PetscErrorCode MuonLMOCheckKind_Private(MuonLMO);
 /* For errors */
 #define MUON_LMO_ENCODABLE "colsum, l1, l21, nuclear, rowsum"
 
+/* The norm where it is one of the library's; known says so */
+PETSC_EXTERN PetscErrorCode MuonLMOGetNorm(MuonLMO, MuonNorm *, PetscBool *known);
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
 /* typeonly: the keys of the norm alone, for an object that got its norm from other keys than the rest of its options */

@@ -4,6 +4,7 @@
 */
 #pragma once
 
+#include <math.h>
 #include <petscmuoncompat.h>
 #include <petscmuonsys.h>
 #include <petscmuonconf.h>
@@ -172,6 +173,8 @@ typedef struct {
 
 typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
+  PetscObject     of;     /* the optimizer whose state it is, and what stands before the names of its state: set by who walks */
+  const char     *prefix; /* NULL for none */
   const char     *layer;  /* that is being visited: set by who walks the layers */
   MuonStateHolder holder; /* of what a compressor or an optimizer of a layer names, which do not know where they are */
   /*
@@ -185,6 +188,9 @@ typedef struct _n_MuonStateVisitor {
   void     *ctx;
 } MuonStateVisitor;
 
+/* A state's name with what stands before it */
+#define MUON_STATE_NAME 256
+PETSC_EXTERN PetscErrorCode MuonStateName(const MuonStateVisitor *, const char name[], char full[MUON_STATE_NAME]);
 /* What objects call in their routine. An array without data is none */
 PETSC_EXTERN PetscErrorCode MuonStateVisitArray(MuonStateVisitor *, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char name[], size_t bytes, void *data);
@@ -362,3 +368,51 @@ PETSC_EXTERN PetscErrorCode MuonNameHash_Private(const char[], unsigned int *);
 
 /* What the package of a class asks of PETSc once its events are there: -info, -log_exclude, its end */
 PETSC_INTERN PetscErrorCode MuonPackageRegister_Private(const char package[], PetscClassId, PetscErrorCode (*finalize)(void));
+
+/*
+   A norm of matrices that compressors and theorems can speak of: the p-norm of the singular values, or the
+   q-norm of the p-norms of the columns, or of the rows. Exponents are in [1, HUGE_VAL]
+*/
+typedef struct {
+  PetscBool singular, rows;
+  double    p, q; /* q is not looked at where singular is set */
+} MuonNorm;
+
+static inline PetscBool MuonNormIsFrobenius(const MuonNorm *norm)
+{
+  return norm->p == 2 && (norm->singular || norm->q == 2) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static inline double MuonNormConjugate_Private(double p)
+{
+  if (p == 1) return HUGE_VAL;
+  return p == HUGE_VAL ? 1 : p / (p - 1);
+}
+
+static inline MuonNorm MuonNormDual(const MuonNorm *norm)
+{
+  MuonNorm dual = *norm;
+
+  dual.p = MuonNormConjugate_Private(norm->p);
+  dual.q = MuonNormConjugate_Private(norm->q);
+  return dual;
+}
+
+static inline void MuonNormBound_Private(double p, double length, double *least, double *most)
+{
+  const double ratio = pow(length, 0.5 - 1 / p); /* of the 2-norm and the p-norm of a vector of ones; of one entry it is 1 */
+
+  *least *= ratio < 1 ? ratio : 1;
+  *most *= ratio > 1 ? ratio : 1;
+}
+
+/* The largest and the smallest number with least ||X|| <= ||X||_F <= most ||X|| for all m x n matrices */
+static inline void MuonNormGetBounds(const MuonNorm *norm, double m, double n, double *least, double *most)
+{
+  *least = *most = 1;
+  if (norm->singular) MuonNormBound_Private(norm->p, m < n ? m : n, least, most);
+  else {
+    MuonNormBound_Private(norm->p, norm->rows ? n : m, least, most);
+    MuonNormBound_Private(norm->q, norm->rows ? m : n, least, most);
+  }
+}

@@ -287,3 +287,30 @@ PetscErrorCode MuonCompressorGetAlpha(MuonCompressor c, PetscInt m, PetscInt n, 
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+   From the Frobenius norm: ||E||^2 <= ||E||_F^2 / least^2 <= (1 - alpha) ||X||_F^2 / least^2 <= (most / least)^2 (1
+   - alpha) ||X||^2
+*/
+PetscErrorCode MuonCompressorGetAlphaOf(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
+{
+  const MuonNorm frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2};
+  double         least, most;
+  PetscReal      one = -1.0;
+  PetscInt       count;
+  MuonBlock      block;
+
+  PetscFunctionBegin;
+  *alpha = MuonArrayEntries(shape) == 0 ? 1 : -1;
+  PetscCall(MuonCompressorCountBlocks_Private(c, shape, &count));
+  if (count > 1 || MuonArrayEntries(shape) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCompressorBeginBlock_Private(c, count, 0, shape, &block));
+  PetscTryTypeMethod(c, alphaof, shape, norm, alpha);
+  if (*alpha > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscTryTypeMethod(c, alphaof, shape, &frobenius, &one);
+  if (one < 0 && c->othernorm == PETSC_FALSE) PetscTryTypeMethod(c, alpha, shape, &one);
+  MuonNormGetBounds(norm, (double)MuonArrayRows(shape), (double)MuonArrayColumns(shape), &least, &most);
+  if (one >= 0) *alpha = (PetscReal)(1 - PetscSqr(most / least) * (1 - (double)one));
+  if (*alpha <= 0) *alpha = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -484,6 +484,22 @@ PetscErrorCode MuonLMOGetShapeFactor(MuonLMO lmo, MuonShapeFactor factor, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLMOGetNorm(MuonLMO lmo, MuonNorm *norm, PetscBool *known)
+{
+  const MuonLMOVectors *vectors;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOStart_Private(lmo));
+  vectors = (const MuonLMOVectors *)lmo->data;
+  *known  = lmo->svd != NULL || lmo->ops->norm == MuonLMONorm_Vectors ? PETSC_TRUE : PETSC_FALSE;
+  if (*known == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  norm->singular = lmo->svd != NULL ? PETSC_TRUE : PETSC_FALSE;
+  norm->rows     = vectors->rows;
+  norm->p        = MuonLMOExponent(vectors->p);
+  norm->q        = MuonLMOExponent(vectors->q);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLMOGathers(MuonLMO lmo, PetscBool *gathers)
 {
   PetscFunctionBegin;

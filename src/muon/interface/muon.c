@@ -10,6 +10,7 @@ const char *const        MuonClipLayersTypes[]          = {"others", "all", "Muo
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
+const char *const        MuonTheories[]                 = {"none", "smooth", "smooth_stochastic", "l0l1", "l0l1_stochastic", "auto", "MuonTheory", "MUON_THEORY_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
@@ -63,10 +64,10 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 
   Input Parameters:
 + muon - the optimizer
-- type - `MUONEF21`, `MUONEF14`, `MUONSIGN` or `MUONDENSE`
+- type - `MUONEF21`, `MUONEF14`, `MUONSIGN`, `MUONDENSE` or `MUONLOCAL`
 
   Options Database Key:
-. -muon_type type - the algorithm (ef21|ef14|sign|dense)
+. -muon_type type - the algorithm (ef21|ef14|sign|dense|local)
 
   Level: beginner
 
@@ -105,6 +106,8 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
+  muon->isolated         = PETSC_FALSE;
+  muon->nested           = NULL;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
@@ -338,6 +341,8 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
 . -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
 . -muon_step step                  - how far a norm ball moves a layer (lmo|sharp), see `MuonStepType`
+. -muon_theory theorem             - step sizes by a theorem, see `MuonTheory` for the constants that it needs
+. -muon_theory_estimate n          - estimates these in every n-th step, see `MuonTheory`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
@@ -345,6 +350,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_device_mpi flg             - MPI is given the memory of a device
 . -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
+. -muon_downlink_precision single  - weights that are not compressed come from their owners in single precision (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
 . -muon_error_if_not_converged     - a diverged step is a PETSc error
@@ -419,6 +425,8 @@ PetscErrorCode MuonReset(Muon muon)
   muon->parameters.fixed = PETSC_FALSE;
   muon->optionschecked   = PETSC_FALSE;
   muon->continues        = PETSC_FALSE;
+  muon->leaveswarned     = PETSC_FALSE;
+  PetscCall(MuonTheoryReset_Private(muon));
 
   muon->scheduled.valid = PETSC_FALSE;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
@@ -456,6 +464,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
+  PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->preset));

@@ -66,12 +66,16 @@ PetscErrorCode MuonSetUp(Muon muon)
 
     shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
     PetscTryTypeMethod(shard->layer, setup);
+    /* A type's own compressors may have chosen already */
+    if (muon->downlink_precision == MUON_STATE_PRECISION_SINGLE && shard->down->assignment && (int)shard->down->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)shard->down, "values", MUON_COMPRESSOR_VALUES_SINGLE));
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
     PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));
     PetscCall(PetscStrallocpy(((PetscObject)shard->up)->type_name, &shard->up_type));
     PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
   }
+  PetscCall(MuonTheorySetUp_Private(muon));
+  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
@@ -89,6 +93,7 @@ PetscErrorCode MuonSetUp(Muon muon)
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
+  PetscCall(MuonTheoryEstimateSetUp_Private(muon));
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));

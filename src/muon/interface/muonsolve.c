@@ -60,6 +60,10 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     muon->traffic.mpi += bytes;
     muon->traffic.own += own;
   }
+  if (muon->synchronized) {
+    muon->traffic.mpi += muon->nested->traffic.mpi;
+    muon->traffic.own += muon->nested->traffic.own;
+  }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     muon->traffic.mpi += muon->layer[l]->gathered;
     muon->layer[l]->gathered = 0;
@@ -118,6 +122,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
   PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
+  if (ierr == PETSC_SUCCESS) PetscCall(MuonTheoryEstimateBegin_Private(muon));
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
@@ -134,6 +139,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   }
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, ok));
+  PetscCall(MuonTheoryEstimateEnd_Private(muon, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,9 +191,10 @@ PetscErrorCode MuonStep(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
-  muon->reason      = MUON_CONVERGED_ITERATING;
-  muon->mismatch    = NULL;
-  muon->failed.rank = -1;
+  muon->reason       = MUON_CONVERGED_ITERATING;
+  muon->mismatch     = NULL;
+  muon->synchronized = PETSC_FALSE;
+  muon->failed.rank  = -1;
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
   muon->sent[0] = muon->sent[1] = 0;
   ierr                          = MuonTakeStep_Private(muon);
@@ -261,6 +268,7 @@ PetscErrorCode MuonSolve(Muon muon)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
   }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
+  PetscCall(MuonTheoryEstimateView_Private(muon));
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

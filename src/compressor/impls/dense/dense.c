@@ -174,6 +174,35 @@ static PetscErrorCode MuonCompressorAlpha_Dense(MuonCompressor c, const MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Norms of columns and rows are absolute, and an entry's error is at most (1 - alpha)^(1/2) of it. What is drawn has an
+   expectation of squares alone, and the square of a norm is a concave function of the squares of the entries
+   for exponents up to 2.
+
+   Of a multiple, or of all or nothing, what rounding of a relative error u adds is at most u ||X||_F <= u most/least ||X||
+*/
+static PetscErrorCode MuonCompressorAlphaOf_Dense(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
+{
+  const struct Dense  *dense = (const struct Dense *)c->data;
+  const MuonWireValues codec = DenseCodec(c, shape);
+  const PetscBool      drawn = codec == MUON_WIRE_VALUES_NATURAL && dense->rounding == MUON_COMPRESSOR_ROUND_RANDOM ? PETSC_TRUE : PETSC_FALSE;
+  const double         r     = dense->flags & DAMPS ? (double)c->ratio : 1;
+  double               u, variance, least, most;
+
+  PetscFunctionBegin;
+  if (MuonNormIsFrobenius(norm) || (norm->singular == PETSC_FALSE && (drawn == PETSC_FALSE || (norm->p <= 2 && norm->q <= 2)))) {
+    PetscCall(MuonCompressorAlpha_Dense(c, shape, alpha));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (dense->codec != BY_VALUES || drawn) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonNormGetBounds(norm, (double)MuonArrayRows(shape), (double)MuonArrayColumns(shape), &least, &most);
+  MuonCompressorCodecErrors_Private(codec, shape->precision, &u, &variance);
+  if (r < 1) u += 2.0 * MuonArrayKernels(shape)->unit;
+  u = 1 - r + u * r * most / least;
+  if (u < 1) *alpha = MuonCompressorRoundDown_Private((dense->flags & DROPS ? (double)c->ratio : 1) * (1 - u * u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*MC
    MUONCOMPRESSORIDENTITY - Sends everything, in the precision of the matrix
 
@@ -356,14 +385,15 @@ static PetscErrorCode MuonCompressorCreate_Dense(MuonCompressor c)
     PetscCall(PetscStrcmp(DenseTypes[k].type, ((PetscObject)c)->type_name, &same));
     if (same) *dense = DenseTypes[k];
   }
-  c->data        = dense;
-  c->keys        = dense->keys;
-  c->assignment  = dense->flags & ASSIGNS ? PETSC_TRUE : PETSC_FALSE;
-  c->ondevice    = PETSC_TRUE;
-  c->ops->layout = MuonCompressorLayout_Dense;
-  c->ops->encode = MuonCompressorEncode_Dense;
-  c->ops->decode = MuonCompressorDecode_Dense;
-  c->ops->alpha  = MuonCompressorAlpha_Dense;
+  c->data         = dense;
+  c->keys         = dense->keys;
+  c->assignment   = dense->flags & ASSIGNS ? PETSC_TRUE : PETSC_FALSE;
+  c->ondevice     = PETSC_TRUE;
+  c->ops->layout  = MuonCompressorLayout_Dense;
+  c->ops->encode  = MuonCompressorEncode_Dense;
+  c->ops->decode  = MuonCompressorDecode_Dense;
+  c->ops->alpha   = MuonCompressorAlpha_Dense;
+  c->ops->alphaof = MuonCompressorAlphaOf_Dense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

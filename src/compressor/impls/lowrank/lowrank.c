@@ -281,24 +281,33 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
    K^(1/2 - 1/p) ||kept||_p for p > 2, ||E||_p <= rank(E)^(1/p - 1/2) ||E||_F and ||kept||_F <= ||kept||_p for
    p < 2, and the triangle inequality
 */
-static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlphaOf_TopSVD(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
-  MuonCompressor_SVD *topsvd = (MuonCompressor_SVD *)c->data;
-  const double        all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = topsvd->p >= PETSC_INFINITY ? 0.0 : 1.0 / (double)topsvd->p;
-  double              u, omega, mixed, e;
+  const double all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = 1.0 / norm->p;
+  double       u, omega, mixed, e;
 
   PetscFunctionBegin;
   MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega);
   mixed = u * u * (1.0 + u) * sqrt(kept);
   e     = 3.0 * u + 2.0 * u * u + mixed;
-  if (topsvd->p == 2.0) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
-  else if (omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
+  if (MuonNormIsFrobenius(norm)) *alpha = FactorsAlpha(fraction, ((1.0 + omega) * PetscSqr(1.0 + omega) - 1.0) * PetscSqr((1.0 + u) * PetscSqr(1.0 + u)), e, mixed);
+  else if (norm->singular && omega == 0.0 && MuonBlocksCount_Private(&c->blocks) == 1) {
     /* Only squares of the Frobenius norm add up over blocks */
     const double left = fraction < 1.0 ? pow(1.0 - fraction, inverse) : 0.0, rounding = e * pow(inverse < 0.5 ? kept : PetscMin(2.0 * kept, all), PetscAbs(0.5 - inverse));
 
     *alpha = MuonCompressorRoundDown_Private(1.0 - PetscSqr(left + rounding));
     if (*alpha < 0.0) *alpha = -1.0;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_TopSVD(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const PetscReal p    = ((MuonCompressor_SVD *)c->data)->p;
+  const MuonNorm  norm = {PETSC_TRUE, PETSC_FALSE, p >= PETSC_INFINITY ? HUGE_VAL : (double)p, 2};
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorAlphaOf_TopSVD(c, shape, &norm, alpha));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -416,5 +425,6 @@ PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
   c->ops->decode   = MuonCompressorDecode_Factors;
   c->ops->alpha    = triples ? MuonCompressorAlpha_TopSVD : MuonCompressorAlpha_RankK;
   c->ops->changing = triples ? MuonCompressorChanging_TopSVD : MuonCompressorChanging_RankK;
+  if (triples) c->ops->alphaof = MuonCompressorAlphaOf_TopSVD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -196,6 +196,21 @@ static PetscErrorCode MuonCompressorAlpha_RowColumn(MuonCompressor c, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The vectors whose p-norms the norm is made of: the longest are the largest terms of its q-norm */
+static PetscErrorCode MuonCompressorAlphaOf_RowColumn(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
+{
+  const MuonCompressor_RowColumn *data    = (const MuonCompressor_RowColumn *)c->data;
+  const Vectors                   vectors = MuonCompressorGetVectors_Private(c, shape);
+  const MuonWireValues            codec   = MuonCompressorCodec_Private(c, shape);
+  const double                    p       = data->p >= PETSC_INFINITY ? HUGE_VAL : (double)data->p;
+
+  PetscFunctionBegin;
+  if (MuonNormIsFrobenius(norm)) PetscCall(MuonCompressorAlpha_RowColumn(c, shape, alpha));
+  else if (norm->singular == PETSC_FALSE && norm->p == p && (norm->rows == data->rows || norm->p == norm->q) && (codec != MUON_WIRE_VALUES_NATURAL || (norm->p <= 2 && norm->q <= 2)))
+    *alpha = MuonCompressorKeptAlpha_Private((double)MuonCompressorKept_Private(c->ratio, (PetscInt64)vectors.count) / (double)vectors.count, norm->q, (double)MuonCompressorCodecAlpha_Private(codec, shape->precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #define AT(member) offsetof(MuonCompressor_RowColumn, member)
 const MuonParameter MuonCompressorParameters_RowColumn[] = {{"line_norm", MUON_PARAMETER_REAL, AT(p), 2, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_INF, "Norm of a row or column"},
                                                             {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
@@ -254,12 +269,13 @@ PetscErrorCode MuonCompressorCreate_RowColumn(MuonCompressor c)
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORROWTOPK, &data->rows));
-  c->data        = data;
-  c->keys        = "ratio values";
-  c->ondevice    = PETSC_TRUE;
-  c->ops->layout = MuonCompressorLayout_RowColumn;
-  c->ops->encode = MuonCompressorEncode_RowColumn;
-  c->ops->decode = MuonCompressorDecode_RowColumn;
-  c->ops->alpha  = MuonCompressorAlpha_RowColumn;
+  c->data         = data;
+  c->keys         = "ratio values";
+  c->ondevice     = PETSC_TRUE;
+  c->ops->layout  = MuonCompressorLayout_RowColumn;
+  c->ops->encode  = MuonCompressorEncode_RowColumn;
+  c->ops->decode  = MuonCompressorDecode_RowColumn;
+  c->ops->alpha   = MuonCompressorAlpha_RowColumn;
+  c->ops->alphaof = MuonCompressorAlphaOf_RowColumn;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -207,19 +207,37 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCom
    square is at least ((1 - u) / (1 + u))^2 > 1 - 4 u of the others'.
 
    randk: E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and of the kept K/d what the values lose
+
+   topk in the q-norm of the entries: what is left out has at most 1 - K/d of the sum of the q-th powers. randk: each
+   square has the expectation of its part. Beyond q = 2 what is drawn has none, see MuonCompressorKeptAlpha_Private()
 */
-static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+static PetscErrorCode MuonCompressorAlphaOf_Sparse(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
   const PetscInt64     d = (PetscInt64)MuonArrayEntries(shape), kept = MuonCompressorKept_Private(c->ratio, d);
   const MuonWireValues codec    = MuonCompressorCodec_Private(c, shape);
   const double         bound    = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
+  const PetscBool      concave  = MuonNormIsFrobenius(norm) || (norm->singular == PETSC_FALSE && norm->p <= 2 && norm->q <= 2) ? PETSC_TRUE : PETSC_FALSE;
   double               fraction = (double)kept / (double)d;
   PetscBool            seeded;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
-  if (!seeded && shape->precision == MUON_DOUBLE && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) fraction *= 1.0 - 1.0 / 4194304.0;
-  *alpha = MuonCompressorRoundDown_Private(seeded ? bound * (double)kept / (double)d : bound * fraction);
+  if (seeded) {
+    if (concave) *alpha = MuonCompressorRoundDown_Private(bound * (double)kept / (double)d);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (shape->precision == MUON_DOUBLE && codec != MUON_WIRE_VALUES_DOUBLE && kept < d) fraction *= 1.0 - PetscMax(2.0, norm->p) / 8388608.0;
+  if (MuonNormIsFrobenius(norm)) *alpha = MuonCompressorRoundDown_Private(bound * fraction);
+  else if (norm->singular == PETSC_FALSE && norm->p == norm->q && (concave || codec != MUON_WIRE_VALUES_NATURAL)) *alpha = MuonCompressorKeptAlpha_Private(fraction, norm->p, bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
+{
+  const MuonNorm frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2};
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorAlphaOf_Sparse(c, shape, &frobenius, alpha));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,11 +303,12 @@ PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
-  c->keys        = "ratio values";
-  c->ondevice    = PETSC_TRUE;
-  c->ops->layout = MuonCompressorLayout_Sparse;
-  c->ops->encode = seeded ? MuonCompressorEncode_RandK : MuonCompressorEncode_TopK;
-  c->ops->decode = seeded ? MuonCompressorDecode_RandK : MuonCompressorDecode_TopK;
-  c->ops->alpha  = MuonCompressorAlpha_Sparse;
+  c->keys         = "ratio values";
+  c->ondevice     = PETSC_TRUE;
+  c->ops->layout  = MuonCompressorLayout_Sparse;
+  c->ops->encode  = seeded ? MuonCompressorEncode_RandK : MuonCompressorEncode_TopK;
+  c->ops->decode  = seeded ? MuonCompressorDecode_RandK : MuonCompressorDecode_TopK;
+  c->ops->alpha   = MuonCompressorAlpha_Sparse;
+  c->ops->alphaof = MuonCompressorAlphaOf_Sparse;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

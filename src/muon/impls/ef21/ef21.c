@@ -29,7 +29,6 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
-  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->clip == 0 || EF21AtServer(muon) == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_momentum_at server, -muon_type ef21 sends no gradients that could be clipped, expected 0", MuonPrefix(muon), (double)muon->clip,
              MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
@@ -44,6 +43,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     shard->data = state;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
+    shard->asis      = assigns;
     if (assigns == PETSC_FALSE && EF21AtServer(muon) == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,8 +119,7 @@ static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonShard *shard, const Muon
   EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
-  if (state->estimates) MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
-  else if (count > 1) MuonArrayAxpby(1 / (double)count, sum, 0, sum);
+  MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
   if (state->Gnew.data != NULL) MuonArrayAxpby(1, sum, 0, &state->Gnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

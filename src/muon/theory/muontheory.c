@@ -1,0 +1,316 @@
+#include "muontheory.h" /*I "petscmuon.h" I*/
+#include <stdarg.h>
+
+/*
+   From the options of an optimizer to a theorem and back.
+*/
+
+static const struct {
+  const char *name, *step, *bound;
+  PetscBool   dual, servers; /* messages of workers contract in the dual norm, else in Frobenius'; servers may compress */
+} Theorems[] = {{"", "", "", PETSC_FALSE, PETSC_FALSE},
+                {"Theorem 3 (by layers 14) of EF21-Muon, exact gradients, smooth, its constants derived anew", "gamma", "(1/K) sum_k E||grad f(X^k)||_*^2", PETSC_TRUE, PETSC_TRUE},
+                {"Theorem 5 (by layers 19) of EF21-Muon, gradients with noise, smooth, its constants derived anew", "gamma", "(1/K) sum_k E||grad f(X^k)||_*^2", PETSC_FALSE, PETSC_TRUE},
+                {"Theorem 4 (by layers 17) of EF21-Muon, exact gradients, (L0,L1)-smooth, constants of this library", "radius", "min_k E||grad f(X^k)||_*", PETSC_TRUE, PETSC_FALSE},
+                {"Theorem 6 (24) of EF21-Muon, gradients with noise, (L0,L1)-smooth, constants of this library", "radius", "min_k E||grad f(X^k)||_*", PETSC_FALSE, PETSC_FALSE}};
+
+#define CONTRACTIVE \
+  "identity, damping, dropout in every norm; nearest, truncated, bf16 in norms of entries, rows and columns; natural and randk in these with exponents up to 2; topk in the q-norm of all entries, columntopk and rowtopk in that of the norms they choose by, q < inf; topsvd in " \
+  "Schatten norms, p < inf; in the Frobenius norm and where it is near all but powersgd"
+
+#define MuonTheoryCheck(muon, condition, ...) \
+  do { \
+    if (PetscUnlikely(!(condition))) { \
+      char text_[1024]; \
+\
+      PetscCall(PetscSNPrintf(text_, sizeof(text_), __VA_ARGS__)); \
+      SETERRQ(PetscObjectComm((PetscObject)(muon)), PETSC_ERR_SUP, "-%smuon_theory %s: %s", MuonPrefix(muon), MuonTheories[(muon)->theory.type], text_); \
+    } \
+  } while (0)
+
+static PetscErrorCode MuonTheoryWrite_Private(Muon muon, const char format[], ...)
+{
+  char    line[1024], *text;
+  size_t  length, more;
+  va_list arguments;
+
+  PetscFunctionBegin;
+  va_start(arguments, format);
+  PetscCall(PetscVSNPrintf(line, sizeof(line), format, NULL, arguments));
+  va_end(arguments);
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "%s", line));
+  PetscCall(PetscStrlen(muon->theory.text != NULL ? muon->theory.text : "", &length));
+  PetscCall(PetscStrlen(line, &more));
+  PetscCall(PetscMalloc1(length + more + 1, &text));
+  PetscCall(PetscSNPrintf(text, length + more + 1, "%s%s", muon->theory.text != NULL ? muon->theory.text : "", line));
+  PetscCall(PetscFree(muon->theory.text));
+  muon->theory.text = text;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether steps follow from Theorem 3 or 5 */
+static PetscBool MuonTheoryIsSharp_Private(Muon muon)
+{
+  return muon->theory.type != MUON_THEORY_L0L1 && muon->theory.type != MUON_THEORY_L0L1_STOCHASTIC ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* What the theorems assume of the optimizer */
+static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
+{
+  const MuonTheoryData *theory = &muon->theory;
+  const PetscBool       rate   = theory->type != MUON_THEORY_AUTO && MuonParametersIsSet((PetscObject)muon, "learning_rate") ? PETSC_TRUE : PETSC_FALSE;
+  const struct {
+    PetscBool   wrong;
+    const char *key, *assumes;
+  } wrong[] = {{rate, "learning_rate", "that the theorem gives it"},
+               {MuonParametersIsSet((PetscObject)muon, "momentum"), "momentum", "that the theorem gives it, or -muon_theory_beta"},
+               {muon->momentum_style != MUON_MOMENTUM_EMA ? PETSC_TRUE : PETSC_FALSE, "momentum_style", "ema"},
+               {muon->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE, "momentum_warmup", "none"},
+               {muon->nesterov != MUON_NESTEROV_NONE ? PETSC_TRUE : PETSC_FALSE, "nesterov", "none"},
+               {muon->weight_decay > 0 ? PETSC_TRUE : PETSC_FALSE, "weight_decay", "0"},
+               {muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE, "clip", "0"},
+               {muon->schedule != MUON_SCHEDULE_CONSTANT || muon->schedule_warmup > 0 || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
+               {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
+               {theory->beta >= 0 && theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
+  PetscBool     known;
+  MuonEF21Init *init = NULL;
+
+  PetscFunctionBegin;
+  MuonTheoryCheck(muon, MuonParametersIsSet((PetscObject)muon, "max_steps") && muon->max_steps > 0, "the theorem is of a number of steps, expected -%smuon_max_steps", MuonPrefix(muon));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)muon, &known, MUONEF21, MUONDENSE, ""));
+  MuonTheoryCheck(muon, known, "-%smuon_type %s: the theorems are of " MUONEF21 ", and of " MUONDENSE " where nothing is compressed", MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(wrong); k++) MuonTheoryCheck(muon, wrong[k].wrong == PETSC_FALSE, "-%smuon_%s was set, and the theorem assumes %s", MuonPrefix(muon), wrong[k].key, wrong[k].assumes);
+  MuonTheoryCheck(muon, muon->weights == NULL, "the weights of the workers differ, and the theorem assumes equal ones");
+  if (MuonParametersFind((PetscObject)muon, "ef21_init", (void **)&init) != NULL) MuonTheoryCheck(muon, *init == MUON_EF21_INIT_GRADIENT, "the theorem begins with the first gradients, expected -%sef21_init gradient", MuonPrefix(muon));
+  else
+    MuonTheoryCheck(muon, theory->type == MUON_THEORY_SMOOTH || theory->type == MUON_THEORY_L0L1 || theory->type == MUON_THEORY_AUTO, "its momentum begins with the first gradients, expected -%smuon_type " MUONEF21 " -%sef21_init gradient",
+                    MuonPrefix(muon), MuonPrefix(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
+{
+  const MuonStepType       step     = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
+  static const char *const theirs[] = {"learning_rate", "momentum", "weight_decay"};
+  const char *const        name     = ((PetscObject)layer)->name;
+  PetscBool                lmo;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
+  MuonTheoryCheck(muon, lmo, "layer \"%s\" has the rule %s, and the theorem is of norm balls, expected " MUONLAYERLMO " or " MUONLAYERFROZEN, name, ((PetscObject)layer)->type_name);
+  MuonTheoryCheck(muon, MuonBlocksCount_Private(&layer->blocks) == 1, "layer \"%s\" is cut into blocks, and the theorem knows layers; give each block as a layer", name);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(theirs); k++) {
+    MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && muon->theory.type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);
+  }
+  if (!MuonLayerIsSet(layer, "step")) layer->step = MuonParametersIsSet((PetscObject)muon, "step") ? muon->step_type : step;
+  MuonTheoryCheck(muon, layer->step == step, "layer \"%s\" has -%smuon_step %s, and the theorem is of %s", name, MuonPrefix(muon), MuonStepTypes[layer->step], MuonStepTypes[step]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The constant of a compressor in a norm of the layer, -1 for none. Parts of a layer that ranks compress by themselves have one
+   together in the Frobenius norm, the smallest; in others where that is near, or where it is 1
+*/
+static PetscErrorCode MuonTheoryAlpha_Private(Muon muon, const MuonShard *shard, MuonCompressor c, const MuonNorm *norm, double *alpha)
+{
+  const MuonLayer layer     = shard->layer;
+  const MuonArray shape     = MuonShardStateShape(shard);
+  const MuonNorm  frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2};
+  const PetscBool parts     = shard->ranges != NULL || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
+  double          least, most;
+  PetscReal       one;
+  PetscBool       assigns;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorGetAlphaOf(c, &shape, parts ? &frobenius : norm, &one));
+  PetscCall(MuonCompressorIsAssignment(c, &assigns));
+  *alpha = assigns && one < 1 ? -1 : (double)one; /* what is rounded is not a difference */
+  if (parts == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, alpha, 1, MPI_DOUBLE, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+  MuonNormGetBounds(norm, (double)layer->m, (double)layer->n, &least, &most);
+  if (*alpha > 0) *alpha = 1 - MuonTheorySquare(most / least) * (1 - *alpha);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *shard, const MuonNorm *norm, MuonTheoryLayer *to)
+{
+  const MuonTheory type      = muon->theory.type == MUON_THEORY_AUTO ? (muon->theory.beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : muon->theory.type;
+  const MuonNorm   frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2}, dual = MuonNormDual(norm);
+  const char      *name = ((PetscObject)shard->layer)->name, *where = Theorems[type].dual ? "dual to that of its LMO" : "of Frobenius";
+
+  PetscFunctionBegin;
+  PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->up, Theorems[type].dual ? &dual : &frobenius, &to->up));
+  MuonTheoryCheck(muon, to->up > 0, "layer \"%s\": the messages of workers, by %s, have no constant of contraction in the norm %s, expected one of: " CONTRACTIVE, name, ((PetscObject)shard->up)->type_name, where);
+  to->down = 1;
+  if (shard->group->no_downlink || shard->downlink == MUON_DOWNLINK_STEP) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->down, norm, &to->down));
+  MuonTheoryCheck(muon, to->down == 1 || Theorems[type].servers, "layer \"%s\": its server compresses, by %s, and the theorem assumes that it does not, expected -%sef21_server_compressor identity", name, ((PetscObject)shard->down)->type_name,
+                  MuonPrefix(muon));
+  MuonTheoryCheck(muon, to->down > 0, "layer \"%s\": the messages of its server, by %s, have no constant of contraction in the norm of its LMO, expected one of: " CONTRACTIVE, name, ((PetscObject)shard->down)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A constant of the layer or the optimizer, or what it is for one worker; an error where the theorem needs it and nobody said it */
+static PetscErrorCode MuonTheoryConstant_Private(Muon muon, MuonLayer layer, const char key[], PetscReal all, PetscReal own, double alone, double *value)
+{
+  PetscFunctionBegin;
+  *value = own >= 0 ? (double)own : all >= 0 ? (double)all : alone;
+  MuonTheoryCheck(muon, *value >= 0, "layer \"%s\": the theorem needs -%smuon_theory_%s, or -%smuon_layer_%s_theory_%s", ((PetscObject)layer)->name, MuonPrefix(muon), key, MuonPrefix(muon), ((PetscObject)layer)->name, key);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define CONSTANT(key, alone) PetscCall(MuonTheoryConstant_Private(muon, layer, #key, muon->theory.constants.key, given != NULL ? given->key : layer->theory.key, alone, &to->key))
+static PetscErrorCode MuonTheoryGetLayer_Private(Muon muon, const MuonShard *shard, MuonTheory type, const MuonTheoryConstants *given, MuonTheoryLayer *to)
+{
+  const MuonLayer layer = shard->layer;
+  const PetscBool alone = shard->group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonLMO         lmo;
+  MuonNorm        norm;
+  PetscBool       known;
+  PetscReal       factor;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOGetNorm(lmo, &norm, &known));
+  MuonTheoryCheck(muon, known, "layer \"%s\": nothing is known of the norm %s", ((PetscObject)layer)->name, ((PetscObject)lmo)->type_name);
+  PetscCall(MuonTheoryGetAlphas_Private(muon, shard, &norm, to));
+  PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+  MuonNormGetBounds(&norm, (double)layer->m, (double)layer->n, &to->least, &to->most);
+  to->least *= (double)factor; /* ||X|| / c is the norm */
+  to->most *= (double)factor;
+  if (type == MUON_THEORY_SMOOTH || type == MUON_THEORY_SMOOTH_STOCHASTIC) {
+    CONSTANT(l, -1);
+    CONSTANT(lt, alone ? to->l : -1);
+    MuonTheoryCheck(muon, to->lt >= to->l, "layer \"%s\": Lt %g is below L %g, which no functions have", ((PetscObject)layer)->name, to->lt, to->l);
+  } else {
+    CONSTANT(l0, -1);
+    CONSTANT(l1, -1);
+    CONSTANT(l0b, alone || to->up == 1 ? to->l0 : -1);
+    CONSTANT(l1max, alone || to->up == 1 ? to->l1 : -1);
+  }
+  if (type == MUON_THEORY_SMOOTH_STOCHASTIC || type == MUON_THEORY_L0L1_STOCHASTIC) CONSTANT(sigma, -1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   All layers as one with the norm max_i ||X_i||: its LMO is those of the layers, and the largest ||X||_F has the
+   largest of each
+*/
+static PetscErrorCode MuonTheoryJoinLayers_Private(Muon muon, MuonTheoryProblem *p)
+{
+  MuonTheoryLayer *all  = p->layer;
+  double           most = MuonTheorySquare(all->most);
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < p->n && p->n > 1; i++) {
+    const MuonTheoryConstants *own = &muon->shard[i].layer->theory;
+
+    MuonTheoryCheck(muon, own->l0 < 0 && own->l1 < 0 && own->l0b < 0 && own->l1max < 0 && own->sigma < 0, "layer \"%s\" has constants of its own, and the theorem is of all layers together, expected those of the optimizer",
+                    ((PetscObject)muon->shard[i].layer)->name);
+    if (i == 0) continue;
+    most += MuonTheorySquare(p->layer[i].most);
+    all->least = PetscMin(all->least, p->layer[i].least);
+    all->up    = PetscMin(all->up, p->layer[i].up);
+  }
+  all->most = PetscSqrtReal((PetscReal)most);
+  p->n      = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTheoryReport_Private(Muon muon, const MuonTheoryProblem *p)
+{
+  const char *theorem = Theorems[p->type].name;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(muon->theory.text));
+  PetscCall(MuonTheoryWrite_Private(muon, "theory: %s; K = %g, %g workers\n", theorem, Theorems[p->type].servers ? p->K : p->K - 1, p->J));
+  for (PetscInt i = 0; i < p->n; i++) {
+    const MuonTheoryLayer *layer = &p->layer[i];
+    char                   constants[256];
+
+    if (Theorems[p->type].servers) PetscCall(PetscSNPrintf(constants, sizeof(constants), "L %g, Lt %g", layer->l, layer->lt));
+    else PetscCall(PetscSNPrintf(constants, sizeof(constants), "L0 %g, L1 %g, mean L0 %g, largest L1 %g", layer->l0, layer->l1, layer->l0b, layer->l1max));
+    PetscCall(MuonTheoryWrite_Private(muon, "  %s%s: %s, sigma %g, alpha %g up, %g down, Frobenius norm %g to %g of its norm; %s %g\n", p->n < muon->nshards ? "all layers, with the largest of their norms" : "layer ",
+                                      p->n < muon->nshards ? "" : ((PetscObject)muon->shard[i].layer)->name, constants, layer->sigma, layer->up, layer->down, layer->least, layer->most, Theorems[p->type].step, layer->rate));
+  }
+  PetscCall(MuonTheoryWrite_Private(muon, "  beta %g", p->beta));
+  if (p->eta >= 0) PetscCall(MuonTheoryWrite_Private(muon, ", eta %g", p->eta));
+  if (p->bound >= 0) PetscCall(MuonTheoryWrite_Private(muon, "; %s <= %g, with f(X^0) - f* = %g%s\n", Theorems[p->type].bound, p->bound, p->gap, muon->nshards > 1 ? " and norms added over layers" : ""));
+  else PetscCall(MuonTheoryWrite_Private(muon, "; the bound needs -%smuon_theory_gap\n", MuonPrefix(muon)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants given[])
+{
+  MuonTheoryData   *theory = &muon->theory;
+  MuonTheoryProblem p;
+  const char       *missing;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&p, sizeof(p)));
+  p.type = theory->type == MUON_THEORY_AUTO ? (theory->beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : theory->type;
+  p.n    = muon->nshards;
+  PetscCall(PetscCalloc1(p.n, &p.layer));
+  for (PetscInt i = 0; i < p.n; i++) PetscCall(MuonTheoryGetLayer_Private(muon, &muon->shard[i], p.type, given != NULL ? &given[i] : NULL, &p.layer[i]));
+  p.J    = (double)muon->shard[0].group->grid->nworkers;
+  p.K    = (double)muon->max_steps;
+  p.gap  = (double)theory->gap;
+  p.eta  = (double)theory->eta;
+  p.beta = (double)theory->beta;
+  p.h    = theory->h >= 0 ? (double)theory->h : 0;
+  for (PetscInt i = 0; i < p.n && Theorems[p.type].servers == PETSC_FALSE; i++)
+    MuonTheoryCheck(muon, theory->h >= 0 || p.J == 1 || p.layer[i].up == 1 || p.layer[i].l1max == 0, "the theorem needs -%smuon_theory_h with compressors of %g workers", MuonPrefix(muon), p.J);
+  if (p.type == MUON_THEORY_L0L1_STOCHASTIC) PetscCall(MuonTheoryJoinLayers_Private(muon, &p));
+  missing = MuonTheorySolve_Private(&p);
+  MuonTheoryCheck(muon, missing == NULL, "the theorem needs %s", missing);
+  for (PetscInt i = 0; i < muon->nshards; i++) muon->shard[i].layer->theory_rate = (PetscReal)p.layer[PetscMin(i, p.n - 1)].rate;
+  muon->momentum      = (PetscReal)(1 - p.beta);
+  muon->learning_rate = (PetscReal)p.layer[0].rate; /* that monitors show */
+  theory->bound       = p.bound < 0 ? PETSC_DETERMINE : (PetscReal)p.bound;
+  PetscCall(MuonTheoryReport_Private(muon, &p));
+  PetscCall(PetscFree(p.layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonTheorySetUp_Private(Muon muon)
+{
+  MuonTheoryData *theory = &muon->theory;
+
+  PetscFunctionBegin;
+  theory->bound = PETSC_DETERMINE;
+  PetscCall(PetscFree(theory->text));
+  if (theory->type == MUON_THEORY_NONE || muon->nshards == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonTheoryCheckOptions_Private(muon));
+  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonTheoryCheckLayer_Private(muon, muon->shard[p].layer));
+  if (!MuonParametersIsSet((PetscObject)muon, "step")) muon->step_type = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
+  if (theory->type == MUON_THEORY_AUTO) muon->momentum = theory->beta >= 0 ? 1 - theory->beta : 0;
+  else PetscCall(MuonTheoryApply_Private(muon, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonGetTheoryBound - Gets what a theorem promises of the gradients of a run
+
+  Not Collective
+
+  Input Parameter:
+. muon - the optimizer, after `MuonSetUp()`
+
+  Output Parameter:
+. bound - of the mean over the K steps of the square of the dual norm for `MUON_THEORY_SMOOTH` and `MUON_THEORY_SMOOTH_STOCHASTIC`, of the
+          smallest dual norm for the others; -1 without a theorem, and without `-muon_theory_gap`
+
+  Level: advanced
+
+  Note:
+  The dual norm is that of the gradient of the mean function at the servers' weights, in expectation; with several layers
+  the sum of theirs, or of their squares.
+
+.seealso: `Muon`, `MuonTheory`, `MuonGetTheoryEstimate()`, `MuonGetGradientDualNorm()`
+@*/
+PetscErrorCode MuonGetTheoryBound(Muon muon, PetscReal *bound)
+{
+  PetscFunctionBegin;
+  MuonGet(muon, MUON_CLASSID, bound, muon->theory.bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,49 @@
+/*
+   Step sizes by the theorems of EF21-Muon, and estimates of the constants that these need.
+*/
+#pragma once
+
+#include "../plan/muonplan.h"
+#include <petscmuon/private/muonlmoimpl.h>
+
+/* What a theorem knows of a layer; constants are those of the layer's norm divided by scale x shape factor */
+typedef struct {
+  double l, lt, l0, l1, l0b, l1max, sigma;
+  double up, down;    /* alpha of workers and of servers in the theorem's norm */
+  double least, most; /* least ||X|| <= ||X||_F <= most ||X|| */
+  double rate;        /* output: gamma, or t */
+} MuonTheoryLayer;
+
+/* A number that is not given is PETSC_DETERMINE; eta, beta and bound are output as well */
+typedef struct {
+  MuonTheory       type;
+  PetscInt         n;
+  MuonTheoryLayer *layer;
+  double           J, K; /* workers; steps */
+  double           h, gap, eta, beta, bound;
+} MuonTheoryProblem;
+
+static inline double MuonTheorySquare(double x)
+{
+  return x * x;
+}
+
+/*
+   Rates, the free numbers that minimize the bound, and the bound; what is missing, or against the theorem, is
+   named, NULL for nothing
+*/
+PETSC_INTERN const char *MuonTheorySolve_Private(MuonTheoryProblem *);
+
+/* Before state is allocated: what the options say becomes rates and momentum, which it prints */
+PETSC_INTERN PetscErrorCode MuonTheorySetUp_Private(Muon);
+/* The same with these constants in the place of the options', one a layer that is not frozen */
+PETSC_INTERN PetscErrorCode MuonTheoryApply_Private(Muon, const MuonTheoryConstants[]);
+
+/* Frees what there is of estimates, and the text */
+PETSC_INTERN PetscErrorCode MuonTheoryReset_Private(Muon);
+/* After the set-up; after the gradient of a step, before it changes the weights; after these changed */
+PETSC_INTERN PetscErrorCode MuonTheoryEstimateSetUp_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonTheoryEstimateBegin_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonTheoryEstimateEnd_Private(Muon, PetscBool ok);
+/* The table, where anything was estimated */
+PETSC_INTERN PetscErrorCode MuonTheoryEstimateView_Private(Muon);

@@ -1,0 +1,226 @@
+static char help[] = "Writes what a theorem makes of constants and compressors, for tests/oracle/theory.py to derive again from the formulas.\n";
+
+#include <petscmuon.h>
+#include <stdio.h>
+
+#define LAYERS 2
+
+/* Nothing is computed here but step sizes */
+static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)muon;
+  (void)ctx;
+  *loss = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Write(FILE *file, Muon muon, const char key[])
+{
+  char value[64];
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetParameter(muon, key, value, sizeof(value)));
+  if (file != NULL) fprintf(file, "%s %s\n", key, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
+{
+  static const char *const keys[] = {"theory_l", "theory_lt", "theory_l0", "theory_l1", "theory_l0b", "theory_l1max", "theory_sigma", "scale", "learning_rate", "step"};
+  char                     key[128];
+  MuonLayer                layer;
+  MuonCompressor           c[2];
+  MuonCompressorType       type;
+  MuonLMO                  lmo;
+  MuonLMOType              norm;
+  PetscReal                factor;
+  PetscBool                ef21;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetLayerByName(muon, name, &layer));
+  for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "muon_layer_%s_%s", name, keys[k]));
+    PetscCall(Write(file, muon, key));
+  }
+  PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(MuonLMOGetType(lmo, &norm));
+  if (file != NULL) fprintf(file, "%s_factor %.17g\n%s_norm %s\n", name, (double)factor, name, norm);
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONEF21, &ef21));
+  if (!ef21) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonEF21GetLayerCompressors(muon, layer, &c[0], &c[1]));
+  for (int down = 0; down < 2; down++) {
+    char ratio[64];
+
+    PetscCall(MuonCompressorGetType(c[down], &type));
+    PetscCall(MuonObjectGetParameter((PetscObject)c[down], "compressor_ratio", ratio, sizeof(ratio)));
+    if (file != NULL) fprintf(file, "%s_%s %s %s\n", name, down ? "down" : "up", type, ratio);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const keys[]        = {"muon_theory",       "muon_theory_l", "muon_theory_lt",  "muon_theory_l0",  "muon_theory_l1",   "muon_theory_l0b", "muon_theory_l1max",
+                                            "muon_theory_sigma", "muon_theory_h", "muon_theory_gap", "muon_theory_eta", "muon_theory_beta", "muon_max_steps",  "muon_momentum"};
+  static const char *const names[LAYERS] = {"a", "b"};
+  const PetscInt           m[LAYERS] = {6, 4}, n[LAYERS] = {5, 9};
+  char                     dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
+  Mat                      W[LAYERS];
+  FILE                    *file   = NULL;
+  PetscInt                 layers = LAYERS;
+  PetscReal                bound;
+  PetscMPIInt              rank, size;
+  Muon                     muon;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-layers", &layers, NULL));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  for (PetscInt l = 0; l < layers; l++) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m[l], n[l], NULL, &W[l]));
+    PetscCall(MuonAddLayer(muon, names[l], W[l], NULL));
+  }
+  PetscCall(MuonSetObjectiveAndGradient(muon, Objective, NULL));
+  PetscCall(MuonSetFromOptions(muon));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonGetTheoryBound(muon, &bound));
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/rates", dir));
+  if (rank == 0) file = fopen(path, "w");
+  PetscCheck(rank > 0 || file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
+  if (file != NULL) fprintf(file, "workers %d\nlayers %d\nbound %.17g\n", size, (int)layers, (double)bound);
+  for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) PetscCall(Write(file, muon, keys[k]));
+  for (PetscInt l = 0; l < layers; l++) {
+    if (file != NULL) fprintf(file, "%s_size %d %d\n", names[l], (int)m[l], (int)n[l]);
+    PetscCall(WriteLayer(file, muon, names[l]));
+  }
+  if (file != NULL) fclose(file);
+  PetscCall(MuonDestroy(&muon));
+  for (PetscInt l = 0; l < layers; l++) PetscCall(MatDestroy(&W[l]));
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: double
+
+  testset:
+    requires: numpy
+    oracle: theory.py
+    nsize: 2
+    filter: grep -v "^ *theory:\|^  layer\|^  beta"
+    args: -muon_max_steps 700
+    # Gamma and its bound; Top-K in the norm of entries that is dual to the largest, singular values in the nuclear norm
+    test:
+      suffix: smooth
+      args: -ef21_init gradient -muon_theory smooth -muon_theory_l 2 -muon_theory_lt 3.5 -muon_theory_gap 4 -layers 1 -lmo_type max -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values double
+      args: -ef21_server_compressor damping -ef21_server_compressor_ratio 0.6 -ef21_server_compressor_values double -muon_layer_a_theory_lt 5
+    test:
+      suffix: smooth_spectral
+      args: -ef21_init gradient -muon_theory smooth -muon_theory_l 2 -muon_theory_lt 3.5 -muon_theory_gap 4 -ef21_compressor topsvd -ef21_compressor_ratio 0.5 -ef21_compressor_values double -lmo_polar_type svd
+      args: -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.25 -ef21_server_compressor_values double -muon_layer_b_scale 0.5 -muon_layer_b_lmo_type column -muon_layer_b_ef21_compressor columntopk
+      args: -muon_layer_b_ef21_server_compressor identity
+    # Beta by the bound, or given
+    test:
+      suffix: smooth_stochastic
+      unused: -muon_layer_b_theory_sigma
+      args: -ef21_init gradient -muon_theory smooth_stochastic -muon_theory_l 2 -muon_theory_lt 3.5 -muon_theory_sigma 0.7 -muon_theory_gap 4 -layers {{1 2}} -lmo_polar_type svd -muon_shape_factor scion
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values double -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values double -muon_layer_b_theory_sigma 0.1
+    test:
+      suffix: smooth_beta
+      args: -ef21_init gradient -muon_theory smooth_stochastic -muon_theory_l 2 -muon_theory_lt 3.5 -muon_theory_sigma 0.7 -muon_theory_gap 4 -layers 1 -lmo_type frobenius -muon_theory_beta 0.125 -ef21_compressor randk -ef21_compressor_ratio 0.5
+      args: -ef21_compressor_values double
+    # L1max is not L1, and h is not 0
+    test:
+      suffix: l0l1
+      args: -ef21_init gradient -muon_theory l0l1 -muon_theory_l0 1.5 -muon_theory_l1 0.3 -muon_theory_l0b 2.5 -muon_theory_l1max 0.8 -muon_theory_h 0.7 -muon_theory_gap 4 -layers 2 -lmo_type max -muon_layer_a_theory_l1max 0.9
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values double
+    test:
+      suffix: l0l1_eta
+      args: -ef21_init gradient -muon_theory l0l1 -muon_theory_l0 1.5 -muon_theory_l1 0.3 -muon_theory_l0b 2.5 -muon_theory_l1max 0.8 -muon_theory_h 0.7 -muon_theory_gap 4 -muon_theory_eta 0.05 -lmo_type row -ef21_compressor natural
+    test:
+      suffix: l0l1_stochastic
+      unused: -muon_layer_b_lmo_type -muon_layer_b_scale
+      args: -ef21_init gradient -muon_theory l0l1_stochastic -muon_theory_l0 0.001 -muon_theory_l1 0.3 -muon_theory_l0b 2.5 -muon_theory_l1max 0.8 -muon_theory_h 0.7 -muon_theory_gap 4 -muon_theory_sigma 0.7 -layers {{1 2}}
+      args: -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values double -lmo_polar_type svd -muon_layer_b_lmo_type max -muon_layer_b_scale 0.2
+    # One worker without compression needs less
+    test:
+      suffix: alone
+      nsize: 1
+      args: -muon_theory {{smooth l0l1}} -muon_type dense -muon_theory_l 2 -muon_theory_l0 1.5 -muon_theory_l1 0.3 -muon_theory_gap 4 -lmo_type l21
+
+  # What the theorems do not speak of
+  testset:
+    args: -muon_theory_l 2 -muon_theory_lt 3 -muon_theory_l0 1 -muon_theory_l1 1 -muon_theory_gap 1
+    test:
+      suffix: steps
+      args: -muon_theory smooth
+      error: -muon_theory smooth: the theorem is of a number of steps, expected -muon_max_steps
+    test:
+      suffix: sigma
+      args: -muon_theory {{smooth_stochastic l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient
+      error: layer "a": the theorem needs -muon_theory_sigma, or -muon_layer_a_theory_sigma
+    test:
+      suffix: init
+      args: -muon_theory smooth -muon_max_steps 9
+      error: the theorem begins with the first gradients, expected -ef21_init gradient
+    test:
+      suffix: assumes
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_{{learning_rate momentum weight_decay clip}} 0.5
+      error: was set, and the theorem assumes
+    test:
+      suffix: given
+      args: -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -muon_{{theory_beta layer_b_momentum layer_a_learning_rate}} 0.5
+      error: was set, and the theorem assumes
+    test:
+      suffix: step
+      args: -muon_theory {{l0l1 l0l1_stochastic}} -muon_max_steps 9 -ef21_init gradient -muon_layer_b_step sharp
+      error: layer "b" has -muon_step sharp, and the theorem is of lmo
+    test:
+      suffix: rule
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_rule adamw
+      error: layer "b" has the rule adamw, and the theorem is of norm balls, expected lmo or frozen
+    test:
+      suffix: blocks
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_blocks_rows 1,3
+      error: layer "b" is cut into blocks
+    test:
+      suffix: type
+      args: -muon_theory smooth -muon_max_steps 9 -muon_type sign -lmo_type spectral
+      error: -muon_type sign: the theorems are of ef21, and of dense where nothing is compressed
+    test:
+      suffix: begin
+      args: -muon_theory smooth_stochastic -muon_max_steps 9 -muon_type dense
+      error: its momentum begins with the first gradients, expected -muon_type ef21 -ef21_init gradient
+    test:
+      suffix: contraction
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -ef21_compressor {{topk sign powersgd}}
+      error: the messages of workers, by {}, have no constant of contraction in the norm dual to that of its LMO, expected one of: identity, damping, dropout in every norm
+    test:
+      suffix: contraction_server
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -ef21_server_compressor topsvd
+      error: the messages of its server, by topsvd, have no constant of contraction in the norm of its LMO
+    test:
+      suffix: server
+      args: -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -ef21_server_compressor damping
+      error: its server compresses, by damping, and the theorem assumes that it does not, expected -ef21_server_compressor identity
+    test:
+      suffix: lt
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_lt 1
+      error: Lt 1. is below L 2., which no functions have
+    test:
+      suffix: own
+      args: -muon_theory l0l1_stochastic -muon_max_steps 9 -ef21_init gradient -muon_theory_sigma 1 -muon_layer_b_theory_l0 1
+      error: layer "b" has constants of its own, and the theorem is of all layers together
+    test:
+      suffix: eta
+      args: -muon_theory l0l1_stochastic -muon_max_steps 9 -ef21_init gradient -muon_theory_sigma 1 -muon_theory_eta 5
+      error: the theorem needs a smaller -muon_theory_eta
+
+TEST*/
