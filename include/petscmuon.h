@@ -463,7 +463,7 @@ typedef struct {
   PetscLogDouble total_up[3], total_down[3]; /* all steps */
   PetscLogDouble mpi;                        /* bytes this rank handed to MPI in this step */
   PetscLogDouble dense;                      /* 32 bits times the entries of one direction */
-  PetscLogDouble own;                        /* of `mpi`, what this rank sent to itself and no network sees */
+  PetscLogDouble own;                        /* of `mpi`, what this rank sent to itself in sums and sizes, and no network sees */
 } MuonTraffic;
 
 /*S

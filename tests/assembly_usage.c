@@ -1,40 +1,7 @@
 static char help[] = "What can be wrong with the matrices of an assembly.\n\n";
 
 #include "assembly_common.h"
-
-/* The last error: its code, and what the user reads */
-static struct {
-  PetscErrorCode code;
-  char           text[1024];
-} seen;
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  if (type == PETSC_ERROR_INITIAL) {
-    seen.code = code;
-    snprintf(seen.text, sizeof(seen.text), "%s", message);
-  }
-  return code;
-}
-
-static PetscInt failures = 0;
-
-#define Check(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "line %d: %s; the last error is %d, %s\n", __LINE__, #condition, (int)seen.code, seen.text); \
-      failures++; \
-    } \
-  } while (0)
-
-/* The call fails on this rank, and the message names all of these words */
-#define Fails(call, errorcode, word1, word2) \
-  do { \
-    seen.code    = (PetscErrorCode)0; \
-    seen.text[0] = '\0'; \
-    Check((call) == (errorcode)); \
-    Check(seen.code == (errorcode) && strstr(seen.text, word1) != NULL && strstr(seen.text, word2) != NULL); \
-  } while (0)
+#include "usage_common.h"
 
 static PetscErrorCode CheckMistakes(void)
 {
@@ -59,7 +26,7 @@ static PetscErrorCode CheckMistakes(void)
   bad[0].rows = bad[1].rows = 8;
   bad[0].ranges = bad[1].ranges = ranges;
   p.options.chunk               = 2;
-  Fails(MuonAssemblyCreate(p.comm, &p.options, NULL, 2, bad, &assembly), PETSC_ERR_ARG_OUTOFRANGE, "-net_muon_assembly_chunk is 2", "128 GiB");
+  Fails(MuonAssemblyCreate(p.comm, &p.options, NULL, 2, bad, &assembly), PETSC_ERR_ARG_OUTOFRANGE, "-net_muon_assembly_chunk is 2", "128 GiB", "");
   Check(assembly == NULL);
 
   PetscCall(TestDestroy(&p));

@@ -354,7 +354,7 @@ static PetscErrorCode CheckExamples(void)
 
     PetscCall(TestCreate(&table[k].choice, &c));
     PetscCall(MuonCompressorApply(c, A, B));
-    PetscCall(TestMatGetRows(B, &b));
+    PetscCall(TestMatGet(B, PETSC_TRUE, &b));
     for (PetscInt e = 0; e < 6; e++) {
       /* 5 is the largest singular value */
       TestCheck(PetscAbsScalar(b[e] - table[k].expected[e]) <= 20 * PETSC_MACHINE_EPSILON * 5, "%s: entry %" PetscInt_FMT " is %g, expected %g", table[k].choice.type, e, (double)b[e], (double)table[k].expected[e]);
@@ -375,7 +375,7 @@ static PetscErrorCode CheckExamples(void)
 
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, A, B));
-    PetscCall(TestMatGetRows(B, &b));
+    PetscCall(TestMatGet(B, PETSC_TRUE, &b));
     TestCheck((b[0] == 2.0 || b[0] == 4.0) && b[1] == 0.0 && b[2] == 4.0 && b[3] == 0.0 && b[4] == 0.0 && b[5] == 2.0, "natural made %g of 3, %g of 4, %g of 2", (double)b[0], (double)b[2], (double)b[5]);
     count[b[0] == 4.0]++;
     PetscCall(PetscFree(b));

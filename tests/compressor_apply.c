@@ -148,10 +148,10 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
      values: each entry of |P| |Q|^T is at most sigma_1
   */
   PetscCall(TestMatNormal(Z, 1.0, state));
-  PetscCall(TestMatGetRows(Z, &z));
+  PetscCall(TestMatGet(Z, PETSC_TRUE, &z));
   PetscCall(MuonCompressorDecode(receiver, PETSC_TRUE, -0.3, bytes, buf, Z));
-  PetscCall(TestMatGetRows(Z, &sum));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(Z, PETSC_TRUE, &sum));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   for (PetscInt k = 0; k < m * n; k++) {
     const PetscReal bound = PETSC_MACHINE_EPSILON * (PetscAbsScalar(z[k]) + 2 * PetscAbsScalar(y[k]) + (lowrank ? 2 * (2 + PetscMin(m, n)) * PetscSqrtReal(squares) : 0));
 
@@ -214,8 +214,8 @@ static PetscErrorCode CheckTies(PetscInt m, PetscInt n, PetscInt gap, PetscReal 
     for (PetscInt j = 0; j < n; j++) PetscCall(TestMatSet(X, i, j, ((PetscInt)(TestBits(state) % 7) - 3) / (PetscScalar)4));
   }
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetEntries(X, &x));
-  PetscCall(TestMatGetEntries(Y, &y));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
+  PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
   PetscCall(PetscCalloc2(m * n, &expected, m * n, &taken));
   for (PetscInt k = 0; k < kept; k++) {
     PetscInt best = -1;
@@ -269,7 +269,7 @@ static PetscErrorCode CheckRankK(PetscInt keep)
     }
   }
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < n; j++) {
       PetscScalar x = 0;
@@ -492,7 +492,7 @@ static PetscErrorCode CheckUntouched(void)
   for (PetscInt e = 0; e < 12; e++) PetscCall(TestMatSetEntry(Y, e, e == 5 ? 1.0 : NAN));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
   PetscCall(MuonCompressorDecode(c, PETSC_TRUE, 0.5, bytes, buf, Y));
-  PetscCall(TestMatGetEntries(Y, &y));
+  PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
   for (PetscInt e = 0; e < 12; e++) TestCheck(e == 5 ? y[e] == 5.0 : PetscIsNanScalar(y[e]), "Entry %" PetscInt_FMT " is %g", e, (double)y[e]);
   PetscCall(PetscFree(y));
   PetscCall(PetscFree(buf));

@@ -121,8 +121,8 @@ static inline PetscErrorCode TestMatNormal(Mat A, PetscReal scale, unsigned long
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries in the order of memory, which is that of their numbers: column by column. To be freed */
-static inline PetscErrorCode TestMatGetEntries(Mat A, PetscScalar **entries)
+/* The entries row by row, or column by column as they lie in memory, which is how they are numbered. To be freed */
+static inline PetscErrorCode TestMatGet(Mat A, PetscBool rowmajor, PetscScalar **entries)
 {
   const PetscScalar *a;
   PetscInt           m, n, ld;
@@ -133,13 +133,13 @@ static inline PetscErrorCode TestMatGetEntries(Mat A, PetscScalar **entries)
   PetscCall(PetscMalloc1((size_t)m * n + 1, entries));
   PetscCall(MatDenseGetArrayRead(A, &a));
   for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) (*entries)[j * m + i] = a[i + j * ld];
+    for (PetscInt i = 0; i < m; i++) (*entries)[rowmajor ? i * n + j : j * m + i] = a[i + j * ld];
   }
   PetscCall(MatDenseRestoreArrayRead(A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entry number e, in that order */
+/* Entry number e, in the order of memory */
 static inline PetscErrorCode TestMatSetEntry(Mat A, PetscInt e, PetscScalar x)
 {
   PetscInt m;
@@ -147,24 +147,6 @@ static inline PetscErrorCode TestMatSetEntry(Mat A, PetscInt e, PetscScalar x)
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &m, NULL));
   PetscCall(TestMatSet(A, e % m, e / m, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The entries in row-major order, to be freed */
-static inline PetscErrorCode TestMatGetRows(Mat A, PetscScalar **rows)
-{
-  const PetscScalar *a;
-  PetscInt           m, n, ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(PetscMalloc1((size_t)m * n + 1, rows));
-  PetscCall(MatDenseGetArrayRead(A, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) (*rows)[i * n + j] = a[i + j * ld];
-  }
-  PetscCall(MatDenseRestoreArrayRead(A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,8 +179,8 @@ static inline PetscErrorCode TestMatSame(Mat X, Mat Y, PetscBool *same)
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(X, &m, &n));
-  PetscCall(TestMatGetRows(X, &x));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(X, PETSC_TRUE, &x));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   PetscCall(PetscMemcmp(x, y, (size_t)m * n * sizeof(PetscScalar), same));
   PetscCall(PetscFree(x));
   PetscCall(PetscFree(y));
@@ -213,7 +195,7 @@ static inline PetscErrorCode TestMatSquares(Mat A, PetscReal *sum)
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(TestMatGetRows(A, &a));
+  PetscCall(TestMatGet(A, PETSC_TRUE, &a));
   for (PetscInt k = 0; k < m * n; k++) squares += (double)a[k] * (double)a[k];
   *sum = (PetscReal)squares;
   PetscCall(PetscFree(a));

@@ -21,7 +21,7 @@ static PetscErrorCode Transpose(Mat X, Mat Y)
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(X, &m, &n));
-  PetscCall(TestMatGetRows(X, &rows));
+  PetscCall(TestMatGet(X, PETSC_TRUE, &rows));
   for (PetscInt e = 0; e < m * n; e++) PetscCall(TestMatSet(Y, e % n, e / n, rows[e]));
   PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -48,7 +48,7 @@ static PetscErrorCode CheckKept(const char what[], PetscInt m, PetscInt n, const
   PetscCall(TestMatCreate(m, n, 0, &Z));
   for (PetscInt e = 0; e < m * n; e++) PetscCall(TestMatSet(X, e / n, e % n, x[e]));
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   for (PetscInt e = 0; e < m * n; e++) {
     const PetscScalar is = (expected >> e % n & 1u) != 0 ? x[e] : 0.0;
 
@@ -186,8 +186,8 @@ static PetscErrorCode Left(MuonCompressor c, Mat X, PetscReal p, PetscReal q, do
   PetscCall(MatGetSize(X, &m, &n));
   PetscCall(TestMatCreate(m, n, 0, &Y));
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetRows(X, &x));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(X, PETSC_TRUE, &x));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   if (q == 0) p = q = 2;
   for (PetscInt j = 0; j < n; j++) {
     double before = 0, after = 0;

@@ -59,8 +59,8 @@ static PetscErrorCode SetRank(Mat X, PetscInt rank, unsigned long long *state)
   PetscCall(TestMatCreate(n, rank, 0, &B));
   PetscCall(TestMatNormal(A, 1.0, state));
   PetscCall(TestMatNormal(B, 1.0, state));
-  PetscCall(TestMatGetRows(A, &a));
-  PetscCall(TestMatGetRows(B, &b));
+  PetscCall(TestMatGet(A, PETSC_TRUE, &a));
+  PetscCall(TestMatGet(B, PETSC_TRUE, &b));
   for (PetscInt i = 0; i < m; i++) {
     for (PetscInt j = 0; j < n; j++) {
       PetscScalar x = 0;
@@ -98,7 +98,7 @@ static PetscErrorCode CheckExample(void)
     PetscCall(Create(types[t], 1, &c));
     /* (2/5)^2 a step brings the second direction below every tolerance */
     for (PetscInt k = 0; k < (t == 2 ? 40 : 1); k++) PetscCall(Send(c, A, PETSC_TRUE, Y, NULL));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
     for (PetscInt e = 0; e < 6; e++) TestCheck(PetscAbsScalar(y[e] - (e % 2 == 0 ? a[e] : 0)) <= 20 * PETSC_MACHINE_EPSILON, "%s: entry %" PetscInt_FMT " is %g", types[t], e, (double)y[e]);
     PetscCall(PetscFree(y));
     PetscCall(MuonCompressorDestroy(&c));
@@ -200,7 +200,7 @@ static PetscErrorCode CheckRate(PetscInt m, PetscInt n, PetscInt sweeps)
 
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(Send(c, A, PETSC_TRUE, Y, NULL));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
     tangent = y[n] / y[0];
     TestCheck(k == 0 || PetscAbsReal(tangent - rate * before) <= 60 * (PetscReal)sweeps * PETSC_MACHINE_EPSILON * PetscAbsReal(tangent), "%" PetscInt_FMT " sweeps: %g after %g", sweeps, (double)tangent, (double)before);
     before = tangent;

@@ -48,7 +48,7 @@ static PetscErrorCode CheckExample(void)
   PetscCall(PetscMemcmp(buf + 4, message, sizeof(message), &same));
   TestCheck(bytes == 4 + sizeof(message) && same, "The message of %zu bytes", bytes);
   PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
-  PetscCall(TestMatGetEntries(Y, &y));
+  PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
   for (PetscInt e = 0; e < 6; e++) TestCheck(y[e] == x[e], "Entry %" PetscInt_FMT " is %g, expected %g", e, (double)y[e], (double)x[e]);
   PetscCall(PetscFree(y));
   PetscCall(TestCost(c, 2, 3, bytes, buf, &cost));
@@ -81,13 +81,13 @@ static PetscErrorCode CheckMoments(const Choice *choice, Mat X, PetscInt draws, 
   PetscCall(MatGetSize(X, &m, &n));
   d = m * n;
   PetscCall(TestMatCreate(m, n, 0, &Y));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   PetscCall(PetscCalloc2(d, &sum, d, &squares));
   *total = 0;
   for (PetscInt k = 0; k < draws; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, X, Y));
-    PetscCall(TestMatGetEntries(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
     for (PetscInt e = 0; e < d; e++) {
       sum[e] += (double)(y[e] - x[e]);
       squares[e] += PetscSqr((double)(y[e] - x[e]));
@@ -141,7 +141,7 @@ static PetscErrorCode CheckIndependence(Mat X)
   PetscCall(MatGetSize(X, &m, &n));
   PetscCall(TestMatCreate(m, n, 0, &Y));
   PetscCall(TestMatCreate(m, n, 0, &Z));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   PetscCall(Create(&choice, &a));
   PetscCall(Create(&choice, &b));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
@@ -153,8 +153,8 @@ static PetscErrorCode CheckIndependence(Mat X)
       PetscCall(MuonCompressorSetStep(b, step + cases[k].later));
       PetscCall(MuonCompressorApply(a, X, Y));
       PetscCall(MuonCompressorApply(b, X, Z));
-      PetscCall(TestMatGetEntries(Y, &y));
-      PetscCall(TestMatGetEntries(Z, &z));
+      PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
+      PetscCall(TestMatGet(Z, PETSC_FALSE, &z));
       for (PetscInt e = 0; e < m * n; e++) {
         const double product = (double)(y[e] - x[e]) * (double)(z[e] - x[e]);
 
@@ -307,7 +307,7 @@ static PetscErrorCode CheckScales(MuonCompressorValues values, MuonCompressorBlo
     PetscCall(TestMatSet(X, 0, k % 16, x));
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, X, Y));
-    PetscCall(TestMatGetEntries(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
     /*
        Of 127 levels the one that is x is a whole number only where the scale is x; else it may be the next
        one on either side
@@ -347,7 +347,7 @@ static PetscErrorCode CheckEdge(const Choice *choice, PetscScalar x, MuonStatus 
     PetscCall(MuonCompressorValidate(c, 8, 5, bytes, buf, &valid));
     TestCheck(valid, "%g: a good message is refused", (double)x);
     PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
-    PetscCall(TestMatGetEntries(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_FALSE, &y));
     for (PetscInt e = 0; e < 16; e++) TestCheck(e == 7 ? PetscAbsScalar(y[e] - becomes) <= PetscAbsScalar(becomes) * (PetscReal)1e-6 : y[e] == 0, "%g: entry %" PetscInt_FMT " became %g", (double)x, e, (double)y[e]);
     /* The last block has eight entries */
     for (PetscInt e = 16; e < 40 && choice->norm == MUON_COMPRESSOR_BLOCK_NORM_MAX; e++) TestCheck(PetscAbsScalar(y[e] - 1) < (PetscReal)1e-6, "%g: entry %" PetscInt_FMT " became %g", (double)x, e, (double)y[e]);
@@ -453,7 +453,7 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
   PetscCall(TestMatCreate(m, n, 1, &X));
   PetscCall(TestMatCreate(1, m * n, 0, &row));
   PetscCall(TestMatNormal(X, 1.0, state));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   for (PetscInt e = 0; e < m * n; e++) PetscCall(TestMatSet(row, 0, e, x[e]));
   PetscCall(PetscFree(x));
   PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
@@ -462,8 +462,8 @@ static PetscErrorCode CheckStrips(PetscInt m, PetscInt n, PetscInt length, unsig
   TestCheck(bytes == others && same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT, m, n, length);
   PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, X));
   PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, others, other, row));
-  PetscCall(TestMatGetEntries(X, &x));
-  PetscCall(TestMatGetEntries(row, &y));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
+  PetscCall(TestMatGet(row, PETSC_FALSE, &y));
   PetscCall(PetscArraycmp(x, y, m * n, &same));
   TestCheck(same, "%" PetscInt_FMT " x %" PetscInt_FMT " in blocks of %" PetscInt_FMT " decodes to other numbers", m, n, length);
   PetscCall(PetscFree(x));

@@ -32,7 +32,7 @@ static PetscErrorCode Draw(MuonCompressor c, PetscInt step, Mat X, Mat Y, PetscS
   PetscFunctionBegin;
   PetscCall(MuonCompressorSetStep(c, step));
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetEntries(Y, &entries));
+  PetscCall(TestMatGet(Y, PETSC_FALSE, &entries));
   PetscCall(PetscArraycpy(y, entries, D));
   PetscCall(PetscFree(entries));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,7 +67,7 @@ static PetscErrorCode CheckMean(MuonCompressor c, const char what[], Mat X, cons
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   for (PetscInt e = 0; e < D; e++) sum[e] = square[e] = 0;
   for (PetscInt k = 0; k < draws; k++) {
     double off = 0;
@@ -122,7 +122,7 @@ static PetscErrorCode CheckUnbiased(Mat X)
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &c));
   for (PetscInt e = 0; e < D; e++) expected += (double)Variance(x[e]);
   PetscCall(CheckMean(c, "natural", X, x, PETSC_TRUE, 2000, &error, &deviation));
@@ -191,7 +191,7 @@ static PetscErrorCode Correlation(MuonCompressor a, PetscInt later, MuonCompress
 
   PetscFunctionBegin;
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   for (PetscInt k = 0; k < draws; k++) {
     PetscCall(Draw(a, k, X, Y, y));
     PetscCall(Draw(b, k + later, X, Y, z));
@@ -250,7 +250,7 @@ static PetscErrorCode Differences(MuonCompressor c, PetscInt later, PetscInt m, 
     for (PetscInt s = 0; s < 2; s++) {
       PetscCall(MuonCompressorSetStep(c, 4 * k + 2 * s + later));
       PetscCall(MuonCompressorApply(c, X, Y));
-      PetscCall(TestMatGetEntries(Y, &y[s]));
+      PetscCall(TestMatGet(Y, PETSC_FALSE, &y[s]));
     }
     for (PetscInt e = 0; e < m * n; e++) differences[k * m * n + e] = y[0][e] - y[1][e];
     PetscCall(PetscFree(y[0]));
@@ -369,7 +369,7 @@ static PetscErrorCode CheckAverage(Mat X)
   PetscFunctionBegin;
   PetscCall(Create(MUONCOMPRESSORNATURAL, 1.0, &c));
   PetscCall(TestMatCreate(M, N, 0, &Y));
-  PetscCall(TestMatGetEntries(X, &x));
+  PetscCall(TestMatGet(X, PETSC_FALSE, &x));
   for (PetscInt e = 0; e < D; e++) expected += (double)Variance(x[e]) / workers;
   for (PetscInt k = 0; k < draws; k++) {
     double mean[D], off = 0;

@@ -53,7 +53,7 @@ static PetscErrorCode CheckExample(void)
     TestCheck(buf[8] == 0x3F, "Signs of numbers that are not negative are %x", buf[8]);
     PetscCall(PetscFree(buf));
     PetscCall(MuonCompressorApply(c, X, Y));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
     for (PetscInt k = 0; k < 6; k++) TestCheck(y[k] == 1.5, "Entry %" PetscInt_FMT " is %g, expected 1.5", k, (double)y[k]);
     PetscCall(PetscFree(y));
     PetscCall(Error(c, X, Y, &error, &squares));
@@ -98,7 +98,7 @@ static PetscErrorCode CheckBits(void)
     }
     if (k == 2) {
       PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
-      PetscCall(TestMatGetRows(Y, &y));
+      PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
       for (int e = 0; e < 4; e++) TestCheck(y[e] == third[e], "Entry %d is %g, expected %g", e, (double)y[e], (double)third[e]);
       PetscCall(PetscFree(y));
     }
@@ -128,10 +128,10 @@ static PetscErrorCode CheckError(MuonCompressorValues values, PetscInt m, PetscI
   PetscCall(TestMatCreate(m, n, 1, &X));
   PetscCall(TestMatCreate(m, n, 2, &Y));
   PetscCall(TestMatNormal(X, 1.0, state));
-  PetscCall(TestMatGetRows(X, &x));
+  PetscCall(TestMatGet(X, PETSC_TRUE, &x));
   for (PetscInt k = 0; k < d; k++) mean += (double)PetscAbsScalar(x[k]) / d;
   PetscCall(MuonCompressorApply(c, X, Y));
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   for (PetscInt k = 0; k < d; k++) TestCheck(PetscAbsScalar(y[k]) == PetscAbsScalar(y[0]) && (y[k] > 0) == (x[k] >= 0), "Entry %" PetscInt_FMT " is %g for %g", k, (double)y[k], (double)x[k]);
   off = (double)PetscAbsScalar(y[0]) / mean - 1;
   /* To nearest: half a unit of 53, 24 and 8 bits, and of a sum of d numbers in double */
@@ -181,7 +181,7 @@ static PetscErrorCode CheckNatural(void)
   for (PetscInt k = 0; k < draws; k++) {
     PetscCall(MuonCompressorSetStep(c, k));
     PetscCall(MuonCompressorApply(c, X, Y));
-    PetscCall(TestMatGetRows(Y, &y));
+    PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
     TestCheck(y[0] == 1 || y[0] == 2, "The magnitude is %g", (double)y[0]);
     if (y[0] == 2) up++;
     PetscCall(PetscFree(y));
@@ -286,7 +286,7 @@ static PetscErrorCode CheckHuge(void)
   PetscCall(MuonCompressorApply(c, X, Y));
   PetscCall(MuonCompressorGetStatus(c, &status));
   TestCheck(status == MUON_STATUS_OK, "The mean of two large numbers has status %s", MuonStatuses[status]);
-  PetscCall(TestMatGetRows(Y, &y));
+  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
   TestCheck(y[0] == x && y[1] == -x, "Two large numbers became %g and %g", (double)y[0], (double)y[1]);
   PetscCall(PetscFree(y));
   PetscCall(MuonCompressorDestroy(&c));

@@ -65,6 +65,12 @@ int main(int argc, char **argv)
       suffix: clip
       nsize: {{1 4}}
       args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_rule_match "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
+    # What goes down is rounded, at its owner too
+    test:
+      suffix: single
+      nsize: {{1 3}}
+      args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+      oracle: dense.py single
     table: suffix | nsize | args
       clip_replicated | 3 | -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
       clip_worker     | 3 | -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"

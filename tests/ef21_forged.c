@@ -182,7 +182,10 @@ static void Forge(MPICountKind kind, int sender, unsigned char *data, size_t byt
   const Forgery *f = forge.forgery;
   MuonWirePacket expected, header;
   size_t         length;
+  int            rank;
 
+  (void)PMPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  if (sender == rank) return; /* nobody reads what MPI made of his own */
   if ((f == NULL && forge.deformation == NULL) || bytes <= MUON_WIRE_PACKET_HEADER || memcmp(data, "PMW1", 4) != 0 || data[6] != forge.direction) return;
   /* A rank without a layer to speak of sends a header alone */
   if (f == NULL && data[24] == 0 && data[25] == 0) return;
@@ -265,12 +268,10 @@ static PetscErrorCode CheckSteps(PetscInt e)
     PetscInt done = 0;
 
     forge.direction = 1;
-    forge.forgery   = p.rank == k % p.size ? &Forgeries[k] : NULL;
-    /* The root of a broadcast receives nothing */
-    if (e == 0 && k % p.size == 0) forge.forgery = p.rank == p.size - 1 ? &Forgeries[k] : NULL;
+    forge.forgery   = &Forgeries[k]; /* at every rank but the one that has sent it */
     PetscCall(CheckStep(&p, &q, way.name, Forgeries[k].what, &done));
     PetscCheck(forge.opens == forge.done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: what was forged is no packet", way.name, Forgeries[k].what);
-    PetscCheck(done == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was forged %" PetscInt_FMT " times", way.name, Forgeries[k].what, done);
+    PetscCheck(done == p.size - 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was forged %" PetscInt_FMT " times", way.name, Forgeries[k].what, done);
   }
   PetscCall(ProblemDestroy(&p));
   PetscCall(ProblemDestroy(&q));

@@ -3,22 +3,9 @@
 */
 #pragma once
 
+#include "check_common.h"
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <petscmuon/private/muonfile.h>
-
-#define Check(condition, ...) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      fprintf(stderr, __VA_ARGS__); \
-      fprintf(stderr, "\n"); \
-      abort(); \
-    } \
-  } while (0)
 
 enum {
   RUN_RANKS   = 2,

@@ -19,18 +19,8 @@ static double Nearest(double x, int p)
 }
 
   #define TEST_FILE "kernels_arithmetic.c"
+  #define TEST_SEED 2
   #include "kernels_twice.h"
-
-int main(int argc, char **argv)
-{
-  uint64_t state = 2;
-
-  TestColumn(argc, argv);
-  CheckSingle(&state);
-  CheckDouble(&state);
-  printf("ok\n");
-  return 0;
-}
 
 #else
 

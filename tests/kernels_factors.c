@@ -6,18 +6,8 @@
   #include "kernels_common.h"
 
   #define TEST_FILE "kernels_factors.c"
+  #define TEST_SEED 17
   #include "kernels_twice.h"
-
-int main(int argc, char **argv)
-{
-  uint64_t state = 17;
-
-  TestColumn(argc, argv);
-  CheckSingle(&state);
-  CheckDouble(&state);
-  printf("ok\n");
-  return 0;
-}
 
 #else
 

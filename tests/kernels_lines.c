@@ -20,18 +20,8 @@ static int Before(const void *a, const void *b)
 }
 
   #define TEST_FILE "kernels_lines.c"
+  #define TEST_SEED 8
   #include "kernels_twice.h"
-
-int main(int argc, char **argv)
-{
-  uint64_t state = 8;
-
-  TestColumn(argc, argv);
-  CheckSingle(&state);
-  CheckDouble(&state);
-  printf("ok\n");
-  return 0;
-}
 
 #else
 

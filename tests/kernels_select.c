@@ -43,18 +43,8 @@ static int IsSampled(size_t entries, size_t number)
 }
 
   #define TEST_FILE "kernels_select.c"
+  #define TEST_SEED 1
   #include "kernels_twice.h"
-
-int main(int argc, char **argv)
-{
-  uint64_t state = 1;
-
-  TestColumn(argc, argv);
-  CheckSingle(&state);
-  CheckDouble(&state);
-  printf("ok\n");
-  return 0;
-}
 
 #else
 

@@ -1,7 +1,8 @@
 /*
    Includes TEST_FILE, which is the test itself, once for each precision: REAL is the type of an entry there,
    OTHER that of the other, IS_SINGLE tells which it is, REAL_NAME(name) is the name of a function, and
-   KERNELS the column of the table of kernels that is tested.
+   KERNELS the column of the table of kernels that is tested. Where TEST_SEED is defined, a program that calls
+   Check() of both with random numbers of that seed is all that is missing.
 */
 #pragma once
 
@@ -36,3 +37,16 @@
 #undef REAL_MOST
 #undef REAL_NAME
 #undef KERNELS
+
+#if defined(TEST_SEED)
+int main(int argc, char **argv)
+{
+  uint64_t state = TEST_SEED;
+
+  TestColumn(argc, argv);
+  CheckSingle(&state);
+  CheckDouble(&state);
+  printf("ok\n");
+  return 0;
+}
+#endif

@@ -10,7 +10,7 @@ static const PetscInt Frozen = 2; /* number of the layer that takes no part */
 
 /*
    The formulas. A message is its header and its payload, a packet 36 bytes and its messages in whole units of
-   64; a rank that serves nothing gets and sends none. Sizes travel ahead as three copies of 8 bytes each; the
+   64; a rank that serves nothing gets and sends none, and nobody sends one to himself alone. Sizes travel ahead as three copies of 8 bytes each; the
    agreement at the end is eleven doubles and a checksum of each rank, and a vote of 8 bytes. Servers that
    clip have one more, of one double.
 */
@@ -198,7 +198,7 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
     }
   }
   /* Up */
-  if (way->mode == MUON_EXCHANGE_MODE_GATHER) {
+  if (p->size > 1 && way->mode == MUON_EXCHANGE_MODE_GATHER) {
     long long sends = 0, gets = 0, one = 0;
 
     for (PetscMPIInt r = 0; r < p->size; r++) {
@@ -213,9 +213,9 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
         if (owner == r || owner < 0) to += UpMessage(way, first, l, &paper);
       }
       to = to == 0 ? 0 : Packet(to);
-      sends += to;
-      if (r == 0) one = to;
-      if (r == p->rank) gets = p->size * to;
+      sends += r == p->rank ? 0 : to;
+      if (r == 0) one = replicated == PETSC_FALSE && p->rank == 0 ? 0 : to;
+      if (r == p->rank) gets = (p->size - (replicated == PETSC_TRUE ? 0 : 1)) * to;
     }
     if (star == PETSC_TRUE) {
       ExpectCall(&audit, MPICOUNT_GATHER, 8, p->rank == 0 ? 8 * p->size : 0);
@@ -227,7 +227,7 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
       ExpectCall(&audit, MPICOUNT_ALLTOALL, 8 * p->size, 8 * p->size);
       ExpectCall(&audit, MPICOUNT_ALLTOALLV, sends, gets);
     }
-  } else {
+  } else if (p->size > 1) {
     for (PetscInt l = 0; l < NLAYERS; l++) {
       const long long sum = (long long)sizeof(PetscScalar) * Shapes[l].m * Shapes[l].n;
       PetscMPIInt     owner;
@@ -240,7 +240,7 @@ static PetscErrorCode AuditStep(Problem *p, const Way *way, PetscBool first, Pet
   }
   if (Clips(way)) ExpectCall(&audit, MPICOUNT_ALLGATHER, 8, 8 * p->size);
   /* Down */
-  if (replicated == PETSC_FALSE) {
+  if (p->size > 1 && replicated == PETSC_FALSE) {
     long long packets = 0, own = 0;
 
     for (PetscMPIInt r = 0; r < p->size; r++) {
@@ -367,7 +367,7 @@ int main(int argc, char **argv)
       steps++;
     }
     /* The audit finds a layerwise step that gathers everything */
-    if (strcmp(way.exchange, MUONEXCHANGELAYERWISE) == 0 && way.mode == MUON_EXCHANGE_MODE_GATHER) {
+    if (p.size > 1 && strcmp(way.exchange, MUONEXCHANGELAYERWISE) == 0 && way.mode == MUON_EXCHANGE_MODE_GATHER) {
       HonestUp                  = p.muon->exchange->ops->up;
       p.muon->exchange->ops->up = Up_Leaky;
       PetscCall(AuditStep(&p, &way, PETSC_FALSE, PETSC_TRUE, &wrong));

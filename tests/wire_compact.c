@@ -8,7 +8,7 @@
 
 static double Uniform(uint64_t *state)
 {
-  return ((double)(Random64(state) >> 11) + 0.5) / 9007199254740992.0;
+  return ((double)(NextBits(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static double Gaussian(uint64_t *state)
@@ -70,7 +70,7 @@ static void Density(uint64_t d, uint64_t count, unsigned values, int crowded, ui
   for (uint64_t k = 0; k < d && kept < count; k++) {
     const uint64_t rest = d - k, wanted = count - kept;
 
-    if (rest == wanted || (crowded ? k / 1000 % 3 == 0 && Random64(state) % 8 != 0 : Random64(state) % rest < wanted)) content.positions[kept++] = k;
+    if (rest == wanted || (crowded ? k / 1000 % 3 == 0 && NextBits(state) % 8 != 0 : NextBits(state) % rest < wanted)) content.positions[kept++] = k;
   }
   for (uint64_t i = 0; i < content.numbers; i++) content.values[i] = RandomValue(values == MUON_WIRE_VALUES_NATURAL && count % 2 == 0 ? MUON_WIRE_VALUES_CODED : values, state);
   ContentMeasure(&content);
@@ -228,7 +228,7 @@ static void Damage(unsigned width, unsigned range, uint64_t *state)
   int            taken = 0;
 
   for (uint64_t k = 0; k < count; k++) {
-    const uint64_t r = Random64(state), sign = width == 9 ? r >> 32 & 256 : 0, code = r % range % (1 + (r >> 16) % range);
+    const uint64_t r = NextBits(state), sign = width == 9 ? r >> 32 & 256 : 0, code = r % range % (1 + (r >> 16) % range);
 
     codes[k] = (uint16_t)(code == 0 ? 0 : sign | (code + (width == 9 ? 100 : 0)));
   }
@@ -236,7 +236,7 @@ static void Damage(unsigned width, unsigned range, uint64_t *state)
   bytes = MuonWireCodedEncode(width, count, packed, size, coded);
   Check(bytes < size && Both(width, count, coded, bytes, to) == MUON_WIRE_OK && memcmp(to, packed, (size_t)size) == 0, "%u codes of %u bits", range, width);
   for (int k = 0; k < 200; k++) {
-    const uint64_t bit = Random64(state) % (8 * (k % 2 == 0 ? 100 : bytes));
+    const uint64_t bit = NextBits(state) % (8 * (k % 2 == 0 ? 100 : bytes));
 
     coded[bit / 8] = (unsigned char)(coded[bit / 8] ^ 1 << bit % 8);
     taken += Both(width, count, coded, bytes, to) == MUON_WIRE_OK;

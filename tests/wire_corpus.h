@@ -4,22 +4,9 @@
 */
 #pragma once
 
+#include "check_common.h"
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <petscmuon/private/muonwire.h>
-
-#define Check(condition, ...) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      fprintf(stderr, __VA_ARGS__); \
-      fprintf(stderr, "\n"); \
-      abort(); \
-    } \
-  } while (0)
 
 /* values are binary64 whatever the codec: each of them holds what the others can say */
 typedef struct {
@@ -32,23 +19,6 @@ typedef struct {
   uint64_t       *positions, *entries;
   double         *values;
 } Content;
-
-static inline uint64_t Random64(uint64_t *state)
-{
-  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
-static inline void *Allocate(size_t bytes)
-{
-  void *p = malloc(bytes > 0 ? bytes : 1);
-
-  Check(p != NULL, "no memory");
-  return p;
-}
 
 static inline void Put(unsigned char *to, unsigned bytes, uint64_t word)
 {
@@ -99,7 +69,7 @@ static inline uint16_t NaturalCode(double x)
 static inline double RandomValue(unsigned values, uint64_t *state)
 {
   for (;;) {
-    const uint64_t bits = Random64(state);
+    const uint64_t bits = NextBits(state);
     double         x;
 
     if (values == MUON_WIRE_VALUES_CODED) {
@@ -268,11 +238,11 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   if (HasPositions(&content->header)) {
     for (uint64_t k = 0; kept < count; k++) {
       if (form >= CORPUS_CROWDED && k / 256 % 2 == 1 && content->numbered - k > count - kept) continue;
-      if (Random64(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
+      if (NextBits(state) % (content->numbered - k) < count - kept) content->positions[kept++] = k;
     }
   }
-  content->seed = Random64(state);
-  for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = Random64(state) % (2 * content->length);
+  content->seed = NextBits(state);
+  for (uint64_t i = 0; i < content->lines; i++) content->entries[i] = NextBits(state) % (2 * content->length);
   for (uint64_t i = 0; i < content->numbers; i++) {
     do content->values[i] = RandomValue(values, state);
     while (i < content->magnitudes && content->values[i] == 0);
@@ -281,7 +251,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
   }
   for (uint64_t i = 0; content->block > 0 && i < content->lines; i++) {
     /* Levels as of numbers that are mostly small */
-    if (indices == MUON_WIRE_INDICES_CODED) content->entries[i] %= 2 + Random64(state) % (2 * content->length - 1);
+    if (indices == MUON_WIRE_INDICES_CODED) content->entries[i] %= 2 + NextBits(state) % (2 * content->length - 1);
     if (content->entries[i] == 1 || content->values[i / content->block] == 0) content->entries[i] = 0;
   }
   ContentSettle(content);
@@ -626,15 +596,15 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
   packet->who.step      = UINT64_C(1000000007) * which;
   packet->who.bytes     = 0;
   if (which < 4) {
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 3, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, which, 15, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 15, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, which, 11, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, which, 5, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 3, 4, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, which, 2, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 4, 3, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, which, 1 + which % 3, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 7, 20, MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, which, 7, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 11, 9, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_BITMAP, which, 5, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 300, 3, MUON_WIRE_PERROW, MUON_WIRE_INDICES_RAW, which, 4, &state);
-    ContentRandom(&c[m++], (uint32_t)Random64(&state), 5, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, which, 2, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 5, 3, MUON_WIRE_DENSE, MUON_WIRE_INDICES_NONE, which, 15, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 5, 15, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, which, 11, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, which, 5, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 3, 4, MUON_WIRE_LOWRANK, MUON_WIRE_INDICES_NONE, which, 2, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 4, 3, MUON_WIRE_TRIPLES, MUON_WIRE_INDICES_NONE, which, 1 + which % 3, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 7, 20, MUON_WIRE_PERROW, MUON_WIRE_INDICES_NONE, which, 7, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 11, 9, MUON_WIRE_PERCOLUMN, MUON_WIRE_INDICES_BITMAP, which, 5, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 300, 3, MUON_WIRE_PERROW, MUON_WIRE_INDICES_RAW, which, 4, &state);
+    ContentRandom(&c[m++], (uint32_t)NextBits(&state), 5, 9, MUON_WIRE_COLUMNS, MUON_WIRE_INDICES_BITMAP, which, 2, &state);
   } else if (which == 4) {
     ContentRandom(&c[m++], 1, 8, 8, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 64, &state);
     ContentRandom(&c[m++], 2, 0, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 0, &state);

@@ -44,12 +44,12 @@ int main(void)
   CheckAll(0, fixed, 32, 0x113FDB5Cu);
   CheckAll(0, fixed, 0, 0);
 
-  for (size_t i = 0; i < most; i++) data[i] = (unsigned char)(Random64(&state) & 255);
+  for (size_t i = 0; i < most; i++) data[i] = (unsigned char)(NextBits(&state) & 255);
   for (size_t first = 0; first < 9; first++) {
     for (size_t bytes = 0; bytes < 70; bytes++) CheckAll((uint32_t)state, data + first, bytes, CRCByDefinition((uint32_t)state, data + first, bytes));
   }
   for (size_t i = 0; i < 60; i++) {
-    const size_t first = i % 8, bytes = 3072 * (i % 3 + 1) - 17 + (size_t)(Random64(&state) % 33);
+    const size_t first = i % 8, bytes = 3072 * (i % 3 + 1) - 17 + (size_t)(NextBits(&state) % 33);
 
     CheckAll((uint32_t)i, data + first, bytes, CRCByDefinition((uint32_t)i, data + first, bytes));
   }
@@ -58,12 +58,12 @@ int main(void)
      meet all of them
   */
   for (size_t i = 0; i < 2500; i++) {
-    const uint32_t crc = (uint32_t)Random64(&state);
+    const uint32_t crc = (uint32_t)NextBits(&state);
 
     CheckAll(crc, data, 3072, MuonWireCRC32CTable(crc, data, 3072));
   }
   for (size_t i = 0; i < 200; i++) {
-    const size_t cut = (size_t)(Random64(&state) % (most + 1));
+    const size_t cut = (size_t)(NextBits(&state) % (most + 1));
 
     CheckAll(MuonWireCRC32C(0, data, cut), data + cut, most - cut, MuonWireCRC32C(0, data, most));
   }

@@ -93,7 +93,7 @@ static void RoundTrip(uint64_t rows, uint64_t columns, unsigned form, unsigned i
   unsigned char *message;
   size_t         length;
 
-  ContentRandom(&content, (uint32_t)Random64(state), rows, columns, form, indices, values, count, state);
+  ContentRandom(&content, (uint32_t)NextBits(state), rows, columns, form, indices, values, count, state);
   length  = (size_t)MuonWireMessageBytes(&content.header);
   message = (unsigned char *)Allocate(length + 8);
   memset(message, 0xA5, length + 8);
@@ -183,7 +183,7 @@ static void AllWidths(void)
 
         while ((uint64_t)1 << (width - 1) < length) width++;
         Check(bytes == (width * count + 7) / 8, "%d bytes for %d codes of %u bits", (int)bytes, (int)count, width);
-        for (uint64_t i = 0; i < count; i++) codes[i] = i % 3 == 0 ? 2 * length - 1 : Random64(&state) % (2 * length);
+        for (uint64_t i = 0; i < count; i++) codes[i] = i % 3 == 0 ? 2 * length - 1 : NextBits(&state) % (2 * length);
         memset(section, 0xA5, bytes + 8);
         MuonWireCodesEncode(MuonWireEntryWidth(length), 8, count, codes, section);
         for (unsigned i = 0; i < 8; i++) Check(section[bytes + i] == 0xA5, "byte %u behind the section was written", i);
@@ -286,7 +286,7 @@ int main(void)
       }
     }
     for (uint64_t i = 0; i < 40; i++) {
-      const uint64_t rows = 1 + Random64(&state) % 300, columns = 1 + Random64(&state) % 300, count = Random64(&state) % (rows * columns + 1);
+      const uint64_t rows = 1 + NextBits(&state) % 300, columns = 1 + NextBits(&state) % 300, count = NextBits(&state) % (rows * columns + 1);
 
       RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, values, count, &state);
       RoundTrip(rows, columns, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, values, count / 16, &state);

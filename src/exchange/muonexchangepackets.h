@@ -14,10 +14,9 @@ struct _n_MuonExchangePackets {
   MuonTransportBuffer out;
   size_t              used, reserved;
   size_t             *ownoffset, *ownbytes; /* of the own message on the item at a place */
-  /* Received: from is in, or out where MPI left the packet of this very rank */
-  MuonTransportBuffer        in;
-  const MuonTransportBuffer *from;
-  MuonStatus                *senderstatus;
+  /* Received from others; what this worker sends to itself is read where it was written */
+  MuonTransportBuffer in;
+  MuonStatus         *senderstatus;
   /*
      Messages inside the packets: up by sender and then by the items that are owned here, down by place; only
      where the sender's status is MUON_STATUS_OK

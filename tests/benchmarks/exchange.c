@@ -87,10 +87,10 @@ static long long ReplicatedFormula(const Task *task, PetscMPIInt rank, PetscMPII
 
 static long long StarFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
 {
-  const long long bytes = ReplicatedFormula(task, rank, size, mode, calls);
+  const long long bytes = ReplicatedFormula(task, rank, size, mode, calls), packet = Packet(Messages(task, -1));
 
   *calls += 2;
-  return bytes + (rank == 0 ? 8 + Packet(Messages(task, -1)) : 0);
+  return bytes + (rank > 0 ? 0 : mode == MUON_EXCHANGE_MODE_GATHER ? 8 : 8 + packet); /* the server's own stays where it is */
 }
 
 static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
@@ -100,7 +100,7 @@ static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIIn
   if (mode != MUON_EXCHANGE_MODE_GATHER) bytes += SumBytes(task, calls);
   else {
     *calls += 2;
-    for (PetscMPIInt r = 0; r < size; r++) bytes += 8 + Packet(Messages(task, r));
+    for (PetscMPIInt r = 0; r < size; r++) bytes += 8 + (r == rank ? 0 : Packet(Messages(task, r)));
   }
   *calls += 2;
   return bytes + 8 + Packet(Messages(task, rank));

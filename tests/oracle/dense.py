@@ -2,6 +2,7 @@
 
     dense.py DIR         do the run that tests/dense_oracle.c wrote into DIR again and compare where it ends
     dense.py DIR bf16    the same, with what oracles are given rounded to bfloat16 where several ranks assemble it
+    dense.py DIR single  the same, with new weights rounded to single precision, which all ranks have then
 """
 import sys
 
@@ -16,7 +17,7 @@ def bf16(x):
     return np.ldexp(np.rint(np.ldexp(digits, 8)), exponent - 8)
 
 
-def muon(run, shake, rounded=lambda u: u):
+def muon(run, shake, rounded=lambda u: u, sent=lambda w: w):
     s, L, J = run.all, range(len(run.layers)), range(run.all.workers)
     rules = [Rule(s, layer) for layer in run.layers]
     W, M = [x.copy() for x in run.start], [0.0] * len(L)
@@ -36,7 +37,7 @@ def muon(run, shake, rounded=lambda u: u):
                 M[i] = shake(mu * M[i] + fresh * h)
                 u = {'none': M[i], 'ema': (1 - mu) * h + mu * M[i], 'sgd': h + mu * M[i], 'undamped': h + mu * M[i]}[s.nesterov]
                 u = rounded(u)
-            W[i] = rules[i].step(W[i], u, rate(s, k), shake)
+            W[i] = sent(rules[i].step(W[i], u, rate(s, k), shake))
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
     for i in L:
         out[i, 'W', None] = out[i, 'X', None] = W[i]
@@ -47,7 +48,9 @@ if __name__ == '__main__':
     try:
         run = Run(sys.argv[1])
         assert run.all.type == 'dense'
-        rounds = sys.argv[2:] == ['bf16'] and run.all.workers > 1
-        compare(run, lambda run, shake: muon(run, shake, bf16) if rounds else muon(run, shake), run.all.workers * len(run.layers))
+        choices = {'rounded': bf16} if sys.argv[2:] == ['bf16'] and run.all.workers > 1 else {}
+        if sys.argv[2:] == ['single']:
+            choices['sent'] = lambda w: w.astype(np.float32).astype(float)
+        compare(run, lambda run, shake: muon(run, shake, **choices), run.all.workers * len(run.layers))
     except AssertionError as error:
         sys.exit('dense.py: %s' % error)

@@ -105,6 +105,7 @@ typedef struct {
   MuonArray     M, Mnew;  /* momentum, where muon->momentum_at says, and at a server what it becomes at the commit */
   MuonArray     sum;      /* server: sum of the messages, then what the type made of it; kept where the exchange writes it or keep_sum is set */
   MuonArray     X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
+  MuonArray     D;        /* memory for a step that the commit takes, where the gradient's cannot have it */
   MuonArray     Tnew;     /* worker: T where the gradient lies in memory that is not ours or has another precision */
   MuonArray     weighted; /* what MPI sums, times the worker's weight where that is not 1 */
   MuonShardMean full;     /* of whole gradients */
@@ -116,6 +117,7 @@ typedef struct {
   MuonArray         gradient;              /* of the layer, borrowed */
   MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
   MuonArray         input;                 /* server of several ranks: of the LMO */
+  MuonArray         step;                  /* server: the step that the commit takes */
   MuonCompressor    sent;                  /* what T was sent with */
   MuonValidated     up_own, down_got;      /* validated messages: what this rank sent, where the type needs it, and the server's */
   ptrdiff_t         own_at;                /* where up_own lies in the message that was sent, -1 where it has memory of its own */
@@ -127,9 +129,11 @@ typedef struct {
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
-     no momentum; nothing of the step needs whole blocks; every worker computes the same from assembled blocks
+     no momentum; nothing of the step needs whole blocks; every worker computes the same from assembled blocks;
+     T is sent as it is and its mean is taken, so that worker() and aggregate() may be left out, and commit() does
+     not look at T
   */
-  PetscBool keep_sum, no_momentum, rowwise, replicated;
+  PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
 } MuonShard;
 
 /*
@@ -229,6 +233,7 @@ struct _p_Muon {
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
+  PetscInt                   *names; /* their numbers, from 1 on, by hashes of their names: twice maxlayers slots */
   PetscInt                    nactive;
   MuonLayer                  *active; /* those that are not frozen */
   PetscInt                    ngrids;
@@ -256,7 +261,7 @@ struct _p_Muon {
   MuonStepType       step_type;
   MuonTheoryData     theory;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
-  MuonStatePrecision state_precision;
+  MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;

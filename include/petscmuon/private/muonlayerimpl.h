@@ -18,12 +18,16 @@ typedef struct {
   double    squares;  /* output: sum of squares of what rate multiplies in the step */
 } MuonLayerStepInfo;
 
-/* A step of one layer among those of several: what MuonLayerStep() gets, and its status */
+/*
+   A step of one layer among those of several: what MuonLayerStep() gets, and its status. Where D has data the
+   optimizer has an operation take(): the step goes there, and Xnew is not looked at
+*/
 typedef struct {
   MuonLayer         layer;
   MuonLayerStepInfo info;
   MuonArray         G, X, Xnew;
   MuonStatus        status;
+  MuonArray         D;
 } MuonLayerTask;
 
 /*
@@ -38,7 +42,8 @@ typedef struct {
 */
 struct _MuonLayerOps {
   PetscErrorCode (*step)(MuonLayer, MuonLayerStepInfo *, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *); /* Xnew is scratch, not X */
-  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for layers in the memory of a device: of the LMO alone */
+  PetscErrorCode (*stepmany)(PetscInt n, MuonLayerTask *const task[]);                                                                 /* step, for several layers in the memory of a device: of the LMO alone */
+  PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
   PetscErrorCode (*commit)(MuonLayer);
@@ -113,6 +118,7 @@ struct _p_MuonLayer {
   PetscMPIInt         owner;                   /* -1: every rank */
   int                 assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
   int                 ef14_downlink;           /* likewise */
+  void               *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
   const MuonArray    *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
   PetscBool           watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState    writes;

@@ -125,7 +125,8 @@ PetscErrorCode MuonExchangeAdvance(MuonExchange exchange, MuonExchangeDirection 
 
 /*
    Finalizes the packets to or from the workers begin..end-1 that own items, or writes error packets in their
-   place. A packet beyond the bound of set-up becomes one, so that all ranks refuse the step
+   place. A packet beyond the bound of set-up becomes one, so that all ranks refuse the step. What this worker
+   sends to itself alone becomes no packet: it is read where it was written
 */
 static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonExchangeDirection way, MuonStatus status, PetscMPIInt begin, PetscMPIInt end)
 {
@@ -138,10 +139,12 @@ static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonEx
   packets->status = status;
   if (status != MUON_STATUS_OK) packets->used = 0;
   for (PetscMPIInt w = begin; w < end; w++) {
-    const PetscInt n = exchange->first[w + 1] - exchange->first[w];
-    MuonWirePacket header;
+    const PetscBool own = exchange->nworkers == 1 || (way == MUON_EXCHANGE_UP && w == exchange->worker && exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscInt  n   = exchange->first[w + 1] - exchange->first[w];
+    MuonWirePacket  header;
 
-    if (n == 0) continue;
+    if (own) packets->out.bytes[w] = 0;
+    if (n == 0 || own) continue;
     if (status != MUON_STATUS_OK) {
       PetscCall(MuonExchangeGrow_Private(packets, MUON_TRANSPORT_UNIT));
       packets->out.offset[w] = packets->used;
@@ -156,7 +159,6 @@ static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonEx
     header.bytes     = packets->out.bytes[w] - MUON_WIRE_PACKET_HEADER;
     MuonWirePacketFinalize(packets->out.data + packets->out.offset[w], &header);
   }
-  packets->from = &packets->in;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,8 +173,6 @@ PetscErrorCode MuonExchangePacketsBroadcast(MuonExchange exchange, MuonExchangeP
 {
   PetscFunctionBegin;
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportBroadcast(&exchange->link->transport, 0, packets->out.data, packets->out.bytes[0], &packets->in)));
-  /* The server reads its packet where MPI took it from: a broadcast gives its root no other copy */
-  if (exchange->worker == 0) packets->from = &packets->out;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,8 +194,8 @@ PetscErrorCode MuonExchangePacketsAllGather(MuonExchange exchange, MuonExchangeP
 static MuonStatus MuonExchangeValidate_Private(MuonExchange exchange, MuonExchangeDirection way, PetscMPIInt sender, PetscInt n, const unsigned char *message[], size_t messagebytes[])
 {
   MuonExchangePackets  packets = &exchange->link->way[way];
-  const unsigned char *packet  = packets->from->data + packets->from->offset[sender];
-  const size_t         length = (size_t)packets->from->bytes[sender], padded = (size_t)MuonTransportPadded(length);
+  const unsigned char *packet  = packets->in.data + packets->in.offset[sender];
+  const size_t         length = (size_t)packets->in.bytes[sender], padded = (size_t)MuonTransportPadded(length);
   size_t               at = MUON_WIRE_PACKET_HEADER;
   MuonWirePacket       expected, header;
 
@@ -230,8 +230,8 @@ static PetscInt MuonExchangeReceives_Private(MuonExchange exchange, MuonExchange
 
 PetscErrorCode MuonExchangeMove(MuonExchange exchange, MuonExchangeDirection way, MuonStatus status)
 {
-  const PetscBool     up = way == MUON_EXCHANGE_UP ? PETSC_TRUE : PETSC_FALSE, moves = up || exchange->everywhere == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  const PetscMPIInt   begin = up ? 0 : exchange->worker, end = up ? exchange->nworkers : exchange->worker + (moves ? 1 : 0);
+  const PetscBool     up = way == MUON_EXCHANGE_UP ? PETSC_TRUE : PETSC_FALSE, moves = exchange->nworkers > 1 && (up || exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscMPIInt   begin = up ? 0 : exchange->worker, end = up ? exchange->nworkers : begin + (exchange->everywhere ? 0 : 1);
   MuonExchangePackets packets = &exchange->link->way[way];
 
   PetscFunctionBegin;
@@ -242,7 +242,7 @@ PetscErrorCode MuonExchangeMove(MuonExchange exchange, MuonExchangeDirection way
     PetscInt       n;
     const PetscInt at = MuonExchangeReceives_Private(exchange, way, w, &n);
 
-    if (n > 0) packets->senderstatus[w] = MuonExchangeValidate_Private(exchange, way, w, n, packets->message + at, packets->messagebytes + at);
+    if (n > 0 && w != exchange->worker) packets->senderstatus[w] = MuonExchangeValidate_Private(exchange, way, w, n, packets->message + at, packets->messagebytes + at);
   }
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -266,7 +266,7 @@ PetscErrorCode MuonExchangeGet(MuonExchange exchange, MuonExchangeDirection way,
   PetscInt                  n, at;
 
   PetscFunctionBegin;
-  if (way == MUON_EXCHANGE_DOWN && exchange->everywhere) {
+  if (sender == exchange->worker) {
     *status = packets->status;
     PetscCall(MuonExchangeGetOwn(exchange, way, item, bytes, message));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,7 +284,6 @@ PetscErrorCode MuonExchangeTreeReceive(MuonExchange exchange, PetscMPIInt from, 
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
-  up->from         = &up->in;
   up->in.max[from] = MUON_WIRE_PACKET_HEADER + max;
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportReceive(&exchange->link->transport, from, &up->in)));
   *status = MuonExchangeValidate_Private(exchange, MUON_EXCHANGE_UP, from, 1, message, bytes);

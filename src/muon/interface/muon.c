@@ -348,6 +348,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_device_mpi flg             - MPI is given the memory of a device
 . -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
+. -muon_downlink_precision single  - weights that are not compressed come from their owners in single precision (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
 . -muon_error_if_not_converged     - a diverged step is a PETSc error
@@ -461,6 +462,7 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(MuonCheckpointsDestroy_Private(*muon));
   for (PetscInt l = 0; l < (*muon)->nlayers; l++) PetscCall(MuonLayerDestroy(&(*muon)->layer[l]));
   PetscCall(PetscFree((*muon)->layer));
+  PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->preset));

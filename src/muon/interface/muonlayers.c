@@ -1,33 +1,62 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 
+/*
+   A table of numbers from 1 on by the hashes of names, with 0 in the slots that are free: those of the layers, or of
+   names where these are given. Up to case, slot is that of a name, or the free one where it belongs
+*/
+static PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot)
+{
+  unsigned int hash = 2166136261u;
+  PetscBool    same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned int)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c)) * 16777619u;
+  for (*slot = (PetscInt)(hash % (unsigned int)slots); table[*slot] > 0; *slot = (*slot + 1) % slots) {
+    PetscCall(PetscStrcasecmp(names != NULL ? names[table[*slot] - 1] : ((PetscObject)muon->layer[table[*slot] - 1])->name, name, &same));
+    if (same) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCheckCanAdd_Private(Muon muon, const char name[])
 {
-  PetscBool same;
+  PetscInt slot = 0, other = 0;
 
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Layer \"%s\": layers are added before MuonSetUp() and the first MuonStep()", name);
   PetscCheck(name != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "A layer needs a name");
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(PetscStrcasecmp(((PetscObject)muon->layer[l])->name, name, &same));
-    PetscCheck(same == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", name, ((PetscObject)muon->layer[l])->name);
-  }
+  if (muon->nlayers > 0) PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, name, &slot));
+  if (muon->nlayers > 0) other = muon->names[slot];
+  PetscCheck(other == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", name, ((PetscObject)muon->layer[other - 1])->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *newlayer)
 {
+  PetscInt slot;
+
   PetscFunctionBegin;
   if (muon->nlayers == muon->maxlayers) {
     const PetscInt most = PetscMax(16, 2 * muon->maxlayers);
     MuonLayer     *more;
+    PetscInt      *names;
 
     PetscCall(PetscMalloc1(most, &more));
+    PetscCall(PetscCalloc1(2 * most, &names));
     PetscCall(PetscArraycpy(more, muon->layer, muon->nlayers));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      PetscCall(MuonFindName_Private(muon, 2 * most, names, NULL, ((PetscObject)more[l])->name, &slot));
+      names[slot] = l + 1;
+    }
     PetscCall(PetscFree(muon->layer));
+    PetscCall(PetscFree(muon->names));
     muon->layer     = more;
+    muon->names     = names;
     muon->maxlayers = most;
   }
+  PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, ((PetscObject)layer)->name, &slot));
   muon->layer[muon->nlayers++] = layer;
+  muon->names[slot]            = muon->nlayers;
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));
@@ -156,9 +185,8 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 @*/
 PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
 {
-  PetscInt  size, left;
+  PetscInt  size, left, slot, last, other = 0, *fresh;
   MuonLayer layer;
-  PetscBool same;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -168,12 +196,16 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   PetscCheck(n >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " layers of a vector, expected at least 0", n);
   PetscCall(VecGetSize(x, &size));
   left = size;
+  for (PetscInt l = 0; l < n; l++) PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
+  PetscCall(PetscCalloc1(2 * n, &fresh));
+  for (last = 0; last < n && other == 0; last++) {
+    PetscCall(MuonFindName_Private(muon, 2 * n, fresh, names, names[last], &slot));
+    other       = fresh[slot];
+    fresh[slot] = last + 1;
+  }
+  PetscCall(PetscFree(fresh));
+  PetscCheck(other == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[last - 1], names[other - 1]);
   for (PetscInt l = 0; l < n; l++) {
-    PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
-    for (PetscInt j = 0; j < l; j++) {
-      PetscCall(PetscStrcasecmp(names[j], names[l], &same));
-      PetscCheck(!same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\": there is a layer \"%s\" already; names must differ by more than case, as option keys do", names[l], names[j]);
-    }
     PetscCheck(m[l] >= 0 && k[l] >= 0 && (PetscInt64)m[l] * (PetscInt64)k[l] <= (PetscInt64)left, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_SIZ,
                "Layer \"%s\" of %" PetscInt_FMT " x %" PetscInt_FMT " entries, of which the %" PetscInt_FMT " of the vector have %" PetscInt_FMT " left; expected layers that are all of the vector", names[l], m[l], k[l], size, left);
     left -= m[l] * k[l];
@@ -318,16 +350,15 @@ PetscErrorCode MuonGetLayer(Muon muon, PetscInt i, MuonLayer *layer)
 @*/
 PetscErrorCode MuonGetLayerByName(Muon muon, const char name[], MuonLayer *layer)
 {
-  PetscBool same;
+  PetscInt slot;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(name, 2);
   PetscAssertPointer(layer, 3);
   *layer = NULL;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(PetscStrcasecmp(((PetscObject)muon->layer[l])->name, name, &same));
-    if (same) *layer = muon->layer[l];
-  }
+  if (muon->nlayers == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, name, &slot));
+  if (muon->names[slot] > 0) *layer = muon->layer[muon->names[slot] - 1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

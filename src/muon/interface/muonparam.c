@@ -66,6 +66,7 @@ const MuonParameter MuonParameters_Private[] = {
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
   ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of the compressors' random numbers"),
   ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch"),
+  ENUM(downlink_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision in which weights that are not compressed come from their owners"),
   ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),
   BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
   BOOL(check_weights, 1, 0, "Look for weights that others changed or that differ between ranks"),

@@ -66,6 +66,8 @@ PetscErrorCode MuonSetUp(Muon muon)
 
     shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
     PetscTryTypeMethod(shard->layer, setup);
+    /* A type's own compressors may have chosen already */
+    if (muon->downlink_precision == MUON_STATE_PRECISION_SINGLE && shard->down->assignment && (int)shard->down->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)shard->down, "values", MUON_COMPRESSOR_VALUES_SINGLE));
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
     PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));

@@ -5,20 +5,18 @@
 /* The ranks that hold the rows of a layer, or of its state, and who has all of it for its LMO */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard       *shard = &muon->shard[p];
-    MuonAssemblyKind kind;
-    PetscLogDouble   flops;
+  MuonShard *const shard = (MuonShard *)layer->shard;
+  MuonAssemblyKind kind;
+  PetscLogDouble   flops;
 
-    if (shard->layer != layer || shard->ranges == NULL) continue;
-    PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
-    PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
-                            shard->sharded              ? "rows of state"
-                            : MuonLayerIsEntries(layer) ? "entries"
-                                                        : "rows",
-                            shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
-  }
+  PetscFunctionBegin;
+  if (shard == NULL || shard->ranges == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
+  PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
+                          shard->sharded              ? "rows of state"
+                          : MuonLayerIsEntries(layer) ? "entries"
+                                                      : "rows",
+                          shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -26,23 +24,19 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
    How a layer's messages are made, where it is known. Ranks that have rows of a matrix compress them each by
    itself: factors on the side of the columns go as often as there are such ranks
 */
-static PetscErrorCode MuonDescribeMessages_Private(Muon muon, MuonLayer layer, size_t length, char text[])
+static PetscErrorCode MuonDescribeMessages_Private(const MuonShard *shard, size_t length, char text[])
 {
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *const shard   = &muon->shard[p];
-    const MuonCompressor   both[2] = {shard->up, shard->downlink == MUON_DOWNLINK_WEIGHTS ? shard->down : NULL};
-    char                   one[2][140];
+  const MuonCompressor both[2] = {shard->up, shard->downlink == MUON_DOWNLINK_WEIGHTS ? shard->down : NULL};
+  char                 one[2][140];
 
-    if (shard->layer != layer) continue;
-    for (int k = 0; k < 2; k++) {
-      PetscCall(PetscStrncpy(one[k], MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(one[k])));
-      if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
-      if (both[k] != NULL && both[k]->factors && shard->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
-    }
-    if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
-    else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscStrncpy(one[k], MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(one[k])));
+    if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
+    if (both[k] != NULL && both[k]->factors && shard->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
   }
+  if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
+  else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,7 +67,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(owner, "not assigned", sizeof(owner)));
     else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : "every rank", sizeof(owner)));
     else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
-    PetscCall(MuonDescribeMessages_Private(muon, layer, sizeof(messages), messages));
+    if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));

@@ -168,11 +168,15 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   group->no_downlink = PETSC_TRUE;
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
+    PetscBool  asis;
 
     shard->replicated   = group->exchange->everywhere;
     shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
     shard->owns         = group->exchange->owner[k] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
-    if (shard->replicated == PETSC_FALSE || (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
+    /* One worker makes no message for itself of weights as they are */
+    asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+    if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
+    if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
   }
   PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);

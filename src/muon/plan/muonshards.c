@@ -20,11 +20,8 @@ PetscErrorCode MuonShardFind(Muon muon, MuonLayer layer, MuonShard **shard)
 {
   PetscFunctionBegin;
   PetscCheck(muon->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonSetUp() first");
-  *shard = NULL;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (muon->shard[p].layer == layer) *shard = &muon->shard[p];
-  }
-  PetscCheck(*shard != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\" is frozen or of another optimizer", ((PetscObject)layer)->name);
+  *shard = (MuonShard *)layer->shard;
+  PetscCheck(*shard != NULL && (*shard)->muon == muon, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "Layer \"%s\" is frozen or of another optimizer", ((PetscObject)layer)->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,6 +69,7 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   PetscFunctionBegin;
   shard->muon         = muon;
   shard->layer        = layer;
+  layer->shard        = shard;
   shard->group        = group;
   shard->id           = id;
   shard->rows         = layer->rows;
@@ -155,9 +153,10 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->full.mean, &shard->full.packed, &shard->weighted};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->full.mean, &shard->full.packed, &shard->weighted};
 
   PetscFunctionBegin;
+  shard->layer->shard           = NULL;
   shard->layer->server          = NULL;
   shard->layer->serverisweights = PETSC_FALSE;
   shard->layer->ready           = NULL;

@@ -119,14 +119,15 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
     PetscInt          layers = 0, before = 0;
     PetscReal         rate, decay, least = PETSC_MAX_REAL, most = -1;
     char              rates[64] = "";
+    PetscBool         same;
 
-    for (PetscInt l = 0; l < muon->nlayers; l++) {
+    for (same = PETSC_FALSE; before < first && same == PETSC_FALSE; before++) PetscCall(PetscStrcmp(((PetscObject)muon->layer[before])->type_name, rule, &same));
+    if (same) continue;
+    for (PetscInt l = first; l < muon->nlayers; l++) {
       const MuonLayer layer = muon->layer[l];
-      PetscBool       same;
 
       PetscCall(PetscStrcmp(((PetscObject)layer)->type_name, rule, &same));
       if (same == PETSC_FALSE) continue;
-      if (l < first) before++;
       layers++;
       entries += MuonLayerEntries(layer);
       if (layer->frozen) continue;
@@ -134,7 +135,6 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
       least = PetscMin(least, rate);
       most  = PetscMax(most, rate);
     }
-    if (before > 0) continue;
     if (least == most) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rate %g", (double)most));
     else if (most >= 0) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rates %g to %g", (double)least, (double)most));
     PetscCall(PetscViewerASCIIPrintf(viewer, "rule %s: layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "%s\n", rule, layers, entries, rates));

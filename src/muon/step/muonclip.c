@@ -91,8 +91,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
 
     if (shard->owns == PETSC_FALSE || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
-    if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonServerSumMessages_Private(shard, &shard->sum, status));
-    else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
+    PetscCall(MuonServerSum_Private(shard, &shard->sum, status));
     shard->summed = PETSC_TRUE;
     if (MuonShardCounts(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
   }

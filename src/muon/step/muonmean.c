@@ -31,21 +31,20 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   if (group->mode != MUON_EXCHANGE_MODE_GATHER) {
     /* In the order of MuonBeginSums_Private(), by which another rank may have begun them: -muon_nan may differ */
     for (PetscInt k = group->nshards - 1; k >= 0; k--) {
-      MuonShard               *shard = &group->shard[k];
-      const PetscLogDouble     n = (PetscLogDouble)MuonArrayEntries(&shard->T), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shard->T);
-      const MuonCompressorCost cost = {32.0 * n, bits, bits};
+      MuonShard *shard = &group->shard[k];
 
       if (alone) MuonArrayAxpby(1, &shard->T, 0, &shard->sum); /* that of one is there */
-      else if (shard->begun == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
+      else if (shard->begun == PETSC_FALSE && MuonShardIsDirect(shard) == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
       shard->begun = PETSC_FALSE;
-      MuonCountMessage_Private(muon, group, 0, shard->owns, &cost);
+      PetscCall(MuonCountDirect_Private(muon, shard, 0));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[group->exchange->order[k]];
 
-    PetscCall(MuonWorkerEncode_Private(muon, shard, status));
+    if (MuonShardIsDirect(shard)) PetscCall(MuonCountDirect_Private(muon, shard, 0));
+    else PetscCall(MuonWorkerEncode_Private(muon, shard, status));
     MuonNoteStatus(muon, shard->layer, *status);
   }
   PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
@@ -152,6 +151,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
     PetscCall(ierr);
   }
   if (sums) PetscCall(MuonExchangeReduceEnd(group->exchange));
+  for (PetscInt k = 0; k < group->nshards && group->no_downlink && group->exchange->everywhere == PETSC_FALSE && *status == MUON_STATUS_OK; k++) PetscCall(MuonCountDirect_Private(muon, &group->shard[k], 1));
   if (group->no_downlink) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_DOWN, *status));
   MuonNextPhase(muon, *status);
@@ -175,7 +175,8 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   W = MuonShardPart(shard, &whole);
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
-  if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
+  if (MuonShardTakes(shard)) PetscUseTypeMethod(shard->layer, take, &shard->info, &shard->step, &W);
+  else if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
   else if (shard->downlink == MUON_DOWNLINK_STEP) {
     PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
     PetscCall(MuonLayerDecodeStep(shard->layer, &shard->info, bytes, message, &W));

@@ -11,7 +11,7 @@
    The messages of all workers times their weights, added in the order of workers. The sum is scratch: a
    message need not be checked before its first entry is added
 */
-PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
+static PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
 {
   const double *const weight = shard->group->grid->weight;
 
@@ -24,12 +24,62 @@ PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *
 
     PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-      PetscCall(MuonCompressorDecodeArray(shard->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
+      valid = (PetscMPIInt)j == shard->group->exchange->worker && shard->up_own.bytes > 0 ? PETSC_TRUE : PETSC_FALSE;
+      if (valid) PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, sum));
+      else PetscCall(MuonCompressorDecodeArray(shard->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
       if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
     MuonStatusMerge(received, status);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->T, 0, sum);
+  else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
+  else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether something but the momentum comes between the sum and the LMO, for which the sum is overwritten */
+static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
+{
+  if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
+  if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
+  if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
+  return shard->M.data == NULL && shard->gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+   Z = beta M + weight G in one pass over the three, of a G that is rounded to the precision of Z before: strip by
+   strip, on the host
+*/
+static PetscErrorCode MuonMomentumOfRounded_Private(double beta, const MuonArray *M, double weight, const MuonArray *G, const MuonArray *Z, int *finite)
+{
+  enum {
+    STRIP = 1024
+  };
+  const MuonKernels *kernels = MuonArrayKernels(Z), *other = MuonArrayKernels(G);
+  const size_t       entries = MuonArrayEntries(Z);
+  double             wide[STRIP], rounded[STRIP];
+
+  PetscFunctionBegin;
+  *finite = 1;
+  for (size_t first = 0; first < entries; first += STRIP) {
+    const size_t some = PetscMin(entries - first, (size_t)STRIP);
+    const void  *g    = (const char *)G->data + first * other->size;
+
+    if (G->ld != G->len && G->count > 1) {
+      other->Residual(G->len, G->count, G->data, G->ld, NULL, 0, first, some, wide);
+      g = wide;
+    }
+    kernels->AxpbyOther(some, 1, 1, g, some, 0, rounded, some);
+    *finite &= kernels->Momentum(some, 1, beta, (const char *)M->data + first * kernels->size, some, weight, rounded, some, (char *)Z->data + first * kernels->size, some);
+  }
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,13 +93,14 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
-  if (muon->ops->aggregate != NULL) PetscUseTypeMethod(muon, aggregate, shard, sum, nworkers);
+  if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, aggregate, shard, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
   if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
   *input = *sum;
   if (at_server && shard->M.data != NULL) {
-    PetscCall(MuonMixMomentum_Private(shard->beta, &shard->M, shard->gradient_weight, sum, &shard->Mnew, &finite));
+    if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->beta, &shard->M, shard->gradient_weight, sum, &shard->Mnew, &finite));
+    else PetscCall(MuonMomentumOfRounded_Private(shard->beta, &shard->M, shard->gradient_weight, sum, &shard->Mnew, &finite));
     if (muon->nesterov == MUON_NESTEROV_NONE) *input = shard->Mnew;
     else MuonArrayAxpby(shard->beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->beta : 1, sum);
   } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->gradient_weight != 1) MuonArrayAxpby(shard->gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
@@ -65,13 +116,14 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
 {
   const PetscInt  nworkers = shard->group->exchange->nworkers;
   const MuonArray state    = MuonShardStateShape(shard);
-  MuonArray       sum      = shard->sum, whole, W;
+  const PetscBool same     = shard->T.precision == state.precision || (shard->M.data != NULL && state.memory == MUON_HOST) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool asis     = MuonShardIsDirect(shard) && same && MuonServerChangesSum_Private(muon, shard) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray       sum      = asis ? shard->T : shard->sum, whole, W;
 
   PetscFunctionBegin;
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
-  if (shard->group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
-  else if (shard->summed == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, &sum, status));
+  if (asis == PETSC_FALSE && shard->summed == PETSC_FALSE) PetscCall(MuonServerSum_Private(shard, &sum, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
@@ -126,7 +178,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The new weights as a message, or all that there is to say of them where nothing goes down */
+/* The new weights, or the step to them, as a message, or all that there is to say of them where nothing goes down */
 PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
 {
   MuonExchange   exchange = shard->group->exchange;
@@ -137,7 +189,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
 
   PetscFunctionBegin;
   if (shard->group->no_downlink) {
-    if (shard->layer->owner >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+    if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
     MuonHashReplica_Private(shard, MuonArrayBytes(&host), host.data);
     PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
@@ -155,6 +207,24 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The step goes where the gradient was, if nobody reads that any more and it was in memory of the layer's own */
+static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *input)
+{
+  const MuonArray state = MuonShardStateShape(shard);
+  const PetscBool used  = shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER && MuonShardIsDirect(shard) && (shard->muon->ops->commit == NULL || shard->asis) ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray       G;
+  PetscBool       ours;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
+  shard->step = MuonArrayLike(&state, state.precision, G.data);
+  PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
+  if (ours && shard->step.data != input->data && (used || shard->step.data != shard->T.data)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->D.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->D));
+  shard->step = shard->D;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *whole is borrowed until MuonLayerRestoreWeightsMemory() */
 typedef struct {
   MuonArray whole, W;
@@ -168,8 +238,11 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
   PetscCall(PetscMalloc1(n, &weights));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-    weights[k].W = MuonShardPart(shard[k], &weights[k].whole);
-    task[k].X    = MuonShardServerWeights(shard[k], &weights[k].W);
+    weights[k].W        = MuonShardPart(shard[k], &weights[k].whole);
+    task[k].X           = MuonShardServerWeights(shard[k], &weights[k].W);
+    shard[k]->step.data = NULL;
+    if (MuonShardTakes(shard[k])) PetscCall(MuonPlaceStep_Private(shard[k], &task[k].G));
+    else if (shard[k]->group->no_downlink && shard[k]->Xnew.data == NULL) PetscCall(MuonArrayCreate(&weights[k].W, weights[k].W.precision, &shard[k]->Xnew));
     task[k].Xnew = shard[k]->Xnew;
   }
   if (MuonShardSendsStep(shard[0])) { /* and is alone */
@@ -177,7 +250,8 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
     MuonNoteStatus(muon, shard[0]->layer, *status);
   } else {
     for (PetscInt k = 0; k < n; k++) {
-      if (!task[k].Xnew.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
+      task[k].D = shard[k]->step;
+      if (!task[k].Xnew.data && !task[k].D.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
       task[k].layer  = shard[k]->layer;
       task[k].status = MUON_STATUS_OK;
       task[k].info   = shard[k]->info;
@@ -188,7 +262,7 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
       if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
       shard[k]->info = task[k].info;
       MuonStatusMerge(task[k].status, status);
-      if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], &task[k].Xnew, &weights[k].W, status));
+      if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], task[k].D.data ? &task[k].D : &task[k].Xnew, &weights[k].W, status));
       MuonNoteStatus(muon, shard[k]->layer, *status);
     }
   }

@@ -24,8 +24,28 @@ PETSC_INTERN PetscErrorCode MuonWorkerEncode_Private(Muon, MuonShard *, MuonStat
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
 PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite);
-/* A message up or down, which stays on this rank where it owns what the message is of */
-PETSC_INTERN void MuonCountMessage_Private(Muon, const MuonGroup, int down, PetscBool owns, const MuonCompressorCost *);
+/*
+   Nobody is there to talk to, and what would be sent is T as it is: the server's half begins with T itself. On
+   the host T may have the gradient's precision then, where the server has the momentum
+*/
+static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
+{
+  const MuonGroup group = shard->group;
+
+  if (group->grid->size > 1 || group->grid->nworkers > 1) return PETSC_FALSE;
+  if (group->mode != MUON_EXCHANGE_MODE_GATHER) return PETSC_TRUE;
+  return (shard->muon->ops->worker == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+}
+/* The commit takes the step from the weights where they are: no other memory has the new ones */
+static inline PetscBool MuonShardTakes(const MuonShard *shard)
+{
+  if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
+  return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* A message up or down, which stays on this rank where it owns what the message is of; one that nobody encodes, of an array as it is */
+PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, int down, PetscBool owns, const MuonCompressorCost *);
+PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, const MuonShard *, int down);
 
 /*
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round
@@ -41,7 +61,7 @@ PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const Muo
 /*
    Server: input of the LMO, new weights by the type or the layer's optimizer, their message
 */
-PETSC_INTERN PetscErrorCode MuonServerSumMessages_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonServerSum_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
 /* What the steps of n shards make of the weights, and its messages; G of their tasks are given. Scratch is the caller's to release */
 PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *, MuonStatus *);

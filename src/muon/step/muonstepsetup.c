@@ -5,9 +5,9 @@
 /* What the next step replaces is kept until then; what it only passes on is in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
-  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
-  MuonLayer       layer     = shard->layer;
-  const MuonArray state     = MuonShardStateShape(shard);
+  const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE, direct = MuonShardIsDirect(shard);
+  MuonLayer       layer = shard->layer;
+  const MuonArray state = MuonShardStateShape(shard);
   MuonArray       whole, W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
@@ -16,13 +16,13 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
   */
-  if (shard->full.mean.data != NULL || (at_server && shard->group->ops->votes == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
+  if (shard->full.mean.data != NULL || (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
     layer->ready    = MuonShardReady_Private;
     layer->readyctx = shard;
   }
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
-  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) || (shard->owns && (shard->keep_sum || shard->group->mode != MUON_EXCHANGE_MODE_GATHER)))
+  if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Mnew));
@@ -33,7 +33,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
     MuonArrayAxpby(1, &W, 0, &shard->X);
     layer->watched = muon->check_weights;
   }
-  if (shard->X.data != NULL || shard->group->no_downlink) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
+  if (shard->X.data != NULL || (shard->group->no_downlink && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
   if (layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   layer->server          = &shard->X;

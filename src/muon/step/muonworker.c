@@ -14,6 +14,23 @@ void MuonCountMessage_Private(Muon muon, const MuonGroup group, int down, PetscB
   if (muon->count_entropy) bits[2] += cost->entropy;
 }
 
+/* Of sums the entries alone count */
+PetscErrorCode MuonCountDirect_Private(Muon muon, const MuonShard *shard, int down)
+{
+  const MuonArray      shape   = down ? MuonShardWeightsShape(shard) : MuonShardStateShape(shard);
+  const PetscLogDouble entries = (PetscLogDouble)MuonArrayEntries(&shape), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shape);
+  MuonCompressorCost   cost = {32.0 * entries, bits, bits};
+  size_t               bytes;
+
+  PetscFunctionBegin;
+  if (down || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) {
+    PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
+    cost.encoded = 8.0 * (PetscLogDouble)bytes;
+  }
+  MuonCountMessage_Private(muon, shard->group, down, shard->owns, &cost);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Z = beta M + gradient_weight G, whatever the precision of G is; without data M and G are zero */
 PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite)
 {
@@ -58,11 +75,13 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
     PetscCall(MuonLayerGetGradientMemory(layer, &shard->gradient, &ours));
     G = MuonShardPart(shard, &shard->gradient);
   }
-  M               = shard->M;
-  beta            = at_worker ? shard->beta : 0;
-  weight          = at_worker ? shard->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
-  decay           = at_worker ? shard->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
-  usable          = G.data != NULL && G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  M      = shard->M;
+  beta   = at_worker ? shard->beta : 0;
+  weight = at_worker ? shard->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
+  decay  = at_worker ? shard->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
+  /* Entries that are replaced are those that are not finite in the precision of the state */
+  usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
   shard->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
   shard->T        = G;
   if (at_worker == PETSC_FALSE) M.data = NULL;
@@ -95,10 +114,11 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   unsigned char     *to;
 
   PetscFunctionBegin;
-  upload.compressor = shard->up;
-  upload.T          = &shard->T;
-  upload.R          = NULL;
-  upload.status     = MUON_STATUS_OK;
+  upload.compressor   = shard->up;
+  upload.T            = &shard->T;
+  upload.R            = NULL;
+  upload.status       = MUON_STATUS_OK;
+  shard->up_own.bytes = 0;
   PetscTryTypeMethod(muon, worker, shard, &upload);
   MuonStatusMerge(upload.status, status);
   shard->sent = upload.compressor;

@@ -1,6 +1,8 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonwire.h>
+#include <float.h>
+#include <math.h>
 
 static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *status)
 {
@@ -56,8 +58,31 @@ static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *in
 }
 
 /*
-   The LMOs of all blocks of all layers, then the steps. D is where the new weights come, or in scratch where it
-   has another precision, which is so for one task alone
+   Whether the step from X makes weights that are finite: seen by bounds of X and D or, where these are too wide,
+   by taking it
+*/
+static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, MuonStatus *status)
+{
+  const double      far = 1e12, most = (X->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 4;
+  MuonLayerStepInfo copy = *info;
+  double            factor;
+  MuonArray         Xnew;
+  MuonMark          mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
+  if (info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) && MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceMark(layer->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(layer->work, X, X->precision, &Xnew));
+  PetscCall(MuonLayerMove_LMO(layer, &copy, b, times, X, D, &Xnew, status));
+  PetscCall(MuonWorkspaceRelease(layer->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The LMOs of all blocks of all layers, then the steps. D is where it stays until it is taken, or where the new weights
+   come, or in scratch where these have another precision, which is so for one task alone
 */
 static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const task[])
 {
@@ -74,7 +99,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   for (PetscInt t = 0; t < n; t++) blocks += MuonBlocksCount_Private(&task[t]->layer->blocks);
   PetscCall(PetscMalloc5(blocks, &lmo, blocks, &from, blocks, &to, blocks, &dual, blocks, &status));
   for (PetscInt t = 0; t < n; t++) {
-    MuonArray whole = task[t]->Xnew;
+    MuonArray whole = task[t]->D.data != NULL ? task[t]->D : task[t]->Xnew;
 
     if (task[t]->G.precision != whole.precision) PetscCall(MuonWorkspaceGetArray(task[t]->layer->work, &task[t]->G, task[t]->G.precision, &whole));
     for (PetscInt b = 0; b < MuonBlocksCount_Private(&task[t]->layer->blocks); b++, k++) {
@@ -89,12 +114,18 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   k = 0;
   for (PetscInt t = 0; t < n; t++) {
     for (PetscInt b = 0; b < MuonBlocksCount_Private(&task[t]->layer->blocks); b++, k++) {
+      const double times = task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1;
+
       if (task[t]->status == MUON_STATUS_OK) task[t]->status = status[k];
       if (task[t]->status != MUON_STATUS_OK) continue;
       task[t]->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->X, &x));
+      if (task[t]->D.data != NULL) {
+        PetscCall(MuonLayerForesee_LMO(task[t]->layer, &task[t]->info, b, times, &x, &to[k].here, &task[t]->status));
+        continue;
+      }
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->Xnew, &xnew));
-      PetscCall(MuonLayerMove_LMO(task[t]->layer, &task[t]->info, b, task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1, &x, &to[k].here, &xnew, &task[t]->status));
+      PetscCall(MuonLayerMove_LMO(task[t]->layer, &task[t]->info, b, times, &x, &to[k].here, &xnew, &task[t]->status));
     }
   }
   PetscCall(PetscFree5(lmo, from, to, dual, status));
@@ -102,9 +133,32 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sharp steps of blocks, each with a dual norm of its own, are taken at once */
+static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *D, const MuonArray *X)
+{
+  MuonArray  d, x, same;
+  MuonStatus taken; /* it was foreseen */
+  MuonMark   mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(layer->work, &mark));
+  for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
+    PetscCall(MuonLayerGetBlockArray(layer, b, D, &d));
+    PetscCall(MuonLayerGetBlockArray(layer, b, X, &x));
+    if (info->cautious && d.precision != x.precision) {
+      PetscCall(MuonWorkspaceGetArray(layer->work, &x, x.precision, &same));
+      MuonArrayAxpby(1, &d, 0, &same);
+      d = same;
+    }
+    PetscCall(MuonLayerMove_LMO(layer, info, b, layer->step == MUON_STEP_SHARP ? info->dual : 1, &x, &d, &x, &taken));
+    PetscCall(MuonWorkspaceRelease(layer->work, &mark));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonLayerTask one = {layer, *info, *G, *X, *Xnew, MUON_STATUS_OK}, *const task[] = {&one};
+  MuonLayerTask one = {layer, *info, *G, *X, *Xnew, MUON_STATUS_OK, MuonArrayLike(G, G->precision, NULL)}, *const task[] = {&one};
 
   PetscFunctionBegin;
   PetscCall(MuonLayerStepMany_LMO(1, task));
@@ -285,6 +339,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   layer->workermomentum = PETSC_TRUE;
   layer->ops->step      = MuonLayerStep_LMO;
   layer->ops->stepmany  = MuonLayerStepMany_LMO;
+  layer->ops->take      = MuonLayerTake_LMO;
   layer->ops->applylmo  = MuonLayerApplyLMO_LMO;
   layer->ops->update    = MuonLayerUpdate_LMO;
   layer->ops->setup     = MuonLayerSetUp_LMO;

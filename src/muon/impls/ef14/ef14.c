@@ -46,6 +46,7 @@ static PetscErrorCode MuonConfigure_EF14(Muon muon)
     shard->data = state;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->keeps = assigns ? PETSC_FALSE : PETSC_TRUE;
+    shard->asis  = assigns;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

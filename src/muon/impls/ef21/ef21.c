@@ -44,6 +44,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     shard->data = state;
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
+    shard->asis      = assigns;
     if (assigns == PETSC_FALSE && EF21AtServer(muon) == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,8 +120,7 @@ static PetscErrorCode MuonAggregate_EF21(Muon muon, MuonShard *shard, const Muon
   EF21Shard *state = (EF21Shard *)shard->data;
 
   PetscFunctionBegin;
-  if (state->estimates) MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
-  else if (count > 1) MuonArrayAxpby(1 / (double)count, sum, 0, sum);
+  MuonArrayAxpby(1, &state->G, 1 / (double)count, sum);
   if (state->Gnew.data != NULL) MuonArrayAxpby(1, sum, 0, &state->Gnew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,12 +38,20 @@ typedef struct {
   PetscInt  failed[3]; /* how often a factorization failed, by what followed */
 } MuonPolar_Zolotarev;
 
-/* As they are set, or else follow from the tolerance */
+/* As they are set, or else follow from the tolerance; with coefficients, those of the two that make it where nested has poles too */
 typedef struct {
-  PetscInt           poles;
-  double             interval;
-  MuonPolarPrecision precision;
+  PetscInt            poles, nested;
+  double              interval;
+  MuonPolarPrecision  precision;
+  MuonKernelZolotarev z, first, second;
 } MuonPolarFunction;
+
+static void MuonPolarSetInterval_Zolotarev(MuonPolarFunction *f, double interval)
+{
+  f->interval = interval;
+  MuonKernelZolotarevSet((int)f->poles, interval, &f->z);
+  f->nested = (PetscInt)MuonKernelZolotarevNest((int)f->poles, interval, &f->first, &f->second);
+}
 
 /* What an evaluation takes, in units of s^3 flops */
 static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
@@ -54,19 +62,26 @@ static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
   return nested > 0 ? nested + 3 : poles;
 }
 
-/* The function, and with check an error where the tolerance that was set cannot be reached */
+/*
+   The function, and with check an error where the tolerance that was set cannot be reached. Coefficients take longer
+   than small matrices do: those of the last choice are kept, which many objects share
+*/
 static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check, MuonPolarFunction *f)
 {
+  static MuonPolar_Zolotarev last;
+  static MuonPolarFunction   known;
   const MuonPolar_Zolotarev *data      = (MuonPolar_Zolotarev *)polar->data;
   const char                *prefix    = MuonPolarPrefix_Private(polar);
   const double               tolerance = (double)data->tolerance;
-  MuonKernelZolotarev        z;
+  const PetscBool            same      = known.poles > 0 && last.tolerance == data->tolerance && last.poles == data->poles && last.interval == data->interval ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool                  reached   = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (data->interval != (PetscReal)PETSC_DETERMINE) f->interval = (double)data->interval;
+  if (same) *f = known;
+  else if (data->interval != (PetscReal)PETSC_DETERMINE) f->interval = (double)data->interval;
   else f->interval = tolerance >= MuonFineTolerance || tolerance < MuonDoubleTolerance ? 1e-3 : 3e-3;
-  f->poles = data->poles;
-  if (data->poles == PETSC_DETERMINE) {
+  if (same == PETSC_FALSE) f->poles = data->poles;
+  if (f->poles == PETSC_DETERMINE) {
     /* The cheapest that suffices, and among equals the best */
     for (PetscInt r = 1; r <= MAXMUONKERNELPOLES; r++) {
       if (MuonKernelZolotarevError((int)r, f->interval) <= tolerance && (f->poles == PETSC_DETERMINE || MuonPolarCost_Zolotarev(r) <= MuonPolarCost_Zolotarev(f->poles))) f->poles = r;
@@ -74,11 +89,16 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
     PetscCheck(f->poles != PETSC_DETERMINE || !check || !MuonParametersIsSet((PetscObject)polar, "tolerance"), PetscObjectComm((PetscObject)polar), PETSC_ERR_ARG_OUTOFRANGE,
                "Option -%slmo_polar_tolerance is %g, expected at least %g, what %d poles reach on the interval %g: take a larger -%slmo_polar_zolotarev_interval or another type", prefix, tolerance,
                MuonKernelZolotarevError(MAXMUONKERNELPOLES, f->interval), MAXMUONKERNELPOLES, f->interval, prefix);
-    if (f->poles == PETSC_DETERMINE) f->poles = MAXMUONKERNELPOLES;
+    reached = f->poles != PETSC_DETERMINE ? PETSC_TRUE : PETSC_FALSE;
+    if (reached == PETSC_FALSE) f->poles = MAXMUONKERNELPOLES;
   }
-  MuonKernelZolotarevSet((int)f->poles, f->interval, &z);
+  if (same == PETSC_FALSE) {
+    MuonPolarSetInterval_Zolotarev(f, f->interval);
+    if (reached) known = *f;
+    if (reached) last = *data;
+  }
   if (polar->precision != PETSC_DETERMINE) f->precision = (MuonPolarPrecision)polar->precision;
-  else f->precision = tolerance < MuonDoubleTolerance || z.c[0] < MuonLowestShift ? MUON_POLAR_PRECISION_DOUBLE : MUON_POLAR_PRECISION_SINGLE;
+  else f->precision = tolerance < MuonDoubleTolerance || f->z.c[0] < MuonLowestShift ? MUON_POLAR_PRECISION_DOUBLE : MUON_POLAR_PRECISION_SINGLE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,8 +111,7 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
 */
 static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, void *P, void **B, double *scale, PetscBool *failed)
 {
-  MuonKernelZolotarev z, first;
-  double              nu2, *rows;
+  double nu2, *rows;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarPanelGram(panel, P));
@@ -106,13 +125,12 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
     /* A single singular value is its own bound, and becomes 1 */
     *scale = 1.0 / sqrt(nu2);
     panel->real->identity(1, 1.0, P);
-  } else if (panel->size == 1 && panel->real->memory == MUON_HOST && MuonKernelZolotarevNest((int)f->poles, f->interval, &first, &z) > 0) {
-    *scale = first.scale * z.scale / sqrt(nu2);
-    PetscCall(MuonPolarRationalNested(panel, &first, &z, nu2, P, B, failed));
+  } else if (panel->size == 1 && panel->real->memory == MUON_HOST && f->nested > 0) {
+    *scale = f->first.scale * f->second.scale / sqrt(nu2);
+    PetscCall(MuonPolarRationalNested(panel, &f->first, &f->second, nu2, P, B, failed));
   } else {
-    MuonKernelZolotarevSet((int)f->poles, f->interval, &z);
-    *scale = z.scale / sqrt(nu2);
-    PetscCall(MuonPolarRational(panel, &z, nu2, P, B, failed));
+    *scale = f->z.scale / sqrt(nu2);
+    PetscCall(MuonPolarRational(panel, &f->z, nu2, P, B, failed));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -159,10 +177,7 @@ static PetscLogDouble MuonPolarNormFlops_Zolotarev(size_t s, size_t l)
 */
 static PetscBool MuonPolarNormWanted_Zolotarev(double unit, size_t s, const MuonPolarFunction *f)
 {
-  MuonKernelZolotarev z;
-
-  MuonKernelZolotarevSet((int)f->poles, f->interval, &z);
-  return s > 1 && unit > MuonLowestShift * z.c[0] ? PETSC_TRUE : PETSC_FALSE;
+  return s > 1 && unit > MuonLowestShift * f->z.c[0] ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static double MuonPolarDot_Zolotarev(size_t s, const double x[], const double y[])
@@ -290,7 +305,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
       loaded      = PETSC_FALSE;
       data->failed[IN_DOUBLE]++;
     } else if (f.interval < MuonLargestInterval) {
-      f.interval = PetscMin(4.0 * f.interval, MuonLargestInterval);
+      MuonPolarSetInterval_Zolotarev(&f, PetscMin(4.0 * f.interval, MuonLargestInterval));
       data->failed[WIDENED]++;
       PetscCall(PetscInfo(polar, "A factorization failed in double precision with %" PetscInt_FMT " poles: again on the interval %g\n", f.poles, f.interval));
     } else {
@@ -325,7 +340,7 @@ static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, P
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
   unit   = (f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble)->unit;
-  *flops = s * (s + 1.0) * l + (s > 1.0 ? MuonPolarCost_Zolotarev(f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
+  *flops = s * (s + 1.0) * l + (s > 1.0 ? (f.nested > 0 ? f.nested + 3 : f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
   if (MuonPolarNormWanted_Zolotarev(unit, (size_t)s, &f)) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -342,10 +357,9 @@ static PetscErrorCode MuonPolarGetPrecision_Zolotarev(MuonPolar polar, MuonPolar
 
 static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewer)
 {
-  PetscInt            failed[3];
-  MuonKernelZolotarev z;
-  MuonPolarFunction   f;
-  PetscBool           ascii;
+  PetscInt          failed[3];
+  MuonPolarFunction f;
+  PetscBool         ascii;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
@@ -354,9 +368,8 @@ static PetscErrorCode MuonPolarView_Zolotarev(MuonPolar polar, PetscViewer viewe
     PetscCall(PetscViewerStringSPrintf(viewer, " %" PetscInt_FMT " poles from %g", f.poles, f.interval));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  MuonKernelZolotarevSet((int)f.poles, f.interval, &z);
   PetscCall(PetscViewerASCIIPrintf(viewer, "poles: %" PetscInt_FMT ", interval: %g, error: %.3g\n", f.poles, f.interval, MuonKernelZolotarevError((int)f.poles, f.interval)));
-  if (f.precision == MUON_POLAR_PRECISION_SINGLE && z.c[0] < MuonLowestShift) PetscCall(PetscViewerASCIIPrintf(viewer, "the smallest shift is %.3g, too small for single precision\n", z.c[0]));
+  if (f.precision == MUON_POLAR_PRECISION_SINGLE && f.z.c[0] < MuonLowestShift) PetscCall(PetscViewerASCIIPrintf(viewer, "the smallest shift is %.3g, too small for single precision\n", f.z.c[0]));
   PetscCall(PetscArraycpy(failed, ((MuonPolar_Zolotarev *)polar->data)->failed, 3));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, failed, 3, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)viewer)));
   if (failed[IN_DOUBLE] + failed[WIDENED] + failed[NOT_REPEATED] > 0)
