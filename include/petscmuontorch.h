@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -140,11 +141,11 @@ public:
   /* Groups, and this rank's part of a checkpoint. Each rank has an archive of its own. The system's folder for temporary files, TMPDIR, is one that all ranks see */
   void save(torch::serialize::OutputArchive &archive) const override
   {
-    Muon                                           *self   = const_cast<Muon *>(this);
-    const std::filesystem::path                     folder = self->SharedFolder();
-    torch::serialize::OutputArchive                 files;
-    std::vector<std::pair<std::string, at::Tensor>> found;
-    char                                            mine[32];
+    Muon                           *self   = const_cast<Muon *>(this);
+    const std::filesystem::path     folder = self->SharedFolder();
+    torch::serialize::OutputArchive files;
+    int64_t                         count = 0;
+    char                            mine[32];
 
     for (size_t g = 0; g < param_groups().size(); g++) {
       torch::serialize::OutputArchive group;
@@ -161,13 +162,10 @@ public:
       std::ifstream     file(entry.path(), std::ios::binary);
       std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 
-      found.emplace_back(entry.path().lexically_relative(folder).string(), torch::from_blob(bytes.data(), {(int64_t)bytes.size()}, torch::kUInt8).clone());
+      files.write("name" + std::to_string(count), c10::IValue(entry.path().lexically_relative(folder).string()));
+      files.write("data" + std::to_string(count++), torch::from_blob(bytes.data(), {(int64_t)bytes.size()}, torch::kUInt8).clone());
     }
-    files.write("count", c10::IValue((int64_t)found.size()));
-    for (size_t i = 0; i < found.size(); i++) {
-      files.write("name" + std::to_string(i), c10::IValue(found[i].first));
-      files.write("data" + std::to_string(i), found[i].second);
-    }
+    files.write("count", c10::IValue(count));
     archive.write("petscmuon", files);
     Remove(folder);
   }
@@ -206,7 +204,7 @@ public:
 
 private:
   struct Layer {
-    std::string   name, rule;
+    std::string   name, key, rule;
     size_t        group;
     torch::Tensor p, trained, grad; /* trained is p, or its copy in float32 */
     void         *address;
@@ -288,9 +286,10 @@ private:
   {
     MuonLayerArray array;
     Layer          layer;
-    std::string    key = std::isalpha((unsigned char)name[0]) ? name : "p" + name;
 
     TORCH_CHECK(!name.empty(), "petscmuon::Muon: a parameter of shape ", p.sizes(), " without a name, expected those of named_parameters()");
+    /* PETSc drops digits between underscores, and names begin with a letter */
+    layer.key   = (std::isalpha((unsigned char)name[0]) ? "" : "p") + std::regex_replace(name, std::regex("_(?=[0-9])"), ".");
     layer.name  = name;
     layer.group = g;
     layer.rule  = !GroupOptions(g).rule().empty() ? GroupOptions(g).rule() : p.dim() >= 2 ? "lmo" : "adamw";
@@ -306,11 +305,7 @@ private:
     array.memtype = p.is_cuda() ? PETSC_MEMTYPE_DEVICE : PETSC_MEMTYPE_HOST;
     array.w       = layer.trained.data_ptr();
     SetShape(layer, &array);
-    /* PETSc drops digits between underscores */
-    for (size_t i = 0; i + 1 < key.size(); i++) {
-      if (key[i] == '_' && std::isdigit((unsigned char)key[i + 1])) key[i] = '.';
-    }
-    Call(MuonAddLayerArray, muon_, key.c_str(), (const MuonLayerArray *)&array, &layer.handle);
+    Call(MuonAddLayerArray, muon_, layer.key.c_str(), (const MuonLayerArray *)&array, &layer.handle);
     Call(MuonLayerSetRule, layer.handle, layer.rule.c_str());
     layers_.push_back(layer);
     if (p.numel() > 0) Taken()[layer.address] = name;
@@ -338,21 +333,18 @@ private:
     for (const Layer &layer : layers_) {
       const MuonOptions &group = GroupOptions(layer.group);
       const double       first = first_rate_[layer.group];
-      const bool         other = group.rule().empty() && layer.rule == "adamw";
+      const double       other = group.adamw_lr() * (first > 0 ? group.lr() / first : group.lr() > 0);
 
       if (layer.rule == "frozen") continue;
-      SetRate(layer, "learning_rate", !other ? group.lr() : first > 0 ? group.adamw_lr() * group.lr() / first : group.lr() > 0 ? group.adamw_lr() : 0);
+      SetRate(layer, "learning_rate", group.rule().empty() && layer.rule == "adamw" ? other : group.lr());
       SetRate(layer, "weight_decay", group.weight_decay());
       if (layer.rule == "lmo") SetRate(layer, "momentum", group.momentum());
     }
   }
-  void SetRate(const Layer &layer, const char what[], double value)
+  void SetRate(const Layer &layer, const std::string &what, double value)
   {
-    const char *name;
-    char        text[32];
-
-    Call(MuonLayerGetName, layer.handle, &name);
-    const std::string key = std::string("muon_layer_") + name + "_" + what;
+    const std::string key = "muon_layer_" + layer.key + "_" + what;
+    char              text[32];
 
     if (told_.count(key) > 0 && told_[key] == value) return;
     std::snprintf(text, sizeof(text), "%.17g", value);

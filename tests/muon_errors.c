@@ -2,7 +2,6 @@ static char help[] = "Wrong usage of an optimizer: -wrong names what. Each is an
 
 #include "muon_common.h"
 #include "parameter_common.h"
-#include "parameters.h"
 #include "layer_parameter.h"
 
 static PetscErrorCode AddMat(Muon muon, const char name[], PetscInt m, PetscInt n, PetscScalar value)
@@ -46,6 +45,26 @@ static PetscErrorCode MonitorNothing(Muon muon, PetscInt step, PetscReal loss, v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Parameters that the last rank alone, or with another value, sets */
+static const struct {
+  const char *wrong, *key, *value, *last;
+} Differ[] = {{"rank_scale", "muon_layer_h0.qkv_scale", NULL, "2"},
+              {"rank_layer_momentum", "muon_layer_h0.qkv_momentum", NULL, "0.5"},
+              {"rank_exponent", "muon_layer_h0.qkv_lmo_mixed_exponent_q", "3", "3.25"},
+              {"rank_poles", "muon_layer_h0.qkv_lmo_polar_zolotarev_poles", "4", "3"},
+              {"rank_values", "ef21_server_compressor_values", "single", "bf16"},
+              {"rank_paper_index_bits", "ef21_compressor_paper_index_bits", "25", "26"},
+              {"rank_block_length", "ef21_compressor_qsgd_block_length", "64", "16"},
+              {"rank_block_norm", "ef21_compressor_qsgd_block_norm", "max", "l2"},
+              {"rank_line_norm", "ef21_compressor_line_norm", "2", "2.0000001"},
+              {"rank_schatten", "ef21_compressor_topsvd_schatten", "2", "1"},
+              {"rank_sweeps", "ef21_compressor_powersgd_sweeps", "1", "2"},
+              {"rank_oversampling", "ef21_compressor_powersgd_oversampling", "1", "2"},
+              {"rank_learning_rate", "muon_learning_rate", NULL, "1"},
+              {"rank_init", "ef21_init", "zero", "gradient"},
+              {"rank_raises", "muon_error_if_not_converged", "false", "true"},
+              {"rank_chunk", "muon_assembly_chunk", NULL, "2"}};
+
 /* What is wrong before the first step */
 static PetscErrorCode Before(Problem *p, const char wrong[])
 {
@@ -58,6 +77,11 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   PetscInt        contexts[8];
 
   PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Differ); k++) {
+    const char *value = last ? Differ[k].last : Differ[k].value;
+
+    if (Is(wrong, Differ[k].wrong) && value != NULL) PetscCall(MuonSetParameter(p->muon, Differ[k].key, value));
+  }
   if (Is(wrong, "same_name")) PetscCall(AddMat(p->muon, "h0.qkv", 3, 2, 0));
   if (Is(wrong, "same_name_but_case")) PetscCall(AddMat(p->muon, "H0.QKV", 3, 2, 0));
   if (Is(wrong, "same_hash")) {
@@ -83,26 +107,11 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddMat(p->muon, last ? "x" : "y", 3, 2, 0));
     PetscCall(AddMat(p->muon, last ? "y" : "x", 3, 2, 0));
   }
-  if (Is(wrong, "rank_scale") && last) PetscCall(MuonLayerSetScale(p->layer[1], 2));
-  if (Is(wrong, "rank_layer_momentum") && last) PetscCall(LayerSet(p->layer[1], "momentum", (PetscReal)0.5));
   if (Is(wrong, "rank_rule") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERSGD));
   if (Is(wrong, "rank_frozen") && last) PetscCall(MuonLayerSetRule(p->layer[1], MUONLAYERFROZEN));
   if (Is(wrong, "rank_norm") && last) {
     PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
     PetscCall(MuonLMOSetType(lmo, MUONLMOMAX));
-  }
-  if (Is(wrong, "rank_exponent")) {
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
-    PetscCall(MuonLMOSetType(lmo, MUONLMOMIXED));
-    PetscCall(MuonObjectSetParameter((PetscObject)lmo, "lmo_mixed_exponent_q", last ? "3.25" : "3"));
-  }
-  if (Is(wrong, "rank_poles")) {
-    MuonPolar polar;
-
-    PetscCall(MuonLayerGetLMO(p->layer[1], &lmo));
-    PetscCall(MuonLMOGetPolar(lmo, &polar));
-    PetscCall(MuonPolarSetType(polar, MUONPOLARZOLOTAREV));
-    PetscCall(MuonObjectSetParameter((PetscObject)polar, "lmo_polar_zolotarev_poles", last ? "3" : "4"));
   }
   if (Is(wrong, "rank_polynomial")) {
     const PetscReal c[3] = {1.5, -0.5, last ? (PetscReal)0.25 : 0};
@@ -119,34 +128,16 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(MuonEF21GetCompressor(p->muon, &c));
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
   }
-  if (Is(wrong, "rank_values") || Is(wrong, "rank_paper_index_bits") || Is(wrong, "rank_block_length") || Is(wrong, "rank_block_norm") || Is(wrong, "rank_line_norm") || Is(wrong, "rank_schatten") || Is(wrong, "rank_sweeps") ||
-      Is(wrong, "rank_oversampling")) {
-    MuonCompressor c;
-
-    if (Is(wrong, "rank_values")) PetscCall(MuonEF21GetServerCompressor(p->muon, &c));
-    else PetscCall(MuonEF21GetCompressor(p->muon, &c));
-    if (Is(wrong, "rank_values")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[last ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE]));
-    if (Is(wrong, "rank_paper_index_bits")) PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", last ? 26 : 25));
-    if (Is(wrong, "rank_block_length")) PetscCall(SetNumber((PetscObject)c, "compressor_qsgd_block_length", last ? 16 : 64));
-    if (Is(wrong, "rank_block_norm")) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_qsgd_block_norm", MuonCompressorBlockNorms[last ? MUON_COMPRESSOR_BLOCK_NORM_L2 : MUON_COMPRESSOR_BLOCK_NORM_MAX]));
-    if (Is(wrong, "rank_line_norm")) PetscCall(SetNumber((PetscObject)c, "compressor_line_norm", last ? (PetscReal)2.0000001 : (PetscReal)2));
-    if (Is(wrong, "rank_schatten")) PetscCall(SetNumber((PetscObject)c, "compressor_topsvd_schatten", last ? 1 : 2));
-    if (Is(wrong, "rank_sweeps")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_sweeps", last ? 2 : 1));
-    if (Is(wrong, "rank_oversampling")) PetscCall(SetNumber((PetscObject)c, "compressor_powersgd_oversampling", last ? 2 : 1));
-  }
   if (Is(wrong, "rank_measure")) PetscCall(MuonEF21SetMonitorCompression(p->muon, last));
   if (Is(wrong, "rank_interval") || Is(wrong, "rank_last_step")) {
     PetscCall(MuonEF21SetMonitorCompression(p->muon, PETSC_TRUE));
     PetscCall(MuonSetParameter(p->muon, "muon_monitor_interval", last || Is(wrong, "rank_last_step") ? "5" : "1"));
   }
-  if (Is(wrong, "rank_learning_rate") && last) PetscCall(MuonSetLearningRate(p->muon, 1));
   if (Is(wrong, "rank_type")) PetscCall(MuonSetType(p->muon, last ? MUONDENSE : MUONEF21));
   if (Is(wrong, "rank_exchange")) {
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeSetType(exchange, last ? MUONEXCHANGESTAR : MUONEXCHANGELAYERWISE));
   }
-  if (Is(wrong, "rank_init")) PetscCall(TestSetOfMuonType(p->muon, MUONEF21, "ef21_init", last ? "gradient" : "zero"));
-  if (Is(wrong, "rank_raises")) PetscCall(MuonSetParameter(p->muon, "muon_error_if_not_converged", last ? "true" : "false"));
   if (Is(wrong, "sparse")) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 2, 2, NULL, &A));
     PetscCall(MuonAddLayer(p->muon, "more", A, NULL));
@@ -237,7 +228,6 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
     PetscCall(AddSpread(p, "more", 3, PETSC_DECIDE, 6, &layer));
     if (Is(wrong, "rank_assembly") && last) PetscCall(MuonParametersAssign((PetscObject)layer, "assembly", (double)MUON_ASSEMBLY_ALLGATHER));
     if (Is(wrong, "rank_whole") && last) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
-    if (Is(wrong, "rank_chunk") && last) PetscCall(MuonSetParameter(p->muon, "muon_assembly_chunk", "2"));
   }
   if (Is(wrong, "rows_parallel")) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 6, &v));
@@ -406,8 +396,11 @@ int main(int argc, char **argv)
       rank_number         | -wrong rank_number                                             | between 6 and 7 layers
     test:
       suffix: rank_scale
-      args: -wrong {{rank_scale rank_layer_momentum rank_rule rank_frozen rank_norm rank_exponent rank_poles rank_polynomial}}
+      args: -wrong {{rank_scale rank_layer_momentum rank_rule rank_frozen rank_norm rank_polynomial}}
       error: The options of the optimizer differ between the ranks: layer h0.qkv: -
+    table: suffix | args | error
+      rank_exponent | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed      | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
+      rank_poles    | -wrong rank_poles -muon_layer_h0.qkv_lmo_polar_type zolotarev | -muon_layer_h0.qkv_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
     table: suffix | args | error
       rank_compressor       | -wrong rank_compressor                              | The options of the optimizer differ between the ranks: layer
       # What tables leave out

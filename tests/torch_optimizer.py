@@ -131,6 +131,17 @@ def halves():
   assert all(torch.equal(p, q.to(torch.bfloat16)) for p, q in zip(half.parameters(), single.parameters()))
 
 
+def strided():
+  """Rows with gaps, whose gradients torch makes without: the steps are those of a matrix without gaps."""
+  start = torch.arange(24.0).reshape(4, 6)
+  gaps, packed = torch.nn.Parameter(start[:, :3]), torch.nn.Parameter(start[:, :3].contiguous())
+  for p in (gaps, packed):
+    optimizer = petscmuon.torch.Muon([("w", p)], comm=comm, verbose=False)
+    (p**2).sum().backward()
+    optimizer.step()
+  assert gaps.stride() == (6, 1) and torch.equal(gaps, packed) and torch.equal(start[:, 3:], torch.arange(24.0).reshape(4, 6)[:, 3:])
+
+
 def errors():
   net = network()
   optimizer = optimizer_of(net)
@@ -170,6 +181,7 @@ if hasattr(torch.optim, "Muon"):
 state()
 groups()
 halves()
+strided()
 errors()
 
 #/*TEST

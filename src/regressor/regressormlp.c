@@ -307,14 +307,14 @@ static PetscErrorCode PetscRegressorSetFromOptions_MLP(PetscRegressor regressor,
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Multilayer perceptron");
-  for (PetscInt l = 0; l < mlp->nhidden; l++) hidden[l] = mlp->hidden[l];
+  PetscCall(PetscArraycpy(hidden, mlp->hidden, mlp->nhidden));
   PetscCall(PetscOptionsIntArray("-regressor_mlp_layers", "Neurons of each hidden layer", NULL, hidden, &n, &flg));
   if (flg) {
     PetscCheck(regressor->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ORDER, "-%sregressor_mlp_layers must be set before PetscRegressorFit(), or after PetscRegressorReset()", prefix != NULL ? prefix : "");
     for (PetscInt l = 0; l < n; l++) {
       PetscCheck(hidden[l] > 0, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ARG_OUTOFRANGE, "-%sregressor_mlp_layers: layer %" PetscInt_FMT " has %" PetscInt_FMT " neurons, expected at least 1", prefix != NULL ? prefix : "", l + 1, hidden[l]);
-      mlp->hidden[l] = hidden[l];
     }
+    PetscCall(PetscArraycpy(mlp->hidden, hidden, n));
     mlp->nhidden = n;
   }
   PetscCall(PetscOptionsEList("-regressor_mlp_activation", "Function of the hidden layers", NULL, MLPActivations, PETSC_STATIC_ARRAY_LENGTH(MLPActivations), MLPActivations[mlp->activation], &mlp->activation, NULL));

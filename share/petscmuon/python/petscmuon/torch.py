@@ -87,7 +87,7 @@ class Muon(torch.optim.Optimizer):
           raise Error("parameter '%s' was changed by the program: in %s that is not possible, its copy in float32 is what is trained" % (name, p.dtype))
         grad = grad.float().contiguous()
       elif grad.stride() != p.stride():
-        grad = torch.empty_like(p).copy_(grad)
+        grad = torch.empty_strided(p.shape, p.stride(), dtype=p.dtype, device=p.device).copy_(grad)
       layer.set_gradient(grad)
 
   @torch.no_grad()
