@@ -29,6 +29,7 @@ typedef struct _p_Muon *Muon;
 +  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
 .  `MUONEF14`  - classic error feedback: what a message leaves out is added to the next gradient
 .  `MUONSIGN`  - SignMuon: workers vote by signs, one bit each way
+.  `MUONLOCAL` - steps of each worker alone, and an outer optimizer that brings the workers together after some
 -  `MUONDENSE` - uncompressed Muon
 
    Level: beginner
@@ -40,6 +41,7 @@ typedef const char *MuonType;
 #define MUONEF14  "ef14"
 #define MUONSIGN  "sign"
 #define MUONDENSE "dense"
+#define MUONLOCAL "local"
 
 /*E
    MuonConvergedReason - Why an optimizer stopped
@@ -272,7 +274,7 @@ typedef struct {
   PetscReal l0, l1;  /* L0 + L1 ||grad f||_* fitted to the ratios, by the medians of Theil and Sen */
   PetscReal fit;     /* 1 where all are on that line, 0 where it says no more than their median */
   PetscReal sigma;   /* of the worker with most noise, in the Frobenius norm */
-  PetscBool batches; /* the routine asked MuonGetEvaluation(): both gradients of a pair are of the same samples */
+  PetscInt  batches; /* 1 where the routine asked MuonGetEvaluation(): both gradients of a pair are of the same samples */
 } MuonTheoryEstimate;
 
 /*E
@@ -541,6 +543,7 @@ PETSC_EXTERN PetscErrorCode MuonGetMemory(Muon, PetscLogDouble *, PetscLogDouble
 
 PETSC_EXTERN PetscErrorCode MuonSetParameter(Muon, const char[], const char[]);
 PETSC_EXTERN PetscErrorCode MuonGetParameter(Muon, const char[], char[], size_t);
+PETSC_EXTERN PetscErrorCode MuonLocalGetOuter(Muon, Muon *);
 PETSC_EXTERN PetscErrorCode MuonSetLearningRate(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonGetLearningRate(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonGetRate(Muon, PetscReal *);

@@ -104,7 +104,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
   PetscInt             warmup, max, momentumwarmup;
   PetscReal            seed;
-  PetscBool            ef21, ef14, sign;
+  PetscBool            ef21, ef14, sign, local;
+  Muon                 sends; /* the optimizer whose messages there are */
 
   PetscFunctionBegin;
   PetscCall(MuonGetType(p->muon, &type));
@@ -146,6 +147,23 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonGetExchange(p->muon, &exchange));
     PetscCall(MuonExchangeGetType(exchange, &where));
     fprintf(dump->file, " %s=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", ef21 == PETSC_TRUE ? "init" : "feedback", text, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
+  }
+  sends = p->muon;
+  PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
+  if (local == PETSC_TRUE) {
+    MuonType  outer;
+    PetscInt  every;
+    PetscReal feedback = 1;
+
+    PetscCall(MuonLocalGetOuter(p->muon, &sends));
+    PetscCall(MuonGetType(sends, &outer));
+    PetscCall(PetscStrcmp(outer, MUONEF21, &ef21));
+    PetscCall(PetscStrcmp(outer, MUONEF14, &ef14));
+    PetscCall(GetInt((PetscObject)p->muon, "local_steps", &every));
+    PetscCall(MuonGetLearningRate(sends, &lr));
+    PetscCall(GetReal((PetscObject)sends, "muon_momentum", &momentum));
+    if (ef14 == PETSC_TRUE) PetscCall(GetReal((PetscObject)sends, "ef14_feedback", &feedback));
+    fprintf(dump->file, " local_steps=%d outer=%s outer_lr=%.17g outer_momentum=%.17g feedback=%.17g", (int)every, outer, (double)lr, (double)momentum, (double)feedback);
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {
@@ -192,7 +210,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
       fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta1, (double)beta2, (double)epsilon);
     }
     if ((ef21 == PETSC_TRUE || ef14 == PETSC_TRUE) && frozen == PETSC_FALSE) {
-      PetscCall(MuonShardFind(p->muon, p->layer[l], &shard));
+      PetscCall(MuonShardFind(sends, sends->layer[l], &shard));
       PetscCall(DumpCompressor(dump, "up", shard->up, PETSC_FALSE));
       PetscCall(DumpCompressor(dump, "down", shard->down, shard->downlink == MUON_DOWNLINK_STEP ? PETSC_TRUE : PETSC_FALSE));
     }

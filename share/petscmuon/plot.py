@@ -209,7 +209,7 @@ def draw_study(groups, xs, link=None, work=None, loss="validation loss", title=N
     low, high = min(end[2] for end in ends), max(tops)
     a.set_ylim(low - 0.06 * (high - low + 1e-9), high + 0.02 * (high - low + 1e-9))
     left, right = a.get_xlim()
-    a.set_xlim(left, right * (right / left) ** 0.35 if a.get_xscale() == "log" else right + 0.3 * (right - left))
+    a.set_xlim(left, right * (right / left) ** 0.35 if a.get_xscale() == "log" else right + 0.45 * (right - left))
     name_curves(a, ends)
   if title:
     figure.suptitle(title, fontsize=10)

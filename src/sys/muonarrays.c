@@ -224,13 +224,22 @@ PetscErrorCode MuonMatCopyArray(const MuonArray *array, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonStateName(const MuonStateVisitor *visitor, const char name[], char full[MUON_STATE_NAME])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(full, MUON_STATE_NAME, "%s%s", visitor->prefix != NULL ? visitor->prefix : "", name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *array)
 {
   MuonArray there = *array;
-  MuonState state = {visitor->layer, name, visitor->holder, entrywise, scratch, array, MuonArrayBytes(array), array->data};
+  char      full[MUON_STATE_NAME];
+  MuonState state = {visitor->layer, full, visitor->holder, entrywise, scratch, array, MuonArrayBytes(array), array->data};
 
   PetscFunctionBegin;
   if (!array->data) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonStateName(visitor, name, full));
   /* The array itself becomes the copy for a while: a visitor may know it by its address */
   if (visitor->onhost) PetscCall(MuonArrayOnHost(&there, PETSC_TRUE, array));
   state.data  = array->data;
@@ -246,9 +255,11 @@ PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[],
 
 PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *visitor, const char name[], size_t bytes, void *data)
 {
-  const MuonState state = {visitor->layer, name, visitor->holder, PETSC_FALSE, PETSC_FALSE, NULL, bytes, data};
+  char            full[MUON_STATE_NAME];
+  const MuonState state = {visitor->layer, full, visitor->holder, PETSC_FALSE, PETSC_FALSE, NULL, bytes, data};
 
   PetscFunctionBegin;
+  PetscCall(MuonStateName(visitor, name, full));
   PetscCall((*visitor->visit)(visitor, &state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,11 +60,11 @@ class Run:
             g = g + np.array([number(i, e, j, 100 + step) for e in range(W.size)]).reshape(W.shape) / self.all.noise
         return shake(self.all.scale * g)
 
+    def loss_at(self, j, W):
+        return self.all.scale * sum(float(np.sum(self.H[j][i] * (W[i] - self.B[j][i]) ** 2)) / 2 for i in range(len(self.layers)))
+
     def loss(self, W):
-        total = 0.0
-        for j in range(self.all.workers):
-            total += sum(float(np.sum(self.H[j][i] * (W[i] - self.B[j][i]) ** 2)) / 2 for i in range(len(self.layers)))
-        return self.all.scale * total / self.all.workers
+        return sum(self.loss_at(j, W) for j in range(self.all.workers)) / self.all.workers
 
 
 _numbers = {}
@@ -174,6 +174,10 @@ def shortened(s, layers, gradients):
 
 def penalized(s, layer, g, W):
     return g + layer.decay * W if s.decay_style == 'coupled' else g
+
+
+def nesterov(s, g, M, previous):
+    return {'none': M, 'ema': (1 - previous) * g + previous * M, 'sgd': g + previous * M, 'undamped': g + previous * M}[s.nesterov]
 
 
 def rate(s, step):
@@ -428,7 +432,7 @@ def ef14(run, shake):
                 h = penalized(s, layer, G[i], W[i])
                 previous, fresh = weights(s, layer, k)
                 Ms[i] = shake(previous * Ms[i] + fresh * h)
-                u = {'none': Ms[i], 'ema': (1 - previous) * h + previous * Ms[i], 'sgd': h + previous * Ms[i], 'undamped': h + previous * Ms[i]}[s.nesterov]
+                u = nesterov(s, h, Ms[i], previous)
             X[i] = rules[i].step(X[i], u, rate(s, k), shake)
             W[i] = delivered(s, layer, X[i], W[i], k)
             X[i] = W[i] if layer.down == 'identity' else X[i]
@@ -437,6 +441,56 @@ def ef14(run, shake):
         out[i, 'W', None], out[i, 'X', None] = W[i], X[i]
         for j in workers:
             out[i, 'M', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], -E[j][i]
+    return out
+
+
+# ---- Steps of each worker alone, then one of an outer optimizer along the ways that they went
+
+def local(run, shake):
+    s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen'], range(run.all.workers)
+    rules = [[Rule(s, layer) for layer in run.layers] for j in workers]
+    X, W, u, G = [x.copy() for x in run.start], [x.copy() for x in run.start], [0.0] * len(run.start), [0.0] * len(run.start)
+    own = [[x.copy() for x in run.start] for j in workers]
+    M = [[0.0] * len(run.start) for j in workers]
+    kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
+    for k in range(s.steps):
+        last = sum(run.loss_at(j, own[j]) for j in workers) / s.workers
+        for j in workers:
+            g = [run.gradient(j, i, own[j][i], k, shake) for i in range(len(run.layers))]
+            for i in L:
+                layer = run.layers[i]
+                h, (previous, fresh) = penalized(s, layer, g[i], own[j][i]), weights(s, layer, k)
+                M[j][i] = shake(previous * M[j][i] + fresh * h)
+                own[j][i] = rules[j][i].step(own[j][i], nesterov(s, h, M[j][i], previous), rate(s, k), shake)
+        if (k + 1) % s.local_steps != 0:
+            continue
+        r = (k + 1) // s.local_steps - 1
+        for i in L:
+            layer, sent = run.layers[i], []
+            for j in workers:
+                way = shake(W[i] - own[j][i])
+                if s.outer == 'dense' or layer.up == 'identity':
+                    sent.append(way)
+                elif s.outer == 'ef14':
+                    sent.append(compress(s.shards, layer, 'up', way + kept[j][i], s.seed, r, j, 0))
+                    kept[j][i] = s.feedback * (way + kept[j][i] - sent[-1])
+                else:
+                    kept[j][i] = kept[j][i] + compress(s.shards, layer, 'up', way - kept[j][i], s.seed, r, j, 0)
+                    sent.append(kept[j][i])
+            G[i] = shake(sum(sent) / s.workers)
+            u[i] = shake(s.outer_momentum * u[i] + G[i])
+            X[i] = X[i] - s.outer_lr * (G[i] + s.outer_momentum * u[i])
+            W[i] = X[i] if s.outer == 'dense' else delivered(s, layer, X[i], W[i], r)
+            X[i] = W[i] if s.outer == 'dense' or layer.down == 'identity' else X[i]
+            for j in workers:
+                own[j][i] = W[i].copy()
+    out = {'loss': last}
+    for i in L:
+        for j in workers:
+            out[i, 'W', j] = out[i, 'X', j] = own[j][i]
+            out[i, 'M', j] = M[j][i]
+    for i in set(range(len(run.layers))) - set(L):
+        out[i, 'W', None] = run.start[i]
     return out
 
 
@@ -464,7 +518,7 @@ def compare(run, algorithm, least):
     for rank in range(run.all.workers):
         for i in range(len(run.layers)):
             for name in ('W', 'X', 'G', 'M', 'Gj', 'E'):
-                got, key = run.read(rank, i, name), (i, name, rank if name in ('M', 'Gj', 'E') else None)
+                got, key = run.read(rank, i, name), (i, name, rank if (i, name, rank) in exact else None)
                 if got is None:
                     assert name != 'W'
                     continue
@@ -477,7 +531,7 @@ def compare(run, algorithm, least):
             continue
         error = abs(run.all[name] - exact[name])
         assert error <= allowed[name] + 64 * EPSILON * len(run.layers) * abs(exact[name]), '%s %.17g, expected %.17g' % (name, run.all[name], exact[name])
-    moved = max(float(np.max(np.abs(exact[i, 'W', None] - run.start[i]))) for i in range(len(run.layers)))
+    moved = max(float(np.max(np.abs(run.read(0, i, 'W') - run.start[i]))) for i in range(len(run.layers)))
     assert moved > 0.1, 'nothing moved'
     assert compared >= least, compared
     print('%d arrays agree, %.2g of what is allowed; the largest bound is %.2g' % (compared, worst, max(allowed.values())))
@@ -485,7 +539,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    compare(run, {'ef21': ef21, 'ef14': ef14}[run.all.type], run.all.workers * len(run.layers))
+    compare(run, {'ef21': ef21, 'ef14': ef14, 'local': local}[run.all.type], run.all.workers * len(run.layers))
 
 
 if __name__ == '__main__':

@@ -31,6 +31,7 @@ if first:
     steps.write("\\n".join(lines) + "\\n")
 else:
     steps.write("step,loss,bits_up,bits_down,reason,validation\\n")
+open(words["-nanogpt_csv"] + ".layers", "w").write("layer,entries\\n")
 part.write("step,tokens,seconds,seconds_gradient,seconds_lmo,seconds_compress,seconds_exchange,paper_up,paper_down,agreement,contraction_up,contraction_down\\n")
 for step in range(first, 10):
     done = step + 1

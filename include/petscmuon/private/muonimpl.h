@@ -268,6 +268,10 @@ struct _p_Muon {
   PetscInt           cost_workers;
   PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
 
+  /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
+  PetscBool isolated, synchronized; /* the second: in this step the other one took its */
+  Muon      nested;
+
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
   PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
@@ -350,7 +354,8 @@ struct _p_Muon {
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF14(Muon);
-PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonSignParameters_Private[];
+PETSC_EXTERN PetscErrorCode      MuonCreate_Local(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonLocalParameters_Private[], MuonSignParameters_Private[];
 PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
 PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
 

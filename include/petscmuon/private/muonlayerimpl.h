@@ -126,6 +126,8 @@ struct _p_MuonLayer {
   unsigned int        hashofall, hashofsample;
   PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
+  PetscBool      alone;           /* set by the driver: each worker has weights and moments of its own */
+  MuonLayer      inner;           /* that takes steps from these weights between two steps of this layer, NULL for none */
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
   MuonPrecision  state;           /* set by the driver: the precision of what optimizers see as G, at first that of the weights */

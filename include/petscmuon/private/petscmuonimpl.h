@@ -173,6 +173,8 @@ typedef struct {
 
 typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
+  PetscObject     of;     /* the optimizer whose state it is, and what stands before the names of its state: set by who walks */
+  const char     *prefix; /* NULL for none */
   const char     *layer;  /* that is being visited: set by who walks the layers */
   MuonStateHolder holder; /* of what a compressor or an optimizer of a layer names, which do not know where they are */
   /*
@@ -186,6 +188,9 @@ typedef struct _n_MuonStateVisitor {
   void     *ctx;
 } MuonStateVisitor;
 
+/* A state's name with what stands before it */
+#define MUON_STATE_NAME 256
+PETSC_EXTERN PetscErrorCode MuonStateName(const MuonStateVisitor *, const char name[], char full[MUON_STATE_NAME]);
 /* What objects call in their routine. An array without data is none */
 PETSC_EXTERN PetscErrorCode MuonStateVisitArray(MuonStateVisitor *, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char name[], size_t bytes, void *data);

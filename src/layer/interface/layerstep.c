@@ -22,7 +22,7 @@ PetscErrorCode MuonLayerVisitState(MuonLayer layer, MuonStateVisitor *visitor)
   visitor->layer  = ((PetscObject)layer)->name;
   visitor->holder = MUON_STATE_WORKER;
   PetscCall(MuonStateVisitArray(visitor, "gradient", PETSC_TRUE, PETSC_TRUE, &layer->gradient));
-  visitor->holder = layer->owner < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
+  visitor->holder = layer->alone ? MUON_STATE_WORKER : layer->owner < 0 ? MUON_STATE_EVERYONE : MUON_STATE_SERVER;
   PetscTryTypeMethod(layer, visitstate, visitor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

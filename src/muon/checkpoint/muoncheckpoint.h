@@ -43,7 +43,9 @@ PETSC_INTERN PetscErrorCode MuonViewWeights_Private(Muon, PetscViewer);
 /* A copy of a name, NULL for none */
 PETSC_INTERN PetscErrorCode MuonCopyName_Private(const char name[], char **to);
 
+#define MUON_STATE_NESTED       "outer." /* before what the other optimizer of an optimizer keeps */
 #define MUON_CHECKPOINT_WEIGHTS "weights"
+#define MUON_CHECKPOINT_OWN     "weights.own" /* of a worker, where those of all are others */
 #define MUON_CHECKPOINT_WEIGHT  "worker.weight"
 #define MUON_CHECKPOINT_NUMBERS "numbers"
 #define MUON_CHECKPOINT_OPTIONS "settings"

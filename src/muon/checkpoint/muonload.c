@@ -96,7 +96,7 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, con
 
   PetscFunctionBegin;
   if (state->scratch || load->phase == LOAD_MAKE || load->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointRecord_Private(load->muon, state, &want, &place));
+  PetscCall(MuonCheckpointRecord_Private((Muon)visitor->of, state, &want, &place));
   mean = want.holder == MUON_FILE_WORKER && place.layer >= 0 && load->mean[place.layer] ? PETSC_TRUE : PETSC_FALSE;
   if (state->entrywise) parts = MuonCheckpointCut_Private(&place, &want, state->array, 0, want.rows, part);
   for (size_t k = read ? load->first : 0; k < (read ? load->last : load->reader->records) && load->result == MUON_FILE_OK; k++) {
@@ -134,19 +134,21 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
 {
   MuonCheckpointLoad  *load   = (MuonCheckpointLoad *)visitor->ctx;
   const MuonFileHolder holder = MuonCheckpointHolder_Private(name, visitor->holder);
+  char                 full[MUON_STATE_NAME];
   const MuonShard     *shard;
   uint32_t             worker;
   PetscInt             layer;
 
   PetscFunctionBegin;
-  PetscCall(MuonCheckpointFindLayer_Private(load->muon, visitor->layer, &layer, &shard));
+  PetscCall(MuonStateName(visitor, name, full));
+  PetscCall(MuonCheckpointFindLayer_Private((Muon)visitor->of, visitor->layer, &layer, &shard));
   if (holder == MUON_FILE_WORKER && load->mean[layer]) PetscFunctionReturn(PETSC_SUCCESS);
   worker = holder == MUON_FILE_WORKER ? (uint32_t)shard->group->grid->worker : 0;
   for (size_t k = 0; k < load->reader->records && array->data == NULL && shard->rows > 0; k++) {
     const MuonFileRecord *record = &load->reader->record[k];
     MuonArray             shape;
 
-    if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, name) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != worker) continue;
+    if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, full) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != worker) continue;
     if (!entrywise && record->layer_rows != (uint64_t)shard->rows) continue;
     shape = MuonShardStateShape(shard);
     if (!entrywise) {

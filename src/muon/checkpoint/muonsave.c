@@ -29,7 +29,7 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
 
   PetscFunctionBegin;
   if (state->scratch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointRecord_Private(save->muon, state, &record, &place));
+  PetscCall(MuonCheckpointRecord_Private((Muon)visitor->of, state, &record, &place));
   if (state->entrywise) {
     const uint64_t first = record.rows * (uint64_t)place.copy / (uint64_t)place.copies, last = record.rows * (uint64_t)(place.copy + 1) / (uint64_t)place.copies;
     const int      parts = MuonCheckpointCut_Private(&place, &record, state->array, first, last - first, part);
@@ -49,6 +49,7 @@ static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVis
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&state, sizeof(state)));
+  visitor->of  = (PetscObject)muon;
   state.name   = MUON_CHECKPOINT_WEIGHT;
   state.holder = MUON_STATE_WORKER;
   state.bytes  = sizeof(double);

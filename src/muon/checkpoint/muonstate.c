@@ -12,7 +12,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
   PetscCall(MuonCompressorVisitState(shard->up, visitor));
-  visitor->holder = MUON_STATE_SERVER;
+  visitor->holder = muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Mnew));
   PetscCall(MuonStateVisitArray(visitor, "sum", PETSC_TRUE, PETSC_TRUE, &shard->sum));
@@ -27,11 +27,16 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
 PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
 {
   PetscFunctionBegin;
+  if (muon->nested != NULL) {
+    visitor->prefix = MUON_STATE_NESTED;
+    PetscCall(MuonVisitState(muon->nested, visitor));
+    visitor->prefix = NULL;
+  }
+  visitor->of = (PetscObject)muon;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonVisitShard_Private(muon, &muon->shard[p], visitor));
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    visitor->layer  = ((PetscObject)muon->layer[l])->name;
-    visitor->holder = MUON_STATE_SERVER;
+    visitor->layer = ((PetscObject)muon->layer[l])->name;
     PetscCall(MuonLayerVisitState(muon->layer[l], visitor));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,7 +292,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   record->layer_columns = (uint64_t)layer->n;
   if (state->entrywise) {
     record->layer = ((PetscObject)layer)->name;
-    record->row   = (uint64_t)(weights ? layer->first : shard->row);
+    record->row   = (uint64_t)(weights || shard == NULL ? layer->first : shard->row);
     if (MuonLayerIsEntries(layer)) place->entries = layer;
   } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)shard->rows;
   else place->leads = grid->position == 0 ? PETSC_TRUE : PETSC_FALSE; /* several ranks may have no rows before the first of them */
@@ -337,20 +342,21 @@ int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const MuonFileRe
   return n;
 }
 
-PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, PetscBool all, PetscBool write)
+/* The weights of all, or of each worker by itself beside those */
+static PetscErrorCode MuonCheckpointWalkWeights_Private(Muon muon, MuonStateVisitor *visitor, PetscBool own, PetscBool write)
 {
   MuonState state;
   MuonArray W, host;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&state, sizeof(state)));
-  if (all) PetscCall(MuonVisitState(muon, visitor));
+  visitor->of = (PetscObject)muon;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &W));
     PetscCall(MuonArrayOnHost(&W, PETSC_TRUE, &host));
     state.layer     = ((PetscObject)muon->layer[l])->name;
-    state.name      = MUON_CHECKPOINT_WEIGHTS;
-    state.holder    = MUON_STATE_EVERYONE;
+    state.name      = own ? MUON_CHECKPOINT_OWN : MUON_CHECKPOINT_WEIGHTS;
+    state.holder    = own ? MUON_STATE_WORKER : MUON_STATE_EVERYONE;
     state.entrywise = PETSC_TRUE;
     state.array     = &host;
     state.bytes     = MuonArrayBytes(&host);
@@ -359,5 +365,16 @@ PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, 
     PetscCall(MuonArrayOffHost(&W, write, &host));
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], write, &W));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckpointWalk_Private(Muon muon, MuonStateVisitor *visitor, PetscBool all, PetscBool write)
+{
+  const PetscBool nested = all && muon->nested != NULL ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (all) PetscCall(MuonVisitState(muon, visitor));
+  PetscCall(MuonCheckpointWalkWeights_Private(muon, visitor, nested, write));
+  if (nested) PetscCall(MuonCheckpointWalkWeights_Private(muon->nested, visitor, PETSC_FALSE, write));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

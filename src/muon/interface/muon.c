@@ -64,10 +64,10 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
 
   Input Parameters:
 + muon - the optimizer
-- type - `MUONEF21`, `MUONEF14`, `MUONSIGN` or `MUONDENSE`
+- type - `MUONEF21`, `MUONEF14`, `MUONSIGN`, `MUONDENSE` or `MUONLOCAL`
 
   Options Database Key:
-. -muon_type type - the algorithm (ef21|ef14|sign|dense)
+. -muon_type type - the algorithm (ef21|ef14|sign|dense|local)
 
   Level: beginner
 
@@ -106,6 +106,8 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
+  muon->isolated         = PETSC_FALSE;
+  muon->nested           = NULL;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));

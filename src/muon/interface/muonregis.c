@@ -49,6 +49,7 @@ PetscErrorCode MuonRegisterAll(void)
   MuonRegisterAllCalled = PETSC_TRUE;
   PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
   PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters_Private));
+  PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters_Private));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
   PetscFunctionReturn(PETSC_SUCCESS);

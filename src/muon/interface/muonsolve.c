@@ -60,6 +60,10 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     muon->traffic.mpi += bytes;
     muon->traffic.own += own;
   }
+  if (muon->synchronized) {
+    muon->traffic.mpi += muon->nested->traffic.mpi;
+    muon->traffic.own += muon->nested->traffic.own;
+  }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     muon->traffic.mpi += muon->layer[l]->gathered;
     muon->layer[l]->gathered = 0;
@@ -187,9 +191,10 @@ PetscErrorCode MuonStep(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
-  muon->reason      = MUON_CONVERGED_ITERATING;
-  muon->mismatch    = NULL;
-  muon->failed.rank = -1;
+  muon->reason       = MUON_CONVERGED_ITERATING;
+  muon->mismatch     = NULL;
+  muon->synchronized = PETSC_FALSE;
+  muon->failed.rank  = -1;
   for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
   muon->sent[0] = muon->sent[1] = 0;
   ierr                          = MuonTakeStep_Private(muon);

@@ -124,7 +124,10 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
   if (muon->theory.text != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", muon->theory.text));
   if (muon->preset != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s\n", muon->preset));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum, muon->momentum_at < 0 ? "type's own place" : MuonMomentumAts[muon->momentum_at],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum,
+                                   muon->momentum_at < 0 ? "type's own place"
+                                   : muon->isolated      ? "worker"
+                                                         : MuonMomentumAts[muon->momentum_at],
                                    muon->schedulefn != NULL ? ", then a function of the user's" : ""));
   PetscCall(MuonParametersView((PetscObject)muon, viewer));
   if (muon->nancount > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "NaN or Inf %" PetscInt64_FMT " times so far\n", muon->nancount));

@@ -11,11 +11,11 @@
 */
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
 {
-  const PetscBool alone = grid->size > 1 && grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool alone = muon->isolated || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
   MuonExchange    all   = muon->exchange;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCreate(grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
+  PetscCall(MuonExchangeCreate(muon->isolated ? PETSC_COMM_SELF : grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
   PetscCall(MuonExchangeSetOptionsPrefix(*exchange, ((PetscObject)muon)->prefix));
   PetscCall(MuonExchangeSetVotes(*exchange, votes));
@@ -44,7 +44,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, const MuonG
 {
   MuonWorkerGrid grid = muon->grid[p];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
@@ -171,6 +171,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     PetscBool  asis;
 
     shard->replicated   = group->exchange->everywhere;
+    shard->layer->alone = muon->isolated;
     shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
     shard->owns         = group->exchange->owner[k] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
     /* One worker makes no message for itself of weights as they are */

@@ -82,7 +82,7 @@ static PetscErrorCode MuonCompressorsSpare_Private(Muon muon, const MuonCompress
   PetscBool lmo = PETSC_TRUE, told = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERLMO, &lmo));
+  PetscCall(PetscObjectTypeCompare((PetscObject)(layer->inner != NULL ? layer->inner : layer), MUONLAYERLMO, &lmo));
   *spares = (lmo == PETSC_FALSE && all->rules == MUON_COMPRESSOR_RULES_LMO) || MuonLayerEntries(layer) < (PetscInt64)all->min_entries ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
   if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));

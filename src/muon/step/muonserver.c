@@ -135,7 +135,7 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
 /* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
 static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
 {
-  if (shard->layer->owner < 0) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
+  if (shard->layer->owner < 0 && shard->muon->isolated == PETSC_FALSE) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
 }
 
 /*

@@ -10,6 +10,7 @@ A plan is a text file, a folder's *.txt here by its name or any other by its pat
     grid NAME KEY VALUE ...        values of an option that a run is tuned over
     tune OPTIONS                   of the runs that tune, behind all others; they have the first seed
     run NAME GRID|- LABEL OPTIONS  one method: this line is all that a new one needs; the first is what others are compared with
+    reach RUN ...                  tables of what it costs to come to the loss of the worst seed of each; of the first run where there is no such line
     figure NAME X[,X] RUN ...      curves, X as for plot.py --x; link:100e6: in front of it computes seconds for that link
 
 Every run has a folder: its options, what it printed, and run.csv when it is finished. A run that was stopped goes on with its checkpoint, a finished one is not run again. Figures and tables are made from the
@@ -52,7 +53,7 @@ class Missing(Exception):
 
 class Plan:
   def __init__(self, path, scale):
-    self.path, self.title, self.notes, self.ranks, self.seeds, self.all, self.tune, self.grids, self.runs, self.figures = path, "", [], 2, ["1"], [], [], {}, {}, []
+    self.path, self.title, self.notes, self.ranks, self.seeds, self.all, self.tune, self.grids, self.runs, self.figures, self.reach = path, "", [], 2, ["1"], [], [], {}, {}, [], []
     scales = {}
     try:
       with open(path) as f:
@@ -72,13 +73,13 @@ class Plan:
     if scale not in scales:
       raise Bad("%s: no scale %s; there are %s" % (path, scale, ", ".join(scales) or "none"))
     self.all += scales[scale]
-    for where, _, _, names in self.figures:
+    for where, _, _, names in self.figures + [(path, None, None, self.reach)]:
       for name in names:
         if name not in self.runs:
           raise Bad("%s: no run %s" % (where, name))
 
   def line(self, where, word, rest, scales):
-    least = {"title": 1, "note": 1, "ranks": 1, "seeds": 1, "all": 1, "scale": 1, "grid": 3, "tune": 1, "run": 3, "figure": 3}
+    least = {"title": 1, "note": 1, "ranks": 1, "seeds": 1, "all": 1, "scale": 1, "grid": 3, "tune": 1, "run": 3, "figure": 3, "reach": 1}
     if word not in least:
       raise Bad("%s: unknown word %s, expected %s" % (where, word, ", ".join(least)))
     if len(rest) < least[word]:
@@ -93,6 +94,8 @@ class Plan:
       self.ranks, self.seeds = (int(rest[0]), self.seeds) if word == "ranks" else (self.ranks, rest)
     elif word == "all":
       self.all += rest
+    elif word == "reach":
+      self.reach += rest
     elif word == "tune":
       self.tune += rest
     elif word == "scale":
@@ -168,8 +171,12 @@ class Study:
     mpiexec = [path for path in (os.path.join(ROOT, "config", "mpiexec"), os.path.join(ROOT, "bin", "petscmuon-mpiexec")) if os.path.exists(path)]
     return [mpiexec[0], "-n", str(self.plan.ranks), self.options.program]
 
+  def parts(self, folder):
+    """Files of the starts of a run; beside them are those of layers."""
+    return sorted(one for one in os.listdir(folder) if re.fullmatch(r"part-\d+\.csv", one))
+
   def start(self, folder, words):
-    part = len([one for one in os.listdir(folder) if one.startswith("part-")])
+    part = len(self.parts(folder))
     checkpoint = os.path.join(folder, "checkpoint")
     command = self.launch() + words
     command += ["-nanogpt_csv", os.path.join(folder, "part-%02d.csv" % part), "-muon_monitor_csv", os.path.join(folder, "steps.csv"), "-nanogpt_sample", "0"]
@@ -195,8 +202,8 @@ class Study:
 
   def merge(self, folder, final):
     """One file of what the library and the program wrote in all starts of a run."""
-    parts, rows = sorted(one for one in os.listdir(folder) if one.startswith("part-")), []
-    for one in parts:
+    rows = []
+    for one in self.parts(folder):
       with open(os.path.join(folder, one), newline="") as f:
         more = list(csv.DictReader(f))
       rows = [row for row in rows if more and int(row["step"]) < int(more[0]["step"])] if more else rows
@@ -226,9 +233,8 @@ class Study:
     """{run: (rate, whether it is at the edge of its grid, {seed: rows})}, and {run: {value: last loss}} of the tuning."""
     plan, found, tuned = self.plan, {}, {}
     jobs = [(name, value) for name, (grid, _, _) in plan.runs.items() if grid != "-" and len(plan.grids[grid][1]) > 1 for value in plan.grids[grid][1]]
-    names = ["%s-tune-%s" % job for job in jobs] + ["%s-seed%s" % (name, seed) for name in plan.runs for seed in plan.seeds]
-    self.left = sum(not os.path.exists(os.path.join(self.folder, "runs", name, "run.csv")) for name in names)
-    print("%d runs, %d to do" % (len(names), self.left), flush=True)
+    done = lambda name: os.path.exists(os.path.join(self.folder, "runs", name, "run.csv"))
+    self.left = sum(not done("%s-tune-%s" % job) for job in jobs) + len(plan.runs) * len(plan.seeds)
     for name, value in jobs:
       grid, _, words = plan.runs[name]
       try:
@@ -237,11 +243,15 @@ class Study:
         continue
       tuned.setdefault(name, {})[value] = plot.last(rows) if rows else math.inf
     best = {name: min(losses, key=losses.get) for name, losses in tuned.items()}
+    rate = {name: best.get(name, plan.grids[grid][1][0] if grid != "-" else None) for name, (grid, _, _) in plan.runs.items()}
+    called = lambda name, seed: "-".join([name] + [rate[name]] * (rate[name] is not None) + ["seed" + seed])
+    self.left = sum(not done(called(name, seed)) for name in plan.runs for seed in plan.seeds)
+    print("%d runs to do" % self.left, flush=True)
     for seed in plan.seeds: # so that a study that is stopped has all methods
       for name, (grid, _, words) in plan.runs.items():
-        value = best.get(name, plan.grids[grid][1][0] if grid != "-" else None)
+        value = rate[name]
         try:
-          rows = self.run("%s-seed%s" % (name, seed), words + ([plan.grids[grid][0], value] if value else []), seed)
+          rows = self.run(called(name, seed), words + ([plan.grids[grid][0], value] if value else []), seed)
         except Missing:
           continue
         edge = name in best and len(plan.grids[grid][1]) > 2 and value in (plan.grids[grid][1][0], plan.grids[grid][1][-1])
@@ -272,11 +282,13 @@ def report(study, found, tuned):
     lost = sum(rows is None for rows in seeds.values())
     out.append("| %s | %s%s | %s%s | %s | %.3g | %.3g | %.4f |" % (label(name), value or "-", "*" if edge else "", plot.spread([plot.last(rows) for rows in groups[name]], "%.4f"), ", %d diverged" % lost if lost else "", "" if name == reference else plot.spread(pairs, "%+.4f"),
                                                                 statistics.median(rows[-1]["up"] for rows in groups[name]) / 1e6, statistics.median(rows[-1]["down"] for rows in groups[name]) / 1e6, both(name) / both(reference)))
-  target = max(rows[-1]["validation"] for rows in groups[reference])
-  out += ["", "## To the loss %.4f" % target, "", "That is where the worst seed of %s ends on a line of progress. Bytes are what a rank sends, both ways. Seconds are **computed**: gradient, LMO and compressing as in the fastest part of a method's runs, and its bytes on a link, up and down behind one another." % label(reference), "",
-          "| method | steps | MB | %s |" % " | ".join("s at %s" % plot.rate_name(link) for link in LINKS), "|---|---|---|%s" % ("---|" * len(LINKS))]
-  for name, runs in groups.items():
-    if runs:
+  for goal in [name for name in plan.reach or [reference] if groups.get(name)]:
+    target = max(rows[-1]["validation"] for rows in groups[goal])
+    out += ["", "## To the loss %.4f" % target, "", "That is where the worst seed of %s ends on a line of progress. Bytes are what a rank sends, both ways. Seconds are **computed**: gradient, LMO and compressing as in the fastest part of a method's runs, and its bytes on a link, up and down behind one another." % label(goal), "",
+            "| method | steps | MB | %s |" % " | ".join("s at %s" % plot.rate_name(link) for link in LINKS), "|---|---|---|%s" % ("---|" * len(LINKS))]
+    for name, runs in groups.items():
+      if not runs:
+        continue
       cells = [plot.spread([plot.reach(rows, target, "steps") for rows in runs]), plot.spread([None if b is None else b / 1e6 for b in (plot.reach(rows, target, "both") for rows in runs)])]
       cells += [plot.spread([plot.reach(rows, target, "seconds") for rows in plot.on_link(runs, link)]) for link in LINKS]
       out.append("| %s | %s |" % (label(name), " | ".join(cells)))

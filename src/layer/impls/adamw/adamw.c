@@ -94,6 +94,8 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
     if (k < 2 && visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, Moments[k], PETSC_TRUE, &adamw->moment[k]));
     PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
   }
+  /* One number of all workers */
+  if (visitor->holder == MUON_STATE_WORKER) visitor->holder = MUON_STATE_EVERYONE;
   if (adamw->moment[0].data != NULL) PetscCall(MuonStateVisitBytes(visitor, "adamw.steps", sizeof(adamw->steps), &adamw->steps));
   visitor->late = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

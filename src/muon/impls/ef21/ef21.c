@@ -29,7 +29,6 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
-  PetscCheck(muon->nesterov == MUON_NESTEROV_NONE, comm, PETSC_ERR_SUP, "-%smuon_nesterov %s: -muon_type ef21 has no Nesterov term, expected none", MuonPrefix(muon), MuonNesterovTypes[muon->nesterov]);
   PetscCheck(muon->clip == 0 || EF21AtServer(muon) == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_momentum_at server, -muon_type ef21 sends no gradients that could be clipped, expected 0", MuonPrefix(muon), (double)muon->clip,
              MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));

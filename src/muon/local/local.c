@@ -1,0 +1,311 @@
+#include "../step/muonstep.h" /*I "petscmuon.h" I*/
+
+typedef struct {
+  Muon       outer;
+  PetscInt   steps;   /* of a round */
+  PetscInt   nlayers; /* that the outer optimizer has */
+  MuonArray *shared;  /* its weights of each */
+} Muon_Local;
+
+static PetscBool  MuonCitationLocalSet = PETSC_FALSE;
+static const char MuonCitationLocal[]  = "@misc{MuLoCo2025,\n"
+                                         "  title  = {{MuLoCo}: {Muon} is a practical inner optimizer for {DiLoCo}},\n"
+                                         "  author = {Benjamin Th{\\'e}rien and Xiaolong Huang and Irina Rish and Eugene Belilovsky},\n"
+                                         "  note   = {arXiv:2505.23725},\n"
+                                         "  year   = {2025}\n}\n";
+
+const MuonParameter MuonLocalParameters_Private[] = {
+  {"local_steps", MUON_PARAMETER_INT, offsetof(Muon_Local, steps), 30, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA, "Steps that each worker takes alone before weights are exchanged"},
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+/* A layer of the outer optimizer: the shared weights, which begin as the worker's own */
+static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
+{
+  Muon_Local    *local  = (Muon_Local *)muon->data;
+  MuonLayer      layer  = muon->layer[l], outer;
+  MuonArray     *shared = &local->shared[l], W;
+  MuonLayerArray array;
+
+  PetscFunctionBegin;
+  PetscCheck(MuonLayerIsEntries(layer) == 0 && layer->shape.memory == MUON_HOST, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "Layer \"%s\": -%smuon_type %s takes layers in the memory of the host that are matrices, vectors on one rank or arrays, not %s", ((PetscObject)layer)->name, MuonPrefix(muon), MUONLOCAL,
+             MuonLayerIsEntries(layer) ? "ranges of a parallel vector" : "memory of a device");
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonArrayCreate(&W, W.precision, shared));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonLayerArrayInitialize(&array));
+  array.comm     = layer->ranks > 1 ? layer->comm : PETSC_COMM_SELF;
+  array.type     = shared->precision == MUON_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
+  array.rowmajor = layer->rowmajor ? PETSC_TRUE : PETSC_FALSE;
+  array.M        = layer->M;
+  array.N        = layer->N;
+  array.first    = layer->first;
+  array.rows     = layer->rows;
+  array.ld       = (PetscInt)shared->ld;
+  array.w        = shared->data;
+  PetscCall(MuonAddLayerArray(local->outer, ((PetscObject)layer)->name, &array, &outer));
+  outer->inner = layer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shared weights of a layer, and those of this worker */
+typedef struct {
+  MuonArray shared, own;
+} MuonLocalPair;
+
+static PetscErrorCode MuonLocalGetPair_Private(Muon muon, PetscInt l, PetscBool write, MuonLocalPair *pair)
+{
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+
+  PetscFunctionBegin;
+  pair->shared = local->shared[l];
+  PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &pair->own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A round begins: the weights that the program has are those of all */
+static PetscErrorCode MuonLocalShare_Private(Muon muon)
+{
+  MuonLocalPair pair;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    PetscCall(MuonLocalGetPair_Private(muon, l, PETSC_FALSE, &pair));
+    MuonArrayAxpby(1, &pair.own, 0, &pair.shared);
+    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &pair.own));
+  }
+  PetscCall(MuonWeightsChanged(((Muon_Local *)muon->data)->outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonConfigure_Local(Muon muon)
+{
+  Muon_Local *local = (Muon_Local *)muon->data;
+  Muon        outer = local->outer;
+
+  PetscFunctionBegin;
+  PetscCheck(muon->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_type %s no rank has the mean gradient that would be clipped, expected 0", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon),
+             MUONLOCAL);
+  PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->shared), &local->shared));
+  for (; local->nlayers < muon->nlayers; local->nlayers++) PetscCall(MuonLocalAddLayer_Private(muon, local->nlayers));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    PetscCall(MuonLayerSetRule(outer->layer[l], muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
+    outer->layer[l]->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
+  }
+  PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
+  PetscCall(MuonLocalShare_Private(muon));
+  PetscCall(MuonSetUp(outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
+{
+  PetscFunctionBegin;
+  muon->synchronized = PETSC_FALSE;
+  if (muon->step == 0) PetscCall(MuonLocalShare_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The gradient of the outer optimizer is the way that this worker went, backwards */
+static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
+{
+  MuonLayer      outer = ((Muon_Local *)muon->data)->outer->layer[l];
+  MuonLayerArray gradient;
+  MuonLocalPair  pair;
+  MuonArray      G;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLayerGetGradientArray(outer, &gradient));
+  PetscCall(MuonLocalGetPair_Private(muon, l, PETSC_FALSE, &pair));
+  G      = pair.shared;
+  G.data = gradient.w;
+  G.ld   = (size_t)gradient.ld;
+  MuonArrayAxpby(1, &pair.shared, 0, &G);
+  MuonArrayAxpby(-1, &pair.own, 1, &G);
+  PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &pair.own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonEnd_Local(Muon muon)
+{
+  Muon_Local         *local = (Muon_Local *)muon->data;
+  Muon                outer = local->outer;
+  MuonLocalPair       pair;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  if ((muon->step + 1) % local->steps != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLocalSetGradient_Private(muon, l));
+  }
+  PetscCall(MuonSetStepNumber(outer, muon->step / local->steps)); /* after a restart, too */
+  PetscCall(MuonStep(outer));
+  muon->synchronized = PETSC_TRUE;
+  muon->meanup       = outer->meanup;
+  muon->meandown     = outer->meandown;
+  for (PetscInt k = 0; k < 3; k++) {
+    muon->traffic.up[k]   = outer->traffic.up[k];
+    muon->traffic.down[k] = outer->traffic.down[k];
+  }
+  PetscCall(MuonGetConvergedReason(outer, &reason));
+  if (reason < 0) {
+    muon->reason = reason;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    if (muon->layer[l]->frozen) continue;
+    PetscCall(MuonLocalGetPair_Private(muon, l, PETSC_TRUE, &pair));
+    MuonArrayAxpby(1, &pair.shared, 0, &pair.own);
+    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_TRUE, &pair.own));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetObjectsFromOptions_Local(Muon muon)
+{
+  Muon outer = ((Muon_Local *)muon->data)->outer;
+  char prefix[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%souter_", ((PetscObject)muon)->prefix != NULL ? ((PetscObject)muon)->prefix : ""));
+  PetscCall(PetscObjectSetOptions((PetscObject)outer, ((PetscObject)muon)->options));
+  PetscCall(MuonSetOptionsPrefix(outer, prefix));
+  PetscCall(MuonSetFromOptions(outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonView_Local(Muon muon, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  outer optimizer, after every %" PetscInt_FMT " steps:\n", ((Muon_Local *)muon->data)->steps));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(MuonView(((Muon_Local *)muon->data)->outer, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonReset_Local(Muon muon)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonReset(((Muon_Local *)muon->data)->outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonDestroy_Local(Muon muon)
+{
+  Muon_Local *local = (Muon_Local *)muon->data;
+
+  PetscFunctionBegin;
+  PetscCall(MuonDestroy(&local->outer));
+  for (PetscInt l = 0; l < local->nlayers; l++) PetscCall(MuonArrayDestroy(&local->shared[l]));
+  PetscCall(PetscFree(local->shared));
+  PetscCall(PetscFree(muon->data));
+  muon->nested = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonLocalGetOuter - Gets the optimizer that moves the shared weights of local steps
+
+  Not Collective
+
+  Input Parameter:
+. muon - an optimizer of type `MUONLOCAL`
+
+  Output Parameter:
+. outer - an optimizer that may be given any options, borrowed; its layers are made at `MuonSetUp()`
+
+  Level: intermediate
+
+.seealso: `Muon`, `MUONLOCAL`
+@*/
+PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscAssertPointer(outer, 2);
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONLOCAL, &is));
+  PetscCheck(is, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "The optimizer is of type %s, expected %s", ((PetscObject)muon)->type_name != NULL ? ((PetscObject)muon)->type_name : "not set", MUONLOCAL);
+  *outer = ((Muon_Local *)muon->data)->outer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MUONLOCAL - Steps of each worker alone; after some of them an outer optimizer brings the workers together
+
+  Options Database Keys:
++ -local_steps H              - steps of a round, in which nothing but the status is sent (30)
+. -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
+. -outer_muon_learning_rate a - its rate (0.7)
+- -outer_muon_momentum mu     - its momentum, in Nesterov's form (0.6)
+
+  Level: intermediate
+
+  Notes:
+  Each worker j begins a round at the shared weights W_j = W and takes H steps of this optimizer, with its
+  layers' optimizers, its schedule and its own momentum, as if it were alone. Then the way that it went,
+  backwards, is the gradient of the outer optimizer, whose layers have the rule `MUONLAYERSGD`\:
+.vb
+  Delta_j = W - W_j
+  Delta   = mean of the Delta_j, as the messages of the outer optimizer bring it
+  u becomes mu u + Delta
+  W becomes W - a (mu u + Delta),   and every W_j becomes W
+.ve
+  The outer optimizer is a `Muon` with options of its own behind the prefix outer_\: compressors
+  (`-outer_ef21_compressor`), exchanges, `-outer_muon_view`, monitors.
+
+  With H = 1, a = 1 and mu = 0 one worker takes the steps of `MUONDENSE` itself. H = 30, a = 0.7, mu = 0.6 are
+  those of MuLoCo. SparseLoCo is `-outer_muon_type ef14 -outer_ef14_feedback 0.95 -outer_muon_momentum 0
+  -outer_muon_learning_rate 1`.
+
+  Between the exchanges the weights of a layer are the worker's own, and so is the loss of which
+  `MuonGetLoss()` has the mean. The exchange belongs to the last step of a round; where it diverges, the shared
+  weights stay what they were. A worker may be several ranks\: layers of parallel matrices take their steps with
+  the whole gradient of the worker. The outer optimizer takes one copy of the weights and one gradient more.
+
+  A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
+  the mean of the workers' weights.
+
+  Every worker keeps its own momentum, wherever `-muon_momentum_at` says, and may have a Nesterov form\: it is
+  its own server. Refused is `-muon_clip`, which needs the mean gradient.
+
+  References:
++ * - B. Therien, X. Huang, I. Rish, E. Belilovsky, MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv\:2505.23725, 2025
+- * - A. Sarfi, B. Therien, J. Lidin, E. Belilovsky, Communication efficient LLM pre-training with SparseLoCo, arXiv\:2508.15706, 2025
+
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
+M*/
+PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
+{
+  Muon_Local *local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&local));
+  muon->data             = local;
+  muon->isolated         = PETSC_TRUE;
+  muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
+  PetscCall(MuonCreate(PetscObjectComm((PetscObject)muon), &local->outer));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)local->outer, (PetscObject)muon, 1));
+  PetscCall(MuonSetType(local->outer, MUONDENSE));
+  PetscCall(MuonSetLearningRate(local->outer, (PetscReal)0.7));
+  PetscCall(MuonSetMomentum(local->outer, (PetscReal)0.6, MUON_MOMENTUM_SGD, MUON_NESTEROV_SGD));
+  PetscCall(MuonSetParameter(local->outer, "muon_momentum_at", "server"));
+  muon->nested                     = local->outer;
+  muon->ops->configure             = MuonConfigure_Local;
+  muon->ops->begin                 = MuonBegin_Local;
+  muon->ops->end                   = MuonEnd_Local;
+  muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_Local;
+  muon->ops->view                  = MuonView_Local;
+  muon->ops->reset                 = MuonReset_Local;
+  muon->ops->destroy               = MuonDestroy_Local;
+  PetscCall(PetscCitationsRegister(MuonCitationLocal, &MuonCitationLocalSet));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,132 @@
+static char help[] = "Local steps that go on with a checkpoint of any step of two rounds, bit for bit, and on other ranks with the mean of the workers' weights.\n";
+
+#include "ef21_common.h"
+
+#define STEPS 7
+
+typedef struct {
+  const char *type, *compressor, *state;
+} Case;
+
+static const Case Cases[] = {{MUONDENSE, NULL, "outer.momentum"}, {MUONEF21, "ef21_compressor", "outer.estimate"}, {MUONEF14, "ef14_compressor", "outer.excess"}};
+
+static PetscErrorCode Create(const Case *c, PetscReal offset, TestProblem *p)
+{
+  Muon       outer;
+  PetscReal *rows;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONLOCAL, TEST_LAYERS, TestShapes, -1, p));
+  p->noise = 4;
+  PetscCall(MuonSetLearningRate(p->muon, 0.125));
+  PetscCall(MuonSetParameter(p->muon, "local_steps", "3"));
+  PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
+  PetscCall(MuonLayerSetRule(p->layer[3], MUONLAYERFROZEN));
+  PetscCall(MuonLocalGetOuter(p->muon, &outer));
+  PetscCall(MuonSetType(outer, c->type));
+  if (c->compressor != NULL) PetscCall(MuonSetParameter(outer, c->compressor, MUONCOMPRESSORTOPK));
+  for (PetscInt l = 0; l < p->n && offset != 0; l++) {
+    PetscCall(PetscMalloc1(TestEntries(&p->shape[l]), &rows));
+    PetscCall(TestGetWeights(p, l, rows));
+    for (PetscInt e = 0; e < TestEntries(&p->shape[l]); e++) rows[e] += offset;
+    PetscCall(TestSetWeights(p, l, rows));
+    PetscCall(PetscFree(rows));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(TestProblem *p, TestProblem *q, const Case *c, PetscInt step)
+{
+  PetscBool kept[2], same;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < p->n; l++) {
+    const PetscInt d = TestEntries(&p->shape[l]);
+    PetscReal     *one, *other;
+
+    PetscCall(PetscMalloc2(d, &one, d, &other));
+    PetscCall(TestGetWeights(p, l, one));
+    PetscCall(TestGetWeights(q, l, other));
+    PetscCall(PetscArraycmp(one, other, d, &same));
+    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, restarted at step %" PetscInt_FMT ": weights of layer %s are others", c->type, step, p->shape[l].name);
+    PetscCall(PetscFree2(one, other));
+    if (l == 3) continue;
+    PetscCall(MuonGetLayerState(p->muon, p->layer[l], c->state, NULL, &kept[0]));
+    PetscCall(MuonGetLayerState(q->muon, q->layer[l], c->state, NULL, &kept[1]));
+    PetscCheck(kept[0] == kept[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %s: %s is kept by one of both", c->type, p->shape[l].name, c->state);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a checkpoint calls the weights are the shared ones; each worker's own lie beside them */
+static PetscErrorCode TestOf(const Case *c)
+{
+  TestProblem whole, p;
+
+  PetscFunctionBegin;
+  PetscCall(Create(c, 0, &whole));
+  for (PetscInt s = 0; s < STEPS; s++) PetscCall(MuonStep(whole.muon));
+  for (PetscInt at = c->compressor == NULL ? 1 : 4; at < (c->compressor == NULL ? STEPS : 5); at++) {
+    PetscCall(Create(c, 0, &p));
+    for (PetscInt s = 0; s < at; s++) PetscCall(MuonStep(p.muon));
+    PetscCall(MuonSaveCheckpoint(p.muon, "local", 1));
+    PetscCall(TestDestroy(&p));
+    PetscCall(Create(c, 7, &p));
+    PetscCall(MuonLoadCheckpoint(p.muon, "local"));
+    for (PetscInt s = at; s < STEPS; s++) PetscCall(MuonStep(p.muon));
+    PetscCall(Compare(&whole, &p, c, at));
+    PetscCall(TestDestroy(&p));
+  }
+  PetscCall(TestDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A run as the options say */
+static PetscErrorCode TestOptions(void)
+{
+  TestProblem p;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONLOCAL, TEST_LAYERS, TestShapes, -1, &p));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(TestDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool options;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-muon_max_steps", &options));
+  if (options) PetscCall(TestOptions());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases) && options == PETSC_FALSE; k++) PetscCall(TestOf(&Cases[k]));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    nsize: {{1 3}}
+
+  testset:
+    nsize: 2
+    args: -muon_max_steps 8
+    test:
+      suffix: view
+      args: -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_view -muon_monitor
+      filter: grep -o -E -e " (type|local_steps): [a-z0-9]+" -e "(learning rate|rule sgd|step) .*" -e "bits.*" -e "up topk.*"
+      requires: double
+    test:
+      suffix: clip
+      args: -muon_clip 1
+      error: with -muon_type local no rank has the mean gradient that would be clipped, expected 0
+    test:
+      suffix: steps
+      args: -local_steps 0
+      error: -local_steps 0. must be in [1.,
+
+TEST*/
