@@ -41,15 +41,14 @@ static const char *const Events[] = {"MuonGradient", "MuonMomentum", "MuonCompre
 static const char *const Names[]  = {"gradient", "momentum", "compress", "exchange", "aggregate", "LMO", "step"};
 
 typedef struct {
-  GPT                 gpt;
-  GPTShape            shape;
-  PetscInt            n;
-  Mat                *W;
-  MuonLayer          *layer;
-  const PetscScalar **w;
-  PetscScalar       **dw;
-  PetscInt           *tokens, *targets;
-  unsigned long long  random;
+  GPT                gpt;
+  GPTShape           shape;
+  PetscInt           n;
+  Mat               *W;
+  MuonLayer         *layer;
+  GPTReal          **w, **dw; /* what the model computes with */
+  PetscInt          *tokens, *targets, *entries;
+  unsigned long long random;
 } Task;
 
 /* What the machine does, and what a step needs of it, mean over the ranks */
@@ -70,11 +69,29 @@ static PetscErrorCode MeanOverRanks(PetscInt n, PetscLogDouble values[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The entries of a matrix from those of the model, or to them */
+static PetscErrorCode CopyMatrix(PetscBool from, Mat A, GPTReal x[])
+{
+  PetscInt     m, n;
+  PetscScalar *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatDenseGetArray(A, &a));
+  if (from) {
+    for (PetscInt k = 0; k < m * n; k++) a[k] = (PetscScalar)x[k];
+  } else {
+    for (PetscInt k = 0; k < m * n; k++) x[k] = (GPTReal)PetscRealPart(a[k]);
+  }
+  PetscCall(MatDenseRestoreArray(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
   Task          *task = (Task *)ctx;
   const PetscInt N    = task->shape.batch * task->shape.sequence;
-  Mat            G;
+  double         mean;
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i <= N; i++) {
@@ -82,17 +99,15 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     if (i < N) task->tokens[i] = (PetscInt)((task->random >> 33) % (unsigned long long)task->shape.vocabulary);
     if (i > 0) task->targets[i - 1] = i < N ? task->tokens[i] : 0;
   }
+  for (PetscInt i = 0; i < task->n; i++) PetscCall(CopyMatrix(PETSC_FALSE, task->W[i], task->w[i]));
+  for (PetscInt i = 0; i < task->n; i++) PetscCall(PetscMemzero(task->dw[i], (size_t)task->entries[i] * sizeof(GPTReal)));
+  PetscCall(GPTLossAndGradient(task->gpt, (const GPTReal *const *)task->w, task->shape.batch, task->shape.sequence, task->tokens, task->targets, 1.0, &mean, task->dw));
+  *loss = (PetscReal)mean;
   for (PetscInt i = 0; i < task->n; i++) {
+    Mat G;
+
     PetscCall(MuonLayerGetGradient(task->layer[i], &G));
-    PetscCall(MatZeroEntries(G));
-    PetscCall(MatDenseGetArray(G, &task->dw[i]));
-    PetscCall(MatDenseGetArrayRead(task->W[i], &task->w[i]));
-  }
-  PetscCall(GPTLossAndGradient(task->gpt, task->w, task->shape.batch, task->shape.sequence, task->tokens, task->targets, 1.0, loss, task->dw));
-  for (PetscInt i = 0; i < task->n; i++) {
-    PetscCall(MatDenseRestoreArrayRead(task->W[i], &task->w[i]));
-    PetscCall(MuonLayerGetGradient(task->layer[i], &G));
-    PetscCall(MatDenseRestoreArray(G, &task->dw[i]));
+    PetscCall(CopyMatrix(PETSC_TRUE, G, task->dw[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,18 +122,18 @@ static PetscErrorCode TaskCreate(const Model *model, Task *task)
   task->random = (unsigned long long)rank + 1;
   PetscCall(GPTCreate(&task->shape, &task->gpt));
   PetscCall(GPTGetNumMatrices(task->gpt, &task->n));
-  PetscCall(PetscMalloc4(task->n, &task->W, task->n, &task->layer, task->n, &task->w, task->n, &task->dw));
+  PetscCall(PetscMalloc5(task->n, &task->W, task->n, &task->layer, task->n, &task->w, task->n, &task->dw, task->n, &task->entries));
   PetscCall(PetscMalloc2(task->shape.batch * task->shape.sequence, &task->tokens, task->shape.batch * task->shape.sequence, &task->targets));
   for (PetscInt i = 0; i < task->n; i++) {
-    const char  *name;
-    PetscInt     m, n;
-    PetscScalar *w;
+    const char *name;
+    PetscInt    m, n;
 
     PetscCall(GPTGetMatrix(task->gpt, i, &name, &m, &n));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &task->W[i]));
-    PetscCall(MatDenseGetArrayWrite(task->W[i], &w));
-    PetscCall(GPTInitializeMatrix(task->gpt, i, 1, w));
-    PetscCall(MatDenseRestoreArrayWrite(task->W[i], &w));
+    task->entries[i] = m * n;
+    PetscCall(PetscMalloc2(m * n, &task->w[i], m * n, &task->dw[i]));
+    PetscCall(GPTInitializeMatrix(task->gpt, i, 1, task->w[i]));
+    PetscCall(CopyMatrix(PETSC_TRUE, task->W[i], task->w[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,8 +141,11 @@ static PetscErrorCode TaskCreate(const Model *model, Task *task)
 static PetscErrorCode TaskDestroy(Task *task)
 {
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < task->n; i++) PetscCall(MatDestroy(&task->W[i]));
-  PetscCall(PetscFree4(task->W, task->layer, task->w, task->dw));
+  for (PetscInt i = 0; i < task->n; i++) {
+    PetscCall(MatDestroy(&task->W[i]));
+    PetscCall(PetscFree2(task->w[i], task->dw[i]));
+  }
+  PetscCall(PetscFree5(task->W, task->layer, task->w, task->dw, task->entries));
   PetscCall(PetscFree2(task->tokens, task->targets));
   PetscCall(GPTDestroy(&task->gpt));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -274,6 +274,12 @@ KERNEL(void, VectorPowers)(size_t m, size_t n, const void *X, size_t ldx, int st
   READ(REAL, x, X);
   LIST(const double, top, most, vectors);
   LIST(double, s, sum, vectors);
+  /* The host reads the memory in its order, with the same additions */
+  if (strided && !IS_DEVICE) {
+    EACH(k, vectors, s[k] = 0);
+    PASS(if (top[i] != 0) s[i] += Power(fabs((double)AT(x)) / top[i], p));
+    return;
+  }
   EACH(k, vectors, {
     double total = 0;
 
