@@ -274,7 +274,7 @@ typedef struct {
   PetscReal l0, l1;  /* L0 + L1 ||grad f||_* fitted to the ratios, by the medians of Theil and Sen */
   PetscReal fit;     /* 1 where all are on that line, 0 where it says no more than their median */
   PetscReal sigma;   /* of the worker with most noise, in the Frobenius norm */
-  PetscBool batches; /* the routine asked MuonGetEvaluation(): both gradients of a pair are of the same samples */
+  PetscInt  batches; /* 1 where the routine asked MuonGetEvaluation(): both gradients of a pair are of the same samples */
 } MuonTheoryEstimate;
 
 /*E

@@ -26,7 +26,8 @@ typedef struct _p_MuonPolar *MuonPolar;
 .  `MUONPOLARNEWTONSCHULZ` - polynomial iteration that needs matrix products only
 .  `MUONPOLARGRAM`         - the same iteration on the Gram matrix of the shorter side
 .  `MUONPOLARQDWH`         - Halley's iteration with dynamic weights, to working accuracy
--  `MUONPOLARZOLOTAREV`    - best rational approximation, from a few inverses of the Gram matrix
+.  `MUONPOLARZOLOTAREV`    - best rational approximation, from a few inverses of the Gram matrix
+-  `MUONPOLARMUD`          - rows that are nearly orthonormal, by a triangular solve; not in the unit ball
 
    Level: intermediate
 
@@ -38,6 +39,7 @@ typedef const char *MuonPolarType;
 #define MUONPOLARGRAM         "gram"
 #define MUONPOLARQDWH         "qdwh"
 #define MUONPOLARZOLOTAREV    "zolotarev"
+#define MUONPOLARMUD          "mud"
 
 /*J
    MuonPolarCoefficients - String with the name of the polynomials of an iterative method

@@ -235,7 +235,7 @@ int main(int argc, char **argv)
       votes       | 2 | -muon_type sign -lmo_polar_type newtonschulz -sign_tie zero -calls 30,270
       votes_bound |   | -muon_type sign -lmo_polar_type newtonschulz -muon_device_batch_bytes 12800 -calls 75,135
       # What has no batches
-      single      |   | -muon_type dense -lmo_polar_type {{qdwh zolotarev}}
+      single      |   | -muon_type dense -lmo_polar_type {{qdwh zolotarev mud}}
       # A layer that has no step, and all that diverge, the first of which ends the work one by one, leave everything as it was on all ranks
       nan         | 2 | -muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather -lmo_polar_type newtonschulz -bad -calls 30,135
       diverge     |   | -muon_type dense -lmo_polar_type newtonschulz -lmo_polar_coefficient_values 10,0,0 -lmo_polar_steps 5 -calls 10,10

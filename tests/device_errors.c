@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     test:
       suffix: polar
       args: -lmo_polar_type mine
-      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type mine has no kernels, expected newtonschulz, gram, svd, qdwh or zolotarev
+      error: Layer "q": weights in the memory of a device, for which -lmo_polar_type mine has no kernels, expected newtonschulz, gram, svd, qdwh, zolotarev or mud
 
     test:
       suffix: precision

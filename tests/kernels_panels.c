@@ -30,12 +30,12 @@ static void Look(void *ctx)
 }
 
 /*
-   Panels have at most 2^28 operations, or 256 x 256 x 1100 where a side is long, and somebody looks at the
+   Panels have at most 2^29 operations, or 256 x 256 x 1100 where a side is long, and somebody looks at the
    first end of one after 2^27: at least once in the sum of both
 */
 static void CheckLooks(double flops, int line)
 {
-  Check((double)looks >= flops / (134217728.0 + 402653184.0) - 1 && (double)looks <= flops / 134217728.0, "%ld looks in %g operations, from line %d", looks, flops, line);
+  Check((double)looks >= flops / (134217728.0 + 805306368.0) - 1 && (double)looks <= flops / 134217728.0, "%ld looks in %g operations, from line %d", looks, flops, line);
   looks = 0;
 }
 

@@ -48,7 +48,7 @@ static const Case cases[] = {
   {"-net_lmo_polar_zolotarev_poles 13", "-net_lmo_polar_zolotarev_poles 13"},
   {"-net_lmo_polar_zolotarev_interval 1", "-net_lmo_polar_zolotarev_interval 1"},
   {"-net_lmo_polar_zolotarev_interval 1e-13", "-net_lmo_polar_zolotarev_interval 1e-13"},
-  {"-net_lmo_polar_precision bf16", "Option -net_lmo_polar_precision is bf16, expected single or double for the type zolotarev; types that take any: gram, newtonschulz"},
+  {"-net_lmo_polar_precision tf32", "Option -net_lmo_polar_precision is tf32, expected single or double for the type zolotarev"},
   {"-net_lmo_polar_type qdwh -net_lmo_polar_precision tf32", "Option -net_lmo_polar_precision is tf32, expected single or double for the type qdwh"},
   {"-net_lmo_polar_type svd -net_lmo_polar_precision bf16", "Option -net_lmo_polar_precision is bf16, expected " REAL " for the type svd"},
   {"-net_lmo_polar_type gram -net_lmo_polar_precision tf32", "Option -net_lmo_polar_precision is tf32 for a matrix in the memory of the host, expected single, double or bf16"},

@@ -129,7 +129,11 @@ int main(int argc, char **argv)
   PetscCall(PetscFunctionListGet(MuonPolarList, &types, &count));
   for (int t = 0; t < count && types[t] != NULL; t++) {
     const Promise *promise = NULL;
-    PetscBool      same, exact;
+    PetscBool      same, exact, factor;
+
+    /* No polar factor: see polar_mud.c */
+    PetscCall(PetscStrcmp(types[t], MUONPOLARMUD, &factor));
+    if (factor) continue;
 
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(promises); p++) {
       PetscCall(PetscStrcmp(promises[p].type, types[t], &same));

@@ -97,7 +97,7 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
 PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, size_t n, MuonPolarTask *const task[], MuonPolarPanel *p)
 {
   const MuonMatrix *G    = &task[0]->G;
-  const PetscBool   wide = G->rows < G->columns ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool   wide = G->rows < G->columns || (G->rows == G->columns && polar->rowwise) ? PETSC_TRUE : PETSC_FALSE;
   PetscInt          most = G->size > 1 ? 0 : G->rows;
   PetscBLASInt      fits;
   char             *rows;

@@ -50,7 +50,7 @@ PetscErrorCode MuonPolarRational(MuonPolarPanel *p, const MuonKernelZolotarev *z
 */
 PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **B, PetscBool *failed)
 {
-  const MuonKernelReal *kernel = p->real;
+  const MuonKernelReal *kernel = p->real->size == sizeof(float) ? &MuonKernelRealSingle : p->real; /* of bf16, too */
   const double          a = first->a[0], c = first->c[0], square = first->scale * first->scale;
   const size_t          s = p->s, size = kernel->size;
   void                 *S;

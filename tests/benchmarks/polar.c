@@ -33,6 +33,8 @@ typedef struct {
 static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 2", PETSC_FALSE},
                                  {"zolotarev-3", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3", PETSC_FALSE},
                                  {"zolotarev-4", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4", PETSC_FALSE},
+                                 {"zolotarev-3-bf16", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 3 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision bf16", PETSC_FALSE},
+                                 {"zolotarev-4-bf16", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision bf16", PETSC_FALSE},
                                  {"zolotarev-4-double", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 4 -lmo_polar_precision double", PETSC_FALSE},
                                  {"zolotarev-7", MUONPOLARZOLOTAREV, "-lmo_polar_zolotarev_poles 7 -lmo_polar_zolotarev_interval 3e-3 -lmo_polar_precision double", PETSC_FALSE},
                                  {"kj", MUONPOLARNEWTONSCHULZ, "-lmo_polar_coefficients kj -lmo_polar_precision single", PETSC_FALSE},
@@ -49,9 +51,11 @@ static const Method methods[] = {{"zolotarev-2", MUONPOLARZOLOTAREV, "-lmo_polar
 typedef enum {
   SPECTRUM_GAUSSIAN,
   SPECTRUM_HARMONIC,
-  SPECTRUM_GEOMETRIC
+  SPECTRUM_GEOMETRIC,
+  SPECTRUM_DECADES,
+  SPECTRUM_SPIKES
 } Spectrum;
-static const char *const Spectra[] = {"gaussian", "harmonic", "geometric", "Spectrum", "SPECTRUM_", NULL};
+static const char *const Spectra[] = {"gaussian", "harmonic", "geometric", "decades", "spikes", "Spectrum", "SPECTRUM_", NULL};
 
 typedef struct {
   PetscInt nshapes, shape[MAX_SHAPES][2];
@@ -160,7 +164,11 @@ static PetscErrorCode FillMatrix(const Plan *plan, Problem *problem)
     PetscCall(Orthonormal(m, s, U));
     PetscCall(Orthonormal(n, s, V));
     for (PetscInt j = 0; j < s; j++) {
-      const double sigma = plan->spectrum == SPECTRUM_HARMONIC ? 1.0 / (double)(j + 1) : pow(1e-6, s > 1 ? (double)j / (double)(s - 1) : 0.0);
+      const double smallest = plan->spectrum == SPECTRUM_DECADES ? 1e-3 : 1e-6;
+      double       sigma    = pow(smallest, s > 1 ? (double)j / (double)(s - 1) : 0.0);
+
+      if (plan->spectrum == SPECTRUM_HARMONIC) sigma = 1.0 / (double)(j + 1);
+      else if (plan->spectrum == SPECTRUM_SPIKES) sigma = j < 40 ? 1.0 : 0.002;
 
       for (PetscInt i = 0; i < m; i++) U[i + j * m] *= sigma;
     }

@@ -49,6 +49,7 @@ struct _p_MuonPolar {
   PetscBool             products;     /* of matrices and nothing else: precisions below single are legal */
   PetscBool             gathers;      /* a matrix on many ranks is gathered on one */
   PetscBool             leaves;       /* set by the type: what it gives may be outside of the unit ball */
+  PetscBool             rowwise;      /* works on the rows of a square matrix; else on its columns, which give the same factor */
   PetscBool             ondevice;     /* matrices in the memory of a device are legal */
   MuonMemory            memory;       /* that of the matrices to come, whose precisions setup looks for; set by who knows */
   PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
@@ -68,7 +69,8 @@ PETSC_EXTERN PetscErrorCode      MuonPolarCreate_NewtonSchulz(MuonPolar);
 PETSC_EXTERN PetscErrorCode      MuonPolarCreate_Gram(MuonPolar);
 PETSC_EXTERN PetscErrorCode      MuonPolarCreate_QDWH(MuonPolar);
 PETSC_EXTERN PetscErrorCode      MuonPolarCreate_Zolotarev(MuonPolar);
-PETSC_EXTERN const MuonParameter MuonPolarParameters_NewtonSchulz[], MuonPolarParameters_Gram[], MuonPolarParameters_Zolotarev[];
+PETSC_EXTERN PetscErrorCode      MuonPolarCreate_MUD(MuonPolar);
+PETSC_EXTERN const MuonParameter MuonPolarParameters_NewtonSchulz[], MuonPolarParameters_Gram[], MuonPolarParameters_Zolotarev[], MuonPolarParameters_MUD[];
 
 /*
    Q[k] = the polar factor of G[k], each with its own object, whatever their precision and the order of their

@@ -13,7 +13,7 @@
 */
 static void Nodes(int poles, double l, long double *node)
 {
-  const long double half = 1.57079632679489661923132169163975144L;
+  const long double half = 1.5707963267948966963132169163975144L;
   long double       a[16], b[16], mean = 1.0L, other = (long double)l;
   int               levels = 0;
 
@@ -296,11 +296,11 @@ int REAL_NAME(MuonDenseRoot)(size_t s, void *W)
 */
 static void REAL_NAME(AddLower)(size_t n, size_t k, const REAL *P, const REAL *Q, REAL *C, size_t ld)
 {
-  const size_t      half = n <= 192 ? n : REAL_NAME(Half)(n);
+  const size_t      half = n <= 96 ? n : REAL_NAME(Half)(n);
   const MuonBLASInt h = (MuonBLASInt)half, g = (MuonBLASInt)(n - half), inner = (MuonBLASInt)k, d = (MuonBLASInt)ld;
   const REAL        one = 1;
 
-  if (n <= 192) {
+  if (n <= 96) {
     REAL_NAME(MuonPanelGemm)("T", "N", &h, &h, &inner, &one, P, &d, Q, &d, &one, C, &d);
     return;
   }

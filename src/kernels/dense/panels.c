@@ -5,9 +5,9 @@
     #include <oneapi/dnnl/dnnl.h>
   #endif
 
-/* Operations of a panel, two milliseconds or so of one core: half as many in double */
+/* Operations of a panel, five milliseconds or so of one core: half as many in double */
 enum {
-  PANEL = 1 << 28,
+  PANEL = 1 << 29,
   EVERY = 1 << 27,
   INNER = 512, /* at which a product runs at full speed, however it was cut */
   LEAST = 256, /* likewise, of a side of its result */

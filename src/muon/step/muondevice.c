@@ -60,8 +60,8 @@ PetscErrorCode MuonCheckDevice_Private(Muon muon)
     if (is == PETSC_FALSE) continue;
     if (shard->rowwise) continue;
     PetscCall(MuonLMOGetPolar(lmo, &polar));
-    PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,
-               MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV);
+    PetscCheck(polar->ondevice, comm, PETSC_ERR_SUP, "Layer \"%s\": weights in the memory of a device, for which -lmo_polar_type %s has no kernels, expected %s, %s, %s, %s, %s or %s", name, ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ,
+               MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV, MUONPOLARMUD);
   }
   muon->on_device = first != NULL ? PETSC_TRUE : PETSC_FALSE;
   if (first != NULL) PetscCall(MuonSetUpDeviceMPI_Private(muon, first));

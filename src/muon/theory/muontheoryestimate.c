@@ -227,7 +227,7 @@ static PetscErrorCode MuonTheoryNoise_Private(Muon muon, PetscInt p)
   PetscCallMPI(MPI_Bcast(sums, 2, MPI_DOUBLE, 0, PetscObjectComm((PetscObject)muon)));
   s->result.lt      = PetscMax((PetscReal)sqrt(sums[0] / muon->size), s->result.l);
   s->result.sigma   = (PetscReal)sqrt(sums[1]);
-  s->result.batches = e->asked;
+  s->result.batches = e->asked ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

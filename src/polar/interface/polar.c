@@ -82,6 +82,7 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   polar->products     = PETSC_FALSE;
   polar->gathers      = PETSC_FALSE;
   polar->ondevice     = PETSC_FALSE;
+  polar->rowwise      = PETSC_FALSE;
   polar->leaves       = PETSC_FALSE;
   PetscCall((*create)(polar));
   PetscCall(PetscObjectChangeTypeName((PetscObject)polar, type));
@@ -272,6 +273,7 @@ PetscErrorCode MuonPolarDescribeBLAS(size_t length, char text[], PetscBool *slow
   if (*slow)
     PetscCall(PetscSNPrintf(text, length, "OpenBLAS runs its kernels for %s, with vectors of %d bits where the processor has %d: set OPENBLAS_CORETYPE=%s in the environment%s", blas.core, blas.bits, blas.processor, blas.remedy,
                             blas.onednn ? "; products in single precision go through oneDNN" : ""));
+  else if (blas.tiles) PetscCall(PetscStrncpy(text, "the processor has registers for tiles of matrices, which -lmo_polar_precision bf16 uses in a library with oneDNN", length));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -25,13 +25,13 @@ PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exp
 }
 
 /* Leaves the norm 0 where there is nothing to compute */
-static PetscErrorCode MuonPolarTask_Private(const MuonMatrix *G, const MuonMatrix *Q, MuonPolarTask *task)
+static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q, MuonPolarTask *task)
 {
   PetscFunctionBegin;
   task->G      = *G;
   task->Q      = *Q;
   task->status = MUON_STATUS_OK;
-  if (G->size == 1) {
+  if (G->size == 1 && !(polar->rowwise && G->rows == G->columns)) {
     task->G.here.rowmajor = task->Q.here.rowmajor = 0;
     task->G.rows = task->Q.rows = (PetscInt)G->here.len;
     task->G.columns = task->Q.columns = (PetscInt)G->here.count;
@@ -92,7 +92,7 @@ PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const
   PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
   PetscCall(MuonLogDeviceBegin(memory, &flops));
   PetscCall(PetscMalloc1(n, &task));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarTask_Private(&G[k], &Q[k], &task[k]));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarTask_Private(polar[k], &G[k], &Q[k], &task[k]));
   PetscCall(MuonPolarCompute_Private(n, polar, task));
   for (PetscInt k = 0; k < n; k++) status[k] = task[k].status;
   PetscCall(PetscFree(task));

@@ -110,6 +110,7 @@ PetscErrorCode MuonPolarInitializePackage(void)
   PetscCall(MuonPolarRegister(MUONPOLARGRAM, MuonPolarCreate_Gram, MuonPolarParameters_Gram));
   PetscCall(MuonPolarRegister(MUONPOLARQDWH, MuonPolarCreate_QDWH, NULL));
   PetscCall(MuonPolarRegister(MUONPOLARZOLOTAREV, MuonPolarCreate_Zolotarev, MuonPolarParameters_Zolotarev));
+  PetscCall(MuonPolarRegister(MUONPOLARMUD, MuonPolarCreate_MUD, MuonPolarParameters_MUD));
   PetscCall(PetscLogEventRegister("MuonPolar", MUONPOLAR_CLASSID, &MUON_Polar));
   /* The ranks that own a layer compute, the others do not */
   PetscCall(PetscLogEventSetCollective(MUON_Polar, PETSC_FALSE));

@@ -136,6 +136,32 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
 }
 
 /*
+   Y = B Y by two products in bfloat16, of B rounded and of what that left: the inverses in B are as large as the
+   smallest singular values are small, and one product would put errors of that size into the result. B is lost
+*/
+static PetscErrorCode MuonPolarMultiplyTwice_Zolotarev(MuonPolarPanel *p, void *B)
+{
+  const MuonKernelReal *real = p->real;
+  const size_t          s = p->s, ld = MuonPolarPanelLD(p);
+  void                 *high, *Z;
+  MuonMark              mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
+  PetscCall(MuonWorkspaceGet(p->polar->work, s * s * sizeof(float), &high));
+  PetscCall(MuonWorkspaceGet(p->polar->work, s * p->local * sizeof(float), &Z));
+  real->mirror(s, 1, B);
+  (void)real->arrays->ToSingle(s * s, B, 1, (float *)high);
+  real->arrays->Axpby(s, s, -1.0, high, s, 1.0, B, s);
+  real->multiply(p->left, s, p->local, 1, 1.0, high, NULL, p->Y, ld, 0.0, Z, ld);
+  real->multiply(p->left, s, p->local, 1, 1.0, B, NULL, p->Y, ld, 1.0, Z, ld);
+  PetscCall(PetscMemcpy(p->Y, Z, s * p->local * sizeof(float)));
+  PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
+  PetscCall(PetscLogFlops(4.0 * s * s * p->local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    The largest eigenvalue of the tridiagonal matrix, by bisection: the number of negative pivots is that of
    eigenvalues below x
 */
@@ -264,9 +290,12 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
   PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * s * panel->real->size, &P));
   PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &scale, &failed));
   *loaded = failed;
-  if (!failed) PetscCall(MuonPolarPanelMultiply(panel, B));
+  if (!failed && f->precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarMultiplyTwice_Zolotarev(panel, B));
+  else if (!failed) PetscCall(MuonPolarPanelMultiply(panel, B));
   PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   if (failed) PetscFunctionReturn(PETSC_SUCCESS);
+  /* What follows is in single precision */
+  if (f->precision == MUON_POLAR_PRECISION_BF16) panel->real = &MuonKernelRealSingle;
   if (MuonPolarNormWanted_Zolotarev(panel->real->unit, s, f)) {
     PetscCall(MuonPolarNorm_Zolotarev(panel, scale, &norm));
     PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
@@ -292,6 +321,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   for (;;) {
     real = f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+    if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, &real));
     if (task[0]->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
     if (!loaded) {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
@@ -299,7 +329,7 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
     }
     PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task[0]->Q, &loaded, &done));
     if (done) break;
-    if (f.precision == MUON_POLAR_PRECISION_SINGLE) {
+    if (f.precision != MUON_POLAR_PRECISION_DOUBLE) {
       PetscCall(PetscInfo(polar, "A factorization failed in single precision with %" PetscInt_FMT " poles on the interval %g: again in double\n", f.poles, f.interval));
       f.precision = MUON_POLAR_PRECISION_DOUBLE;
       loaded      = PETSC_FALSE;
@@ -324,10 +354,15 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
 
 static PetscErrorCode MuonPolarSetUp_Zolotarev(MuonPolar polar)
 {
-  MuonPolarFunction f;
+  const MuonKernelReal *real;
+  MuonPolarFunction     f;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_TRUE, &f));
+  PetscCheck(f.precision <= MUON_POLAR_PRECISION_BF16 && !(f.precision == MUON_POLAR_PRECISION_BF16 && polar->memory == MUON_DEVICE), PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
+             "Option -%slmo_polar_precision is %s, expected single or double for the type %s%s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[f.precision], ((PetscObject)polar)->type_name,
+             polar->memory == MUON_DEVICE ? " in the memory of a device" : "");
+  if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, &real));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,8 +374,8 @@ static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, P
 
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
-  unit   = (f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble)->unit;
-  *flops = s * (s + 1.0) * l + (s > 1.0 ? (f.nested > 0 ? f.nested + 3 : f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + 2.0 * s * s * l;
+  unit   = (f.precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle)->unit;
+  *flops = s * (s + 1.0) * l + (s > 1.0 ? (f.nested > 0 ? f.nested + 3 : f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + (f.precision == MUON_POLAR_PRECISION_BF16 ? 4.0 : 2.0) * s * s * l;
   if (MuonPolarNormWanted_Zolotarev(unit, (size_t)s, &f)) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -394,10 +429,10 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   of the shorter side
 
   Options Database Keys:
-+ -lmo_polar_tolerance e             - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two
-. -lmo_polar_zolotarev_poles r       - number of poles, 1 to 12
-. -lmo_polar_zolotarev_interval l    - lower end of the interval, at least 1e-12 and below 1
-- -lmo_polar_precision single|double - precision of the arithmetic, see `MuonPolarSetFromOptions()`
++ -lmo_polar_tolerance e                  - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two
+. -lmo_polar_zolotarev_poles r            - number of poles, 1 to 12
+. -lmo_polar_zolotarev_interval l         - lower end of the interval, at least 1e-12 and below 1
+- -lmo_polar_precision single|double|bf16 - precision of the arithmetic, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
 
@@ -421,7 +456,12 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   0.02; below 0.0188 $l = 3 \cdot 10^{-3}$, thus 4 poles for 0.01; below 0.005 $l = 10^{-3}$ in double
   precision. Single precision is used down to there, and as long as the smallest shift $c_1$ is at least
   $10^{-6}$; asking for single below that gives single, and the page that `MuonPolarView()` prints says so.
-  `bf16` and `tf32` are errors.
+  `tf32` is an error.
+
+  With `bf16`, on the host, the matrix is rounded to bfloat16 once and the Gram matrix of that is accumulated and kept in single
+  precision, as are the inverses. Their sum is multiplied in two parts of 8 bits each. The result is the
+  factor of the rounded matrix, whose singular values differ by a thousandth or less of the largest. It pays where the processor has
+  matrix tiles, and for long sides; elsewhere two products in bfloat16 take as long as one in single.
 
   It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of
   them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2
@@ -451,6 +491,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   PetscCall(PetscNew(&data));
   polar->data                = data;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
+  polar->products            = PETSC_TRUE;
   polar->ondevice            = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_Zolotarev;
   polar->ops->apply          = MuonPolarApply_Zolotarev;
