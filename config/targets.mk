@@ -83,10 +83,10 @@ $(RESIDUALS): | lib $(NANOGPT)
 # Ranks share out a step; polar factors and messages are measured on one
 benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	@$(WITH_KERNEL) for b in $(BENCH_PROGRAMS); do \
-	  case $$b in */polar|*/wire) ranks=1;; *) ranks=$(NP);; esac; \
+	  case $$b in */polar|*/wire) ranks=1;; */simulate) continue;; *) ranks=$(NP);; esac; \
 	  case $$b in */wire) options='-benchmark_residuals $(RESIDUALS)';; *) options=;; esac; \
 	  echo "== $$b"; MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $$ranks $$b $$options $(BENCHMARK_OPTIONS) || exit 1; \
-	done
+	done; echo "== tests/benchmarks/simulate.py"; $(PYTHON3) tests/benchmarks/simulate.py -ranks 8 $(BUILD)/tests/benchmarks/step
 
 # Installation
 SHARED_FILES   = LICENSE $(addprefix share/petscmuon/,Makefile.user CMakeLists.txt lab/README.md python/pyproject.toml) $(wildcard share/petscmuon/python/petscmuon/*.py)
@@ -140,7 +140,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
-	@echo "make study                 runs a plan of trainings and reports: STUDY=quick|ef21|signmuon|FILE SCALE=small DATA=FOLDER, by default the headers of your PETSc"
+	@echo "make study                 runs a plan of trainings and reports: STUDY=quick|ef21|levels|signmuon|local|FILE SCALE=small DATA=FOLDER, by default the headers of your PETSc"
 	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"

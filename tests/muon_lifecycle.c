@@ -77,12 +77,16 @@ static PetscErrorCode CheckMemory(const Way *way)
   const PetscBool lossyup   = ef21 == PETSC_TRUE && strcmp(way->compression->up, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool steps     = ef21 == PETSC_TRUE && TestIsStep(way->compression->down) == PETSC_TRUE ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool lossydown = ef21 == PETSC_TRUE && steps == PETSC_FALSE && strcmp(way->compression->down, MUONCOMPRESSORIDENTITY) != 0 ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool sums = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE, direct = replicated == PETSC_TRUE && lossydown == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool sums      = way->mode != MUON_EXCHANGE_MODE_GATHER ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       alone, direct;
   PetscLogDouble  worker = 0, server = 0, found[4][3];
   Problem         p;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
+  /* Nobody to sum with; and new weights, or the step to them, until the commit, unless it lies where the gradient was */
+  alone  = p.size == 1 ? PETSC_TRUE : PETSC_FALSE;
+  direct = lossydown == PETSC_FALSE && (replicated || (alone && steps == PETSC_FALSE)) ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt s = 0; s < 4; s++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetMemory(p.muon, &found[s][0], &found[s][1], &found[s][2]));
@@ -99,7 +103,7 @@ static PetscErrorCode CheckMemory(const Way *way)
       server += way->mode == MUON_EXCHANGE_MODE_ALLREDUCE ? bytes : 0; /* the sum comes here, too */
       continue;
     }
-    server += bytes * ((lossyup == PETSC_TRUE ? 2 : sums == PETSC_TRUE ? 1 : 0) + (lossydown == PETSC_TRUE ? 2 : direct == PETSC_TRUE ? 1 : 0));
+    server += bytes * ((lossyup == PETSC_TRUE ? 2 : sums && alone == PETSC_FALSE ? 1 : 0) + (lossydown == PETSC_TRUE ? 2 : direct && !(alone && lmo && ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) ? 1 : 0));
     if (lmo == PETSC_FALSE) server += 4 * bytes;
     else if (ef21 == PETSC_FALSE && way->atworker == PETSC_FALSE) server += 2 * bytes;
   }

@@ -204,10 +204,12 @@ static PetscErrorCode DumpProblem(const char folder[], const char name[], Proble
 {
   const PetscInt N       = p->shape.batch * p->shape.sequence;
   const PetscInt sizes[] = {p->shape.vocabulary, p->shape.width, p->shape.heads, p->shape.blocks, p->shape.sequence, p->shape.batch};
-  GPTReal        loss[2] = {0.0, EPSILON};
+  GPTReal        loss[2] = {0.0, (GPTReal)EPSILON};
+  double         value;
 
   PetscFunctionBeginUser;
-  PetscCall(Loss(p, &loss[0]));
+  PetscCall(Loss(p, &value));
+  loss[0] = (GPTReal)value;
   PetscCall(DumpIntegers(folder, name, "sizes", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes), sizes));
   PetscCall(DumpIntegers(folder, name, "tokens", N, p->tokens));
   PetscCall(DumpIntegers(folder, name, "tokens", N, p->targets));

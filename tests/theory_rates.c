@@ -155,6 +155,11 @@ int main(int argc, char **argv)
       nsize: 1
       args: -muon_theory {{smooth l0l1}} -muon_type dense -muon_theory_l 2 -muon_theory_l0 1.5 -muon_theory_l1 0.3 -muon_theory_gap 4 -lmo_type l21
 
+  # Once for two layers, whose polar factors are those of Newton and Schulz
+  test:
+    suffix: leaves
+    args: -muon_step sharp -lmo_polar_type {{newtonschulz mud}separate output}
+
   # What the theorems do not speak of
   testset:
     args: -muon_theory_l 2 -muon_theory_lt 3 -muon_theory_l0 1 -muon_theory_l1 1 -muon_theory_gap 1

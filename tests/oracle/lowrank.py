@@ -150,11 +150,19 @@ class Case:
         X, V, Y = (A, P, Q) if self.m >= self.n else (A.T, Q, P)
         small = X.shape[1]
         columns = min(small, self.rank + 10)
-        B, before, captured, products = fresh(self.stream(step), small, columns), 0.0, 0.0, 0
-        while products < 3 or (products < 12 and captured > 1.03 * before):
+        B, squares = fresh(self.stream(step), small, columns), []
+        while True:
             Z = X.T @ (X @ B)
-            before, captured, products = captured, np.sum(B * Z), products + 1
-            B = np.linalg.qr(Z)[0]
+            squares.append(np.sum(B * Z))
+            B, products = np.linalg.qr(Z)[0], len(squares)
+            if products < 3:
+                continue
+            # What a product gains, and what all that follow would if gains went down as a geometric series; a close decision may fall the other way
+            gain, before = squares[-1] - squares[-2], squares[-2] - squares[-3]
+            margins = [gain / squares[-1] - 0.01] + ([gain ** 2 / (squares[-1] * (before - gain)) - 0.04] if products > 3 and before > gain else [])
+            close = products < 12 and min(abs(margin) for margin in margins) <= 1e-6
+            if products == 12 or min(margins) <= 0 or close:
+                break
         W = np.linalg.svd(X @ B)[2].T[:, :min(self.rank, most)]
         B, sigma = B @ W, np.linalg.svd(X, compute_uv=False)
         best = np.sum(sigma[:self.rank] ** 2)
@@ -167,10 +175,10 @@ class Case:
         assert np.linalg.norm(Y.T @ Y - np.eye(Y.shape[1])) <= rounding + 2.1 * unit * math.sqrt(Y.shape[1]), 'columns are not orthonormal'
         assert np.linalg.norm(V - X @ Y) <= (rounding + 2.1 * unit * math.sqrt(Y.shape[1])) * norm, 'no projection'
         assert abs(np.linalg.norm(V) - np.linalg.norm(X @ B)) <= 1e-2 * norm, 'another square is captured'
-        # Directions that the last of those that are sent is close to turn into one another, and an iteration may end one product earlier
+        # Directions that the last of those that are sent is close to turn into one another
         ritz = np.linalg.svd(X @ np.linalg.qr(Z)[0], compute_uv=False)
         gap = (ritz[self.rank - 1] - (ritz[self.rank] if self.rank < columns else 0.0)) / ritz[0]
-        if self.native == 'double' and gap > 1e-3 and most > self.rank and (products == 12 or abs(captured / before - 1.03) > 1e-6):
+        if self.native == 'double' and gap > 1e-3 and most > self.rank and not close:
             assert np.linalg.norm(V @ Y.T - X @ B @ B.T) <= (1e-9 / gap + 2.1 * unit) * norm, 'another subspace, off by %g' % (np.linalg.norm(V @ Y.T - X @ B @ B.T) / norm)
             Case.ranges += 1
 

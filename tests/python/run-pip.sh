@@ -26,7 +26,7 @@ with petscmuon.Muon(options="-lmo_type max -muon_momentum 0 -muon_learning_rate 
 assert (w == 0.5).all(), w
 print(petscmuon.__file__)
 END
-unset PETSCMUON_DIR PETSC_ARCH
+unset PETSCMUON_DIR PETSC_ARCH PKG_CONFIG_PATH
 PYTHONPATH=$PWD/site PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH PYTHONDONTWRITEBYTECODE
 PKG_CONFIG_PATH=$BUILD/lib/pkgconfig "$MPIEXEC" -n 0 "$python" program.py > run.log 2>&1 || { cat run.log; exit 1; }

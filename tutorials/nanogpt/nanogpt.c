@@ -922,7 +922,7 @@ int main(int argc, char **argv)
       suffix: csv
       nsize: 2
       args: -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt
-      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1-4 run.csv.layers | sed -n '1,3p;$p'
+      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1-3 run.csv.layers | sed -n '1,3p;$p'
 
     test:
       suffix: bad_csv

@@ -190,6 +190,8 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscFunctionBegin;
   if (shard->group->no_downlink) {
     if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
+    /* A step says nothing of the weights that it is taken from */
+    if (shard->step.data != NULL) PetscCall(MuonLayerHashWeights(shard->layer, -1, &shard->group->replica));
     PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
     MuonHashReplica_Private(shard, MuonArrayBytes(&host), host.data);
     PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));

@@ -36,6 +36,10 @@ def _find():
     return found
   here = os.path.dirname(os.path.abspath(__file__))
   found = _named(os.path.join(here, *[os.pardir] * 4, "lib"))
+  # pkg-config itself says nothing where it does not know the PETSc that this one requires
+  for folder in os.environ.get("PKG_CONFIG_PATH", "").split(os.pathsep):
+    if found is None and os.path.exists(os.path.join(folder, "petscmuon.pc")):
+      found = _named(os.path.dirname(os.path.abspath(folder)))
   if found is None:
     try:
       folder = subprocess.run([os.environ.get("PKG_CONFIG", "pkg-config"), "--variable=libdir", "petscmuon"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout.strip()

@@ -354,8 +354,8 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
    With `range` a subspace of K dimensions, K + 10 up to K = 64, is found by products, for arrays in the memory of a
    device as well. The start is Gaussian and new in each message: after the last one the residual has next to nothing left in
    the last subspace. With A the matrix in memory, or its transpose where that has the shorter rows, Y = orth(A^T A
-   Y) is repeated at least three times and at most twelve, until the square of A Y grows by less than 3 in a hundred. The
-   message holds A Y and Y, turned to the K leading directions where there are more, and stands for a projection of A.
+   Y) is repeated, at least three times and at most twelve: until the square of A Y grows by no more than .01 of itself, or, from four
+   times on, would grow by no more than .04 if it went on as a geometric series. The message holds A Y and Y, turned to the K leading directions where there are more, and stands for a projection of A.
    It has at least .95 of the square that `exact` sends on Gaussian matrices and on the residuals of the quickstart, and
    all of it where the singular values fall fast. Columns that are no larger than the rounding of A are not sent.
    Entries e and e + 1 of the start, e even, are sqrt(-2 log((w + 1)/2^32)) times cos(2 pi v/2^32) and the sine, where w and

@@ -16,8 +16,9 @@ enum {
   COLUMNS      = 8 /* where the short side is longer than so many times the columns, the Gram matrix is not formed */
 };
 
-/* What a product gains is no longer worth it, as a fraction of the square that is captured */
-#define GAIN 0.03
+/* Parts of the square that is captured: what a product still gains, and what all to come would, past which there are no more */
+#define GAIN 0.01
+#define REST 0.04
 
 typedef struct {
   const MuonArray      *X; /* by columns */
@@ -66,12 +67,22 @@ static PetscErrorCode Product_Private(MuonCompressor c, Finder *f, double *captu
 }
 
 /*
-   Y, orthonormal, and V. No product makes smaller what is captured: the iteration ends where it hardly grows. The last
-   product is in Y, too
+   Whether there is another product after so many, of which the last three captured that much. No product makes it smaller.
+   What products gain goes down like a geometric series, of which two terms tell what is left
 */
+static PetscBool GoesOn(int products, const double captured[3])
+{
+  const double gain = captured[2] - captured[1], before = captured[1] - captured[0];
+
+  if (products < LEAST) return PETSC_TRUE;
+  if (products == MOST || gain <= GAIN * captured[2]) return PETSC_FALSE;
+  return products == LEAST || gain * gain > REST * captured[2] * (before - gain) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Y, orthonormal, and V. The last product is in Y, too */
 static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
 {
-  double before = 0.0, captured = 0.0;
+  double captured[3] = {0.0, 0.0, 0.0};
 
   PetscFunctionBegin;
   PetscCall(MuonColumnsGaussian_Private(c, PETSC_TRUE, 0, f->l, &f->Y));
@@ -79,11 +90,12 @@ static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
     f->real->gram(f->wide, f->Y.rows, f->V.rows, 1, 1.0, f->X->data, PetscMax(f->X->ld, f->X->len), 0.0, f->G);
     PetscCall(PetscLogFlops((PetscLogDouble)f->Y.rows * (PetscLogDouble)MuonArrayEntries(f->X)));
   }
-  for (int product = 0; product < LEAST || (product < MOST && captured > (1.0 + GAIN) * before); product++) {
+  for (int products = 0; GoesOn(products, captured); products++) {
     const MuonColumns Y = f->Y;
 
-    before = captured;
-    PetscCall(Product_Private(c, f, &captured));
+    captured[0] = captured[1];
+    captured[1] = captured[2];
+    PetscCall(Product_Private(c, f, &captured[2]));
     f->Y = f->Z;
     f->Z = Y;
   }

@@ -113,6 +113,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_MUD(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&data));
+  polar->leaves        = PETSC_TRUE;
   polar->data          = data;
   polar->ownprecision  = MUON_POLAR_PRECISION_SINGLE;
   polar->ondevice      = PETSC_TRUE;
