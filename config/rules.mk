@@ -140,7 +140,7 @@ $(eval $(call link_rule,$(BUILD)/tutorials/nanogpt/nanogpt,$(NANOGPT_SRC:%.c=$(O
 # The tables of parameters as text, for the manual
 $(eval $(call link_rule,$(BUILD)/config/tools/parameters,$(OBJ)/config/tools/parameters.o))
 $(BUILD)/parameters.tsv: $(BUILD)/config/tools/parameters $(LIBRARY)
-	$(call refresh,$@,PETSC_OPTIONS= config/mpiexec -n 0 $<)
+	$(call refresh,$@,PETSC_OPTIONS= ASAN_OPTIONS=detect_leaks=0 config/mpiexec -n 0 $<)
 
 # Fortran: the module is compiled for the programs of the tests, and installed as source
 FORTRAN          ?= $(or $(filter-out f77,$(FC)),mpif90)
