@@ -194,6 +194,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  build:
+    requires: double
+
   test:
 
 TEST*/
