@@ -322,6 +322,22 @@ static uint64_t MuonWireChunkEncode(unsigned width, unsigned count, const unsign
   return packed;
 }
 
+/* Codes of neighboring lanes, whose words are one of 64 bits at most; returns where the next words are */
+MUON_WIRE_EACH const unsigned char *MuonWireGetLanes(unsigned precision, const uint32_t *slots, const uint16_t *names, uint32_t *s, const unsigned char *at, uint16_t *codes)
+{
+  const uint64_t words = MuonWireLoad64(at);
+  unsigned       used  = 0;
+
+  MUON_WIRE_UNROLL
+  for (unsigned lane = 0; lane < LANES; lane++) {
+    const uint32_t slot = s[lane] & ((1u << precision) - 1);
+
+    codes[lane] = names[slot];
+    s[lane]     = MuonWireGet(precision, s[lane], slots[slot], words, &used);
+  }
+  return at + used / 8;
+}
+
 /*
    slots: behind each slot the frequency, and the place in the range of its code; names: that code. From high on slots are of
    codes with the bit 8; wide: NULL, or the slots of vectors
@@ -344,21 +360,14 @@ MUON_WIRE_EACH MuonWireResult MuonWireWordsDecode(unsigned precision, unsigned w
         i  = some / MUON_WIRE_WIDE * MUON_WIRE_WIDE;
       }
 #endif
-      /* Four lanes have a word of 64 bits at most */
-      for (; lanes >= LANES && i + LANES <= some; i += LANES) {
-        const uint64_t words = MuonWireLoad64(at);
-        uint32_t      *s     = state + (i & (lanes - 1));
-        unsigned       used  = 0;
+      if (lanes == LANES) {
+        uint32_t s[LANES];
 
-        MUON_WIRE_UNROLL
-        for (unsigned lane = 0; lane < LANES; lane++) {
-          const uint32_t slot = s[lane] & mask;
-
-          codes[i + lane] = names[slot];
-          s[lane]         = MuonWireGet(precision, s[lane], slots[slot], words, &used);
-        }
-        at += used / 8;
+        memcpy(s, state, sizeof(s));
+        for (; i + LANES <= some; i += LANES) at = MuonWireGetLanes(precision, slots, names, s, at, codes + i);
+        memcpy(state, s, sizeof(s));
       }
+      for (; lanes > LANES && i + LANES <= some; i += LANES) at = MuonWireGetLanes(precision, slots, names, state + (i & (lanes - 1)), at, codes + i);
     }
     for (; i < some; i++) {
       const unsigned lane = i & (lanes - 1);

@@ -25,7 +25,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #define AIM_BYTES   160
 #define AIM_HEADERS 0.005
 #define AIM_SENT    0.0215
-#define AIM_ENCODE  0.4
+#define AIM_ENCODE  0.45
 #define AIM_ADD     1.0
 #define AIM_PACK    3.0
 
