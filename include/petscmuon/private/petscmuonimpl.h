@@ -173,8 +173,6 @@ typedef struct {
 
 typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
-  PetscObject     of;     /* the optimizer whose state it is, and what stands before the names of its state: set by who walks */
-  const char     *prefix; /* NULL for none */
   const char     *layer;  /* that is being visited: set by who walks the layers */
   MuonStateHolder holder; /* of what a compressor or an optimizer of a layer names, which do not know where they are */
   /*
@@ -186,6 +184,9 @@ typedef struct _n_MuonStateVisitor {
   PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
+  /* Set by who walks: the optimizer whose state it is, and what stands before the names of that, NULL for nothing */
+  PetscObject of;
+  const char *prefix;
 } MuonStateVisitor;
 
 /* A state's name with what stands before it */
