@@ -86,7 +86,7 @@ def number(*arguments):
 
 def steepest(layer, G):
     """The point D of the unit ball where <G,D> is largest."""
-    norm = layer.norm
+    norm = layer if isinstance(layer, str) else layer.norm
     if not G.any():
         return np.zeros_like(G)
     if norm == 'max':

@@ -75,7 +75,7 @@ def run(s, layers, random):
                     Gj = [store(Gj[j].astype(float) + sent[j], kept) for j in range(s.workers)]
                     G = store(G.astype(float) + sum(sent) / s.workers, kept)
                 seen = G
-            D = steepest(layer.norm, seen.astype(float))
+            D = steepest(layer, seen.astype(float))
             if layer.norm != 'max':
                 D = store(D, np.float64, layer.oracle)
             X = store((1 - s.rate * s.decay) * X.astype(float) - s.rate * D, weights)
