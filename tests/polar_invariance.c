@@ -75,28 +75,30 @@ static PetscErrorCode Check(MuonPolar polar)
     PetscCall(Apply(polar, m, n, 1, B, R));
     PetscCheck(TestDistance(m * n, T, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of a subnormal matrix is another by %g", m, n, TestDistance(m * n, T, R));
 
-    /* polar(G^T) = polar(G)^T, polar(-G) = -polar(G), polar(U G V) = U polar(G) V for orthogonal U and V */
-    for (int j = 0; j < n; j++) {
-      for (int i = 0; i < m; i++) B[j + i * n] = A[i + j * m];
-    }
-    PetscCall(Apply(polar, n, m, 1, B, T));
-    for (int j = 0; j < n; j++) {
-      for (int i = 0; i < m; i++) R[i + j * m] = T[j + i * n];
-    }
-    PetscCheck(TestDistance(m * n, Q, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the transpose's factor is another by %g, bound %g", m, n, TestDistance(m * n, Q, R), bound);
+    /* polar(-G) = -polar(G), and of what is a function of singular values polar(G^T) = polar(G)^T, polar(U G V) = U polar(G) V for orthogonal U and V */
     for (int i = 0; i < m * n; i++) B[i] = -A[i];
     PetscCall(Apply(polar, m, n, 1, B, R));
     for (int i = 0; i < m * n; i++) R[i] = -R[i];
     PetscCheck(TestDistance(m * n, Q, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor of -G differs by %g, bound %g", m, n, TestDistance(m * n, Q, R), bound);
-    TestOrthonormal(m, m, U);
-    TestOrthonormal(n, n, V);
-    TestMultiply(m, n, m, U, A, 0, T);
-    TestMultiply(m, n, n, T, V, 0, B);
-    for (int i = 0; i < m * n; i++) B[i] = (double)(PetscScalar)B[i];
-    PetscCall(Apply(polar, m, n, 1, B, R));
-    TestMultiply(m, n, m, U, Q, 0, T);
-    TestMultiply(m, n, n, T, V, 0, B);
-    PetscCheck(TestDistance(m * n, B, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the rotated factor is another by %g, bound %g", m, n, TestDistance(m * n, B, R), bound);
+    if (strcmp(type, MUONPOLARMUD) != 0) {
+      for (int j = 0; j < n; j++) {
+        for (int i = 0; i < m; i++) B[j + i * n] = A[i + j * m];
+      }
+      PetscCall(Apply(polar, n, m, 1, B, T));
+      for (int j = 0; j < n; j++) {
+        for (int i = 0; i < m; i++) R[i + j * m] = T[j + i * n];
+      }
+      PetscCheck(TestDistance(m * n, Q, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the transpose's factor is another by %g, bound %g", m, n, TestDistance(m * n, Q, R), bound);
+      TestOrthonormal(m, m, U);
+      TestOrthonormal(n, n, V);
+      TestMultiply(m, n, m, U, A, 0, T);
+      TestMultiply(m, n, n, T, V, 0, B);
+      for (int i = 0; i < m * n; i++) B[i] = (double)(PetscScalar)B[i];
+      PetscCall(Apply(polar, m, n, 1, B, R));
+      TestMultiply(m, n, m, U, Q, 0, T);
+      TestMultiply(m, n, n, T, V, 0, B);
+      PetscCheck(TestDistance(m * n, B, R) <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the rotated factor is another by %g, bound %g", m, n, TestDistance(m * n, B, R), bound);
+    }
 
     PetscCall(Apply(polar, m, n, 1, A, R));
     PetscCheck(TestDistance(m * n, Q, R) == 0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: the factor depends on what was computed before", m, n);
