@@ -85,11 +85,20 @@ static PetscErrorCode TestOf(const Case *c)
 static PetscErrorCode TestOptions(void)
 {
   TestProblem p;
+  MuonTraffic traffic, of;
+  Muon        outer;
 
   PetscFunctionBegin;
   PetscCall(TestCreate(PETSC_COMM_WORLD, MUONLOCAL, TEST_LAYERS, TestShapes, -1, &p));
   PetscCall(MuonSetFromOptions(p.muon));
   PetscCall(MuonSolve(p.muon));
+  /* What was sent in all is what the outer optimizer sent */
+  PetscCall(MuonLocalGetOuter(p.muon, &outer));
+  PetscCall(MuonGetTraffic(p.muon, &traffic));
+  PetscCall(MuonGetTraffic(outer, &of));
+  for (PetscInt k = 0; k < 2; k++)
+    PetscCheck(of.total_up[k] > 0 && traffic.total_up[k] == of.total_up[k] && traffic.total_down[k] == of.total_down[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bits up and %g down, expected %g and %g of the outer optimizer", traffic.total_up[k],
+               traffic.total_down[k], of.total_up[k], of.total_down[k]);
   PetscCall(TestDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

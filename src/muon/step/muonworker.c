@@ -8,6 +8,7 @@ void MuonCountMessage_Private(Muon muon, const MuonGroup group, int down, PetscB
 {
   PetscLogDouble *bits = down ? muon->traffic.down : muon->traffic.up;
 
+  if (muon->isolated) return; /* nothing is sent but by the other optimizer */
   if (owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE)) muon->sent[down] += cost->encoded;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
