@@ -48,33 +48,19 @@ static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shared weights of a layer, and those of this worker */
-typedef struct {
-  MuonArray shared, own;
-} MuonLocalPair;
-
-static PetscErrorCode MuonLocalGetPair_Private(Muon muon, PetscInt l, PetscBool write, MuonLocalPair *pair)
-{
-  const Muon_Local *local = (const Muon_Local *)muon->data;
-
-  PetscFunctionBegin;
-  pair->shared = local->shared[l];
-  PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], write, &pair->own));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A round begins: the weights that the program has are those of all */
 static PetscErrorCode MuonLocalShare_Private(Muon muon)
 {
-  MuonLocalPair pair;
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+  MuonArray         own;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(MuonLocalGetPair_Private(muon, l, PETSC_FALSE, &pair));
-    MuonArrayAxpby(1, &pair.own, 0, &pair.shared);
-    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &pair.own));
+    PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
+    MuonArrayAxpby(1, &own, 0, &local->shared[l]);
+    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   }
-  PetscCall(MuonWeightsChanged(((Muon_Local *)muon->data)->outer));
+  PetscCall(MuonWeightsChanged(local->outer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +87,6 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
 static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
 {
   PetscFunctionBegin;
-  muon->synchronized = PETSC_FALSE;
   if (muon->step == 0) PetscCall(MuonLocalShare_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,20 +94,18 @@ static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
 /* The gradient of the outer optimizer is the way that this worker went, backwards */
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
-  MuonLayer      outer = ((Muon_Local *)muon->data)->outer->layer[l];
-  MuonLayerArray gradient;
-  MuonLocalPair  pair;
-  MuonArray      G;
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+  MuonArray         own, G = local->shared[l];
+  MuonLayerArray    gradient;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetGradientArray(outer, &gradient));
-  PetscCall(MuonLocalGetPair_Private(muon, l, PETSC_FALSE, &pair));
-  G      = pair.shared;
+  PetscCall(MuonLayerGetGradientArray(local->outer->layer[l], &gradient));
+  PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   G.data = gradient.w;
   G.ld   = (size_t)gradient.ld;
-  MuonArrayAxpby(1, &pair.shared, 0, &G);
-  MuonArrayAxpby(-1, &pair.own, 1, &G);
-  PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &pair.own));
+  MuonArrayAxpby(1, &local->shared[l], 0, &G);
+  MuonArrayAxpby(-1, &own, 1, &G);
+  PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,7 +113,7 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
 {
   Muon_Local         *local = (Muon_Local *)muon->data;
   Muon                outer = local->outer;
-  MuonLocalPair       pair;
+  MuonArray           own;
   MuonConvergedReason reason;
 
   PetscFunctionBegin;
@@ -154,9 +137,9 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     if (muon->layer[l]->frozen) continue;
-    PetscCall(MuonLocalGetPair_Private(muon, l, PETSC_TRUE, &pair));
-    MuonArrayAxpby(1, &pair.shared, 0, &pair.own);
-    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_TRUE, &pair.own));
+    PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
+    MuonArrayAxpby(1, &local->shared[l], 0, &own);
+    PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
