@@ -79,6 +79,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     outer->layer[l]->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
+  if (!MuonParametersIsSet((PetscObject)outer, "node_size")) outer->node_size = muon->node_size;
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -253,6 +254,9 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   `MuonGetLoss()` has the mean. The exchange belongs to the last step of a round; where it diverges, the shared
   weights stay what they were. A worker may be several ranks\: layers of parallel matrices take their steps with
   the whole gradient of the worker. The outer optimizer takes one copy of the weights and one gradient more.
+
+  With `-muon_node_size` the ranks of a node take their steps together, and the outer optimizer has the same nodes
+  unless it is given others.
 
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.

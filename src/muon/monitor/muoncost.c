@@ -107,8 +107,7 @@ typedef struct {
 
 static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 {
-  const double encoded[2] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8};
-  double       entries    = 0;
+  double counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(sizes, sizeof(*sizes)));
@@ -120,10 +119,14 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
     PetscBool unused;
 
     PetscCall(MuonCostOfShard_Private(muon, &muon->shard[p], PETSC_FALSE, one, &unused));
-    for (int d = 0; d < 2; d++) sizes->bytes[d] += one[d];
+    for (int d = 0; d < 2; d++) {
+      sizes->bytes[d] += one[d];
+      if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) counted[2 + d] += one[d];
+    }
   }
+  if (muon->ngroups > 0 && muon->group[muon->ngroups - 1]->home >= 0) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counted, 4, MPI_DOUBLE, MPI_SUM, muon->group[muon->ngroups - 1]->grid->inside));
   for (int d = 0; d < 2; d++) {
-    sizes->part[d] = encoded[d] > 0 && sizes->bytes[d] > 0 ? encoded[d] / sizes->bytes[d] : 1;
+    sizes->part[d] = counted[d] > 0 && counted[2 + d] > 0 ? counted[d] / counted[2 + d] : 1;
     sizes->bytes[d] *= sizes->part[d] * sizes->scale;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,9 +176,11 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, int wa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all groups, one after the other; the messages of the row are those of all groups together */
+/* Of all groups, one after the other, but those of the ranks of a node at the same time, on one link; the messages of the row are those of all groups together */
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSizes *sizes, MuonCostRow *row, PetscBool *legal)
 {
+  double rounds = 0;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
   row->way = way;
@@ -183,11 +188,13 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonCostMessages m[3];
     MuonCost         one;
+    double           before = muon->group[g]->home > 0 ? rounds : 0; /* of the ranks of the node so far */
 
     PetscCall(PetscMemzero(m, sizeof(m)));
     PetscCall(MuonCostOfGroup_Private(muon, muon->group[g], way, sizes, m, legal));
-    one = MuonCostOf(muon->group[g]->exchange->nworkers, 3, m);
-    row->cost.rounds += one.rounds;
+    one    = MuonCostOf(muon->group[g]->exchange->nworkers, 3, m);
+    rounds = PetscMax(one.rounds, before);
+    row->cost.rounds += rounds - before;
     row->cost.bytes += one.bytes;
     row->cost.whole += one.whole;
     row->cost.work += one.work;
@@ -258,7 +265,8 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 
 PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
 {
-  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : muon->size;
+  const int     nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
+  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : nodes;
   MuonCostSizes sizes;
   MuonCostRow   row[MUON_COST_WAYS];
   PetscBool     ascii;
