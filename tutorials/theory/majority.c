@@ -1,6 +1,6 @@
 static char help[] = "How small a gradient a vote of M workers sees in noise: 1/sqrt(M) of what one of them does. Each entry of a matrix is g = +-gradient x noise / sqrt(M), each worker has\n"
                      "noise of its own, and the majority of their signs is compared with the sign of g. The part of wrong votes is that of a binomial distribution, about the same for every M.\n\n"
-                     "  mpiexec -n 5 ./votes -votes_gradient 1\n\n";
+                     "  mpiexec -n 5 ./majority -majority_gradient 1\n\n";
 
 #include <petscmuon.h>
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-votes_gradient", &gradient, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-majority_gradient", &gradient, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   p.size  = gradient / PetscSqrtReal((PetscReal)size);
