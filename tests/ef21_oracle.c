@@ -193,11 +193,11 @@ int main(int argc, char **argv)
     # A step late, beside layers that are not
     test:
       suffix: late
-      nsize: {{1 2 3}}
+      nsize: {{1 2}}
       args: -muon_type ef21 -muon_delay 1 -muon_schedule linear -muon_momentum_warmup 7 -muon_weight_decay 0.3 -muon_rule_match "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004
     test:
       suffix: late_topk
-      nsize: {{1 3}}
+      nsize: 3
       args: -muon_type ef21 -muon_delay 1 -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3
       args: -ef21_server_compressor_values double -muon_schedule linear -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004
     test:

@@ -43,8 +43,8 @@ int main(int argc, char **argv)
     # Rounds that come a round later
     test:
       suffix: delay
-      nsize: {{1 3}}
-      args: -local_steps {{1 4}} -outer_muon_delay 1 -outer_muon_delay_correction {{false true}} -muon_schedule linear -steps 22
+      nsize: 2
+      args: -local_steps {{1 4}} -outer_muon_delay 1 -outer_muon_delay_correction -muon_schedule linear -steps 22
     test:
       suffix: delay_ef21
       nsize: 3

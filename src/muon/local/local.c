@@ -281,6 +281,10 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   weights stay what they were. A worker may be several ranks\: layers of parallel matrices take their steps with
   the whole gradient of the worker. The outer optimizer takes one copy of the weights and one gradient more.
 
+  With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j, who began
+  the round at S_j, takes d_j = S_j - W_j for the gradient of round r, and goes on at W_j = W - d_j, which is S_j
+  then\; W is what round r - 1 has made of the shared weights.
+
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.
 
@@ -291,7 +295,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 + * - B. Therien, X. Huang, I. Rish, E. Belilovsky, MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv\:2505.23725, 2025
 - * - A. Sarfi, B. Therien, J. Lidin, E. Belilovsky, Communication efficient LLM pre-training with SparseLoCo, arXiv\:2508.15706, 2025
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MuonProgress()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
 {
