@@ -58,6 +58,8 @@ grid rates -rate 0.1 0.2 10
 run first rates "the first" -name first
 run second - "the second" -name second -rate 0.1
 figure picture link:1e4:both,seconds,paper first second
+figure measured lab:1e7:seconds first
+lab first
 """
 
 
@@ -66,7 +68,7 @@ class Study(unittest.TestCase):
     for name, text in (("training.py", TRAINING), ("plan.txt", PLAN), ("data", "text")):
       with open(name, "w") as f:
         f.write(text)
-    study.Study.launch = lambda self: [sys.executable, "training.py"]
+    study.Study.launch = lambda self, link: [sys.executable, "training.py"]
     for name in ("started", "STOP"):
       if os.path.exists(name):
         os.remove(name)
@@ -118,8 +120,23 @@ class Study(unittest.TestCase):
     self.assertEqual([row["bytes_up"] for row in rows], ["200", "400", "600", "800", "1000"])
     self.assertEqual(rows[-1]["validation_all"], "3.001")
 
+  def test_lab(self):
+    self.assertEqual(self.run_it("--lab")[:2], (0, ""))
+    folder = os.path.join(self.id(), "plan-small")
+    with open(os.path.join(folder, "report.md")) as f:
+      text = f.read()
+    # The program takes 3 s a step wherever it is; a second is work, and its bytes are nothing on these links. The worst seed ends at 2
+    for link in ("10 Mbit/s", "100 Mbit/s", "1 Gbit/s"):
+      self.assertIn("| %s | the first | 30 | 10 | 30 | 10 | 0.33 |" % link, text)
+    self.assertTrue(os.path.getsize(os.path.join(folder, "measured.svg")) > 1000)
+    with open("started") as f:
+      self.assertEqual(len(f.readlines()), 7 + 3)
+    with open("bare.txt", "w") as f:
+      f.write(PLAN.replace("lab first", "").replace("figure measured lab:1e7:seconds first", ""))
+    self.assertIn("bare.txt: no line says lab", self.run_it("--lab", plan="bare.txt")[1])
+
   def test_bad(self):
-    for line, words in (("rum a - b", "unknown word rum"), ("run second - twice", "run second is there twice"), ("run x nogrid y", "no grid nogrid"), ("seeds zero", "seeds zero"), ("figure f lots first", "unknown lots"), ("figure f both third", "no run third"), ('note "open', "No closing quotation"),
+    for line, words in (("rum a - b", "unknown word rum"), ("run second - twice", "run second is there twice"), ("run x nogrid y", "no grid nogrid"), ("seeds zero", "seeds zero"), ("figure f lots first", "unknown lots"), ("figure f both third", "no run third"), ("lab third", "no run third"), ('note "open', "No closing quotation"),
                         ("grid a b", "grid takes 3 words")):
       with open("bad.txt", "w") as f:
         f.write(PLAN + line + "\n")
