@@ -954,8 +954,8 @@ int main(int argc, char **argv)
     test:
       suffix: bad_csv
       nsize: 2
-      args: -nanogpt_csv /nonexistent/run.csv
-      error: -nanogpt_csv /nonexistent/run.csv: the file cannot be opened for writing
+      args: -nanogpt_steps 1 -nanogpt_interval 1 -nanogpt_csv {{/nonexistent/run.csv /dev/full}}
+      error: -nanogpt_csv {}: the file cannot be
 
     test:
       suffix: bad_residuals

@@ -130,9 +130,12 @@ def check_data(data):
 
 def write(path, text):
   """Whole or not at all."""
-  with open(path + ".part", "w") as f:
-    f.write(text)
-  os.replace(path + ".part", path)
+  try:
+    with open(path + ".part", "w") as f:
+      f.write(text)
+    os.replace(path + ".part", path)
+  except OSError as e: # which does not always know the file
+    raise Bad("%s: %s" % (path, e.strerror))
 
 
 class Study:
