@@ -310,6 +310,17 @@ static PetscErrorCode FetchMatrix(void *ctx, PetscInt i, PetscBool begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Before each block: messages of the step before may be under way (-muon_delay) */
+static PetscErrorCode Progress(void *ctx, PetscInt matrix, PetscBool begin)
+{
+  Run *run = (Run *)ctx;
+
+  PetscFunctionBeginUser;
+  if (begin == PETSC_TRUE) PetscCall(MuonProgress(run->muon));
+  if (run->task->options.shard > 1) PetscCall(FetchMatrix(ctx, matrix, begin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* This process's mean loss over its sequences of the step's batch, and the gradient */
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
@@ -328,7 +339,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(PetscArrayzero(run->dw[i], gradient.M * gradient.N));
   }
   *loss = 0.0;
-  if (task->options.shard > 1) PetscCall(GPTSetFetch(task->gpt, FetchMatrix, run));
+  PetscCall(GPTSetFetch(task->gpt, Progress, run));
   for (PetscInt start = 0; start < task->count; start += shape->batch) {
     const PetscInt B      = PetscMin(shape->batch, task->count - start);
     const double   weight = (double)B / (double)task->count;
