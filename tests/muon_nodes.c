@@ -187,10 +187,11 @@ int main(int argc, char **argv)
                                 "-muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2",
                                 "-muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -weighted",
                                 "-muon_type ef21 -ef21_downlink step -muon_clip 1 -muon_clip_layers all",
+                                "-muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw",
                                 "-muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated",
                                 "-muon_type sign -muon_rule_match gain:adamw,row:adamw,embed:sgd",
                                 "-muon_type local -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw",
-                                "-muon_type local -local_steps 2 -weighted"};
+                                "-muon_type local -local_steps 1 -outer_muon_delay 1 -weighted"};
   char              node[32] = "2";
   PetscMPIInt       size, rank, ranks;
   MPI_Comm          across;

@@ -26,11 +26,20 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p, PetscMPIInt home, const MuonGroupOps *mean, const MuonGroupOps **ops)
+/* What layers of a group have in common beside operations: workers, home, and whether they are late, as those of the workers' momentum are, which LMOs have */
+typedef struct {
+  PetscInt    grid;
+  PetscMPIInt home;
+  PetscBool   late;
+} MuonGroupKey;
+
+static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
 {
+  const PetscBool late = muon->delay > 0 && muon->layer[l]->workermomentum ? PETSC_TRUE : PETSC_FALSE;
+
   PetscFunctionBegin;
   *ops = NULL;
-  if (muon->grid_of[l] != p || muon->home_of[l] != home || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || late != key->late || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, group, muon->layer[l], ops);
   if (*ops == NULL) *ops = mean;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -38,24 +47,25 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p,
 
 /*
    The layers of these workers and operations. Where every rank is a worker the optimizer's own exchange is
-   that of the first group. Messages are the matrices themselves until a type chooses other compressors
+   that of the first group that is not late. Messages are the matrices themselves until a type chooses other compressors
 */
-static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscMPIInt home, const MuonGroupOps *ops, const MuonGroupOps *mean)
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *ops, const MuonGroupOps *mean)
 {
-  MuonWorkerGrid grid = muon->grid[p];
+  MuonWorkerGrid grid = muon->grid[key->grid];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
   group->ops   = ops;
   group->grid  = grid;
-  group->home  = home;
+  group->home  = key->home;
+  group->late  = key->late;
   group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     const MuonGroupOps *own;
 
-    PetscCall(MuonGetGroupOps_Private(muon, l, p, home, mean, &own));
+    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &own));
     if (own != ops) continue;
     PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, group->nshards, muon->layer[l]));
     group->nshards++;
@@ -73,44 +83,46 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscMPIInt
 }
 
 /* Groups of the type's own operations come first, that of a mean last; each home has one, whatever is frozen on some rank */
-static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, PetscInt p, PetscMPIInt home, const MuonGroupOps *mean)
+static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *mean)
 {
-  PetscBool means = home >= 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt first = muon->ngroups;
+  PetscBool      means = key->home >= 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     const MuonGroupOps *ops;
     PetscBool           is = PETSC_FALSE;
 
-    PetscCall(MuonGetGroupOps_Private(muon, l, p, home, mean, &ops));
+    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &ops));
     if (ops == mean) means = PETSC_TRUE;
-    for (PetscInt g = 0; g < muon->ngroups; g++) is = muon->group[g]->grid == muon->grid[p] && muon->group[g]->home == home && muon->group[g]->ops == ops ? PETSC_TRUE : is;
-    if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, p, home, ops, mean));
+    for (PetscInt g = first; g < muon->ngroups; g++) is = muon->group[g]->ops == ops ? PETSC_TRUE : is;
+    if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, key, ops, mean));
   }
-  if (means) PetscCall(MuonCreateGroup_Private(muon, p, home, mean, mean));
+  if (means) PetscCall(MuonCreateGroup_Private(muon, key, mean, mean));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  PetscBool   carries = PETSC_FALSE;
-  PetscMPIInt most    = 0;
+  const MuonGroupKey none    = {0, -1, PETSC_FALSE};
+  PetscBool          carries = PETSC_FALSE;
+  PetscMPIInt        most    = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
   PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
-  for (PetscInt p = 0; p < muon->ngrids; p++) most += muon->grid[p]->size;
+  for (PetscInt p = 0; p < muon->ngrids; p++) most += 2 * muon->grid[p]->size;
   PetscCall(PetscMalloc1(muon->nactive + most + 1, &muon->group));
-  for (PetscInt p = 0; p < muon->ngrids; p++) {
-    PetscBool homes = PETSC_FALSE;
+  for (PetscInt k = 0; k < (muon->delay > 0 ? 2 : 1) * muon->ngrids; k++) {
+    MuonGroupKey key   = {k % muon->ngrids, -1, k >= muon->ngrids ? PETSC_TRUE : PETSC_FALSE};
+    PetscBool    homes = PETSC_FALSE;
 
-    PetscCall(MuonCreateGroupsOf_Private(muon, p, -1, mean));
-    for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == p && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;
-    for (PetscMPIInt home = 0; home < muon->grid[p]->size && homes; home++) PetscCall(MuonCreateGroupsOf_Private(muon, p, home, mean));
+    for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == key.grid && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;
+    for (; key.home < (homes ? muon->grid[key.grid]->size : 0); key.home++) PetscCall(MuonCreateGroupsOf_Private(muon, &key, mean));
   }
-  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, 0, -1, mean, mean));
+  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, &none, mean, mean));
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
     PetscCall(MuonExchangeSetVotes(muon->exchange, PETSC_FALSE));
@@ -119,9 +131,24 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonDropLate_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt g = 0; g < muon->ngroups && muon->late.flying; g++) {
+    if (muon->group[g]->late == PETSC_FALSE || MuonGroupIsAway(muon->group[g])) continue;
+    PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
+    PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
+  }
+  muon->late.flying = PETSC_FALSE;
+  PetscCall(PetscArrayzero(muon->late.bits, 4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
+  PetscCall(MuonDropLate_Private(muon));
+  muon->late.step = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];
