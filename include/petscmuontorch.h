@@ -173,10 +173,11 @@ private:
   struct Layer {
     std::string   name, key, rule;
     size_t        group;
-    double        first, told[3] = {NAN, NAN, NAN}; /* rate at the start; rate, decay and momentum as the library knows them */
-    torch::Tensor p, trained, grad;                 /* trained is p, or its copy in float32 */
-    void         *address;
-    MuonLayer     handle;
+    double        first;                     /* rate at the start */
+    torch::Tensor p, trained, grad = {};     /* trained is p, or its copy in float32 */
+    double        told[3] = {NAN, NAN, NAN}; /* rate, decay and momentum as the library knows them */
+    void         *address = nullptr;
+    MuonLayer     handle  = nullptr;
   };
 
   static inline std::map<void *, std::string> taken_; /* memory of the parameters of all optimizers */
@@ -213,21 +214,17 @@ private:
 
   void AddLayer(size_t g, const std::string &name, const torch::Tensor &p)
   {
-    MuonLayerArray array;
-    Layer          layer;
+    const MuonOptions &group = GroupOptions(g);
+    MuonLayerArray     array;
+    /* PETSc drops digits between underscores, and names begin with a letter */
+    const std::string key   = (std::isalpha((unsigned char)name[0]) ? "" : "p") + std::regex_replace(name, std::regex("_(?=[0-9])"), ".");
+    Layer             layer = {name, key, !group.rule().empty() ? group.rule() : p.dim() >= 2 ? "lmo" : "adamw", g, group.lr(), p, p};
 
     TORCH_CHECK(!name.empty(), "petscmuon::Muon: a parameter of shape ", p.sizes(), " without a name, expected those of named_parameters()");
-    /* PETSc drops digits between underscores, and names begin with a letter */
-    layer.key   = (std::isalpha((unsigned char)name[0]) ? "" : "p") + std::regex_replace(name, std::regex("_(?=[0-9])"), ".");
-    layer.name  = name;
-    layer.group = g;
-    layer.first = GroupOptions(g).lr();
-    layer.rule  = !GroupOptions(g).rule().empty() ? GroupOptions(g).rule() : p.dim() >= 2 ? "lmo" : "adamw";
     TORCH_CHECK(p.layout() == torch::kStrided && p.is_floating_point(), "parameter \"", name, "\" is ", p.layout(), " of ", p.dtype(), ", expected a dense one of float32, float64, bfloat16 or float16");
     TORCH_CHECK(p.is_cpu() || p.is_cuda(), "parameter \"", name, "\" is on ", p.device(), ", expected cpu, or cuda where PetscMuon was built with a Kokkos for it (make lib KOKKOS_DIR=...)");
     TORCH_CHECK(p.requires_grad() || layer.rule == "frozen", "parameter \"", name, "\": requires_grad is false, so that nothing computes a gradient: give its group the rule frozen");
-    layer.p       = p;
-    layer.trained = p.scalar_type() == torch::kFloat || p.scalar_type() == torch::kDouble ? p : p.detach().to(torch::kFloat).contiguous();
+    if (p.scalar_type() != torch::kFloat && p.scalar_type() != torch::kDouble) layer.trained = p.detach().to(torch::kFloat).contiguous();
     layer.address = p.data_ptr();
     TORCH_CHECK(p.numel() == 0 || taken_.count(layer.address) == 0, "parameter \"", name, "\": its memory is that of parameter \"", taken_[layer.address], "\" of this or another optimizer");
     Call(MuonLayerArrayInitialize, &array);

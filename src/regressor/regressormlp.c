@@ -20,7 +20,7 @@ typedef struct {
   Muon         muon;
   PetscInt     nw, width;        /* weights and biases; activations of a row */
   PetscScalar *w, *g;            /* of each layer the matrix by columns, then its bias */
-  PetscReal   *mean, *deviation; /* of each feature, and of the target */
+  PetscReal   *mean, *deviation; /* of the target, and of each feature */
   /* After MLPBegin_Private(): the rows of this rank, standardized; the activations of each layer and, behind all, their derivatives */
   Mat                X;
   PetscBLASInt       rows;
@@ -132,7 +132,7 @@ static PetscErrorCode MLPBegin_Private(PetscRegressor regressor, Mat X, Vec y, P
   PetscCall(MatConvert(X, MATDENSE, MAT_INITIAL_MATRIX, &mlp->X));
   for (PetscInt j = 0; j < N; j++) {
     PetscCall(MatDenseGetColumnVec(mlp->X, j, &column));
-    PetscCall(MLPStandardize_Private(column, fit, &mlp->mean[j], &mlp->deviation[j]));
+    PetscCall(MLPStandardize_Private(column, fit, &mlp->mean[j + 1], &mlp->deviation[j + 1]));
     PetscCall(MatDenseRestoreColumnVec(mlp->X, j, &column));
   }
   PetscCall(PetscMalloc1((fit ? 2 : 1) * mlp->width * mlp->rows, &mlp->work));
@@ -145,6 +145,7 @@ static PetscErrorCode PetscRegressorReset_MLP(PetscRegressor regressor)
   PetscRegressor_MLP *mlp = (PetscRegressor_MLP *)regressor->data;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectCompose((PetscObject)regressor, "Muon", NULL));
   PetscCall(MuonDestroy(&mlp->muon));
   PetscCall(PetscFree4(mlp->w, mlp->g, mlp->mean, mlp->deviation));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -170,6 +171,7 @@ static PetscErrorCode PetscRegressorSetUp_MLP(PetscRegressor regressor)
   }
   PetscCall(PetscMalloc4(mlp->nw, &mlp->w, mlp->nw, &mlp->g, mlp->size[0] + 1, &mlp->mean, mlp->size[0] + 1, &mlp->deviation));
   PetscCall(MuonCreate(comm, &mlp->muon));
+  PetscCall(PetscObjectCompose((PetscObject)regressor, "Muon", (PetscObject)mlp->muon));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)mlp->muon, (PetscObject)regressor, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)mlp->muon, ((PetscObject)regressor)->options));
   PetscCall(MuonSetOptionsPrefix(mlp->muon, prefix));
@@ -200,7 +202,6 @@ static PetscErrorCode PetscRegressorFit_MLP(PetscRegressor regressor)
 {
   PetscRegressor_MLP *mlp  = (PetscRegressor_MLP *)regressor->data;
   MPI_Comm            comm = PetscObjectComm((PetscObject)regressor);
-  const PetscInt      N    = mlp->size[0];
   PetscScalar        *w    = mlp->w;
   PetscRandom         random;
   Vec                 y;
@@ -212,7 +213,7 @@ static PetscErrorCode PetscRegressorFit_MLP(PetscRegressor regressor)
   PetscCall(MLPBegin_Private(regressor, regressor->training, regressor->target, PETSC_TRUE));
   PetscCall(VecDuplicate(regressor->target, &y));
   PetscCall(VecCopy(regressor->target, y));
-  PetscCall(MLPStandardize_Private(y, PETSC_TRUE, &mlp->mean[N], &mlp->deviation[N]));
+  PetscCall(MLPStandardize_Private(y, PETSC_TRUE, mlp->mean, mlp->deviation));
   /* Uniform within sqrt(6 / (inputs + outputs)), the same on all ranks */
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetType(random, PETSCRANDER48));
@@ -245,14 +246,13 @@ static PetscErrorCode PetscRegressorFit_MLP(PetscRegressor regressor)
 static PetscErrorCode PetscRegressorPredict_MLP(PetscRegressor regressor, Mat X, Vec y)
 {
   PetscRegressor_MLP *mlp = (PetscRegressor_MLP *)regressor->data;
-  const PetscInt      N   = mlp->size[0];
   PetscScalar        *target;
 
   PetscFunctionBegin;
   PetscCall(MLPBegin_Private(regressor, X, y, PETSC_FALSE));
   PetscCall(MLPForward_Private(mlp));
   PetscCall(VecGetArrayWrite(y, &target));
-  for (PetscInt i = 0; i < mlp->rows; i++) target[i] = mlp->mean[N] + mlp->deviation[N] * mlp->work[(mlp->width - 1) * mlp->rows + i];
+  for (PetscInt i = 0; i < mlp->rows; i++) target[i] = mlp->mean[0] + mlp->deviation[0] * mlp->work[(mlp->width - 1) * mlp->rows + i];
   PetscCall(VecRestoreArrayWrite(y, &target));
   PetscCall(MatDenseRestoreArrayRead(mlp->X, &mlp->x));
   PetscCall(PetscFree(mlp->work));
@@ -326,10 +326,13 @@ static PetscErrorCode PetscRegressorDestroy_MLP(PetscRegressor regressor)
   over all rows, so that the loss is the part of the target's variance that is left. All ranks begin with the same
   weights, each fit anew.
 
+  `PetscObjectQuery()` gives the optimizer, for `MuonGetLoss()` or `MuonGetTraffic()`\: the regressor is composed with it
+  as "Muon" from its first fit on.
+
   The matrix is one that `MatConvert()` makes a `MATDENSE` of. The target is one vector. There is no regularizer\: a weight that
   `PetscRegressorSetRegularizerWeight()` set is an error, and `-regressor_mlp_muon_weight_decay` takes its place.
 
-.seealso: `PetscRegressorSetType()`, `PetscRegressorFit()`, `PetscRegressorPredict()`, `PetscRegressorMLPGetMuon()`, `Muon`, `MuonSetWorkerWeight()`
+.seealso: `PetscRegressorSetType()`, `PetscRegressorFit()`, `PetscRegressorPredict()`, `Muon`, `MuonSetWorkerWeight()`, `PetscObjectQuery()`
 M*/
 static PetscErrorCode PetscRegressorCreate_MLP(PetscRegressor regressor)
 {
@@ -348,34 +351,6 @@ static PetscErrorCode PetscRegressorCreate_MLP(PetscRegressor regressor)
   regressor->ops->view           = PetscRegressorView_MLP;
   regressor->ops->reset          = PetscRegressorReset_MLP;
   regressor->ops->destroy        = PetscRegressorDestroy_MLP;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PetscRegressorMLPGetMuon - Gets the optimizer that trained a `PETSCREGRESSORMLP`
-
-  Not Collective; No Fortran Support
-
-  Input Parameter:
-. regressor - the regressor, of type `PETSCREGRESSORMLP`
-
-  Output Parameter:
-. muon - the optimizer, borrowed, for `MuonGetLoss()` or `MuonGetTraffic()`; `NULL` before the first `PetscRegressorFit()`
-
-  Level: intermediate
-
-.seealso: `PETSCREGRESSORMLP`, `Muon`
-@*/
-PetscErrorCode PetscRegressorMLPGetMuon(PetscRegressor regressor, Muon *muon)
-{
-  PetscBool mlp;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(regressor, PETSCREGRESSOR_CLASSID, 1);
-  PetscAssertPointer(muon, 2);
-  PetscCall(PetscObjectTypeCompare((PetscObject)regressor, PETSCREGRESSORMLP, &mlp));
-  PetscCheck(mlp, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ARG_WRONG, "A regressor of type %s, expected " PETSCREGRESSORMLP, ((PetscObject)regressor)->type_name);
-  *muon = ((PetscRegressor_MLP *)regressor->data)->muon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
