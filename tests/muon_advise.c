@@ -117,7 +117,7 @@ int main(int argc, char **argv)
       args: -ef21_compressor bf16 -ef21_server_compressor bf16 -muon_exchange_type {{layerwise star replicated}}
     test:
       suffix: dense
-      args: -muon_type dense -muon_exchange_mode allreduce -muon_state_precision single -muon_downlink_precision single
+      args: -muon_advise_steps 9 -muon_type dense -muon_exchange_mode allreduce -muon_state_precision single -muon_downlink_precision single
     test:
       suffix: local
       args: -muon_type local -local_steps 2 -outer_muon_type ef21 -outer_ef21_compressor bf16 -outer_ef21_server_compressor bf16
@@ -127,6 +127,5 @@ int main(int argc, char **argv)
     table: suffix | args | error
       bad    | -bad -muon_advise_study study.csv             | study.csv:3: expected options and a loss
       nosuch | -muon_advise_study nosuch.csv                 | -muon_advise_study nosuch.csv
-      few    | -muon_max_steps 4 -muon_advise_steps 4        | -muon_advise_steps 4
 
 TEST*/

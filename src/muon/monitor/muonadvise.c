@@ -331,7 +331,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   PetscCall(PetscFree(message));
   if (muon->advise_study != NULL) PetscCall(MuonAdviseReadStudy_Private(muon, n, row));
   PetscCall(PetscViewerASCIIPrintf(viewer, "Advice: seconds of a step as predicted, of them those of messages, and its bytes\n"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  this run: %.4g s a step in %" PetscInt_FMT " steps; gradient and program %.4g, LMO %.4g, compressors %.4g, messages and waiting %.4g, else %.4g; %.0f bytes in the last\n", phase[WALL], muon->advise_steps,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  this run: %.4g s a step in %" PetscInt_FMT " steps; gradient and program %.4g, LMO %.4g, compressors %.4g, messages and waiting %.4g, else %.4g; %.0f bytes in the last\n", phase[WALL], muon->advised - 1,
                                    phase[GRADIENT], phase[LMO], phase[COMPRESS], phase[EXCHANGE], phase[STEP], (muon->meanup + muon->meandown) / 8));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  link: %.4g us a message, %.4g Gbit/s each way, %s%s\n", 1e6 * (double)muon->cost_alpha, 1e-9 * (double)muon->cost_beta, measures ? "measured" : "as given",
                                    measures && node == muon->size ? " in the memory of one machine; -muon_cost_alpha and -muon_cost_beta give a network's" : ""));
@@ -348,13 +348,13 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the first step, in which others make what they need, to the last that is measured. What a program does between steps counts as the gradient */
+/* From the first step, in which others make what they need, to the last that is measured or taken. What a program does between steps counts as the gradient */
 PetscErrorCode MuonMonitorAdvise_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
   double phase[PHASES];
 
   PetscFunctionBegin;
-  if (muon->advised++ > 0 && muon->advised != muon->advise_steps + 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->advised > muon->advise_steps || (muon->advised++ > 0 && muon->advised <= muon->advise_steps && muon->step < muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < PHASES; k++) {
     PetscEventPerfInfo info;
     PetscLogEvent      event;
@@ -362,7 +362,7 @@ PetscErrorCode MuonMonitorAdvise_Private(Muon muon, PetscInt step, PetscReal los
     PetscCall(PetscTime(&info.time));
     if (k < WALL) PetscCall(PetscLogEventGetId(Events[k], &event));
     if (k < WALL) PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-    phase[k]              = (info.time - muon->advise_begin[k]) / (double)muon->advise_steps;
+    phase[k]              = (info.time - muon->advise_begin[k]) / (double)PetscMax(muon->advised - 1, 1);
     muon->advise_begin[k] = info.time;
   }
   if (muon->advised == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -378,8 +378,6 @@ PetscErrorCode MuonAdviseBegin_Private(Muon muon)
   PetscBool active;
 
   PetscFunctionBegin;
-  PetscCheck(muon->advise_steps < muon->max_steps, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE,
-             "-%smuon_advise_steps %" PetscInt_FMT ": expected less than the %" PetscInt_FMT " of -%smuon_max_steps, of which the first is not measured", MuonPrefix(muon), muon->advise_steps, muon->max_steps, MuonPrefix(muon));
   PetscCheck(PetscDefined(USE_LOG), PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_advise needs a PETSc that was configured with logging, whose events it reads", MuonPrefix(muon));
   if (muon->advise_study != NULL) PetscCall(MuonAdviseReadStudy_Private(muon, 0, NULL));
   PetscCall(PetscLogIsActive(&active));
