@@ -13,7 +13,7 @@ FREE_ROOMS   := wire file transport kernels
 
 LIB_SRC      := $(filter-out src/kernels/kokkos/%,$(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/*/*.c src/$r/impls/*/*.c)))
 TEST_SRC     := $(wildcard tests/*.c)
-TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c tutorials/theory/*.c)
+TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c tutorials/theory/*.c tutorials/resnet/*.c)
 NANOGPT_SRC  := $(wildcard tutorials/nanogpt/*.c)
 BENCH_SRC    := $(wildcard tests/benchmarks/*.c)
 FUZZ_SRC     := $(wildcard tests/fuzz/*.c)

@@ -63,6 +63,8 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("theory_auto_steps", INT, theory.auto_steps, 10, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Steps after which step sizes follow from estimates"),
   ROW_OF("theory_monitor", BOOL, theory.monitor, 0, 0, 1, NULL, 0, "Print each estimate of smoothness and noise"),
   ROW_OF("theory_csv", TEXT, theory.csv, 0, 0, 0, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_LOCAL, "File of the estimates"),
+  ROW(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
+  BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
   ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of the compressors' random numbers"),
   ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch"),
