@@ -229,7 +229,7 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
     const MuonGroup  group = from->group[g];
     const PetscBool  sums  = row->pair == 0 ? PETSC_TRUE : PETSC_FALSE;
     const double     nodes = MuonAdviseSpread(group) > 1 ? 1 : row->nodes, workers = MuonAdviseWorkers(muon, group) / nodes;
-    double           work[2][2] = {{0, 0}, {0, 0}}, inside = 0;
+    double           work[2][2] = {{0, 0}, {0, 0}}, inside = 0, part[2] = {0, 0}; /* the second may be late: layers with LMOs, or all of a round */
     MuonCostMessages m[3];
     MuonCost         cost;
     PetscBool        legal, nothing;
@@ -244,6 +244,7 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
         const int     which = sums ? d && from->downlink_precision == MUON_STATE_PRECISION_SINGLE : (lmo == PETSC_FALSE ? 1 : (d ? Down : Up)[row->pair]);
         const double *one   = message[(size_t)(shard - from->shard) * COMPRESSORS + (size_t)which];
 
+        part[lmo || row->steps > 1] += d ? 0 : one[2];
         bytes[2 * k + d] = sums && d == 0 ? (double)MuonArrayBytes(&state) : one[2];
         if (d && which == 0) bytes[2 * k + d] += (double)MuonArrayBytes(&weights) - (double)MuonArrayBytes(&state);
         for (int e = 0; e < 2 && (d || !sums); e++) work[d][e] += one[e];
@@ -257,7 +258,9 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
     row->bytes += (m[0].bytes * (nothing || m[0].pattern == MUON_COST_ALLREDUCE ? workers : workers - 1) + m[1].bytes * (workers - 1)) / workers * (workers > 1) / (double)row->steps;
     cost = MuonCostOf(workers, 1, m);
     if (!sums) cost.work = 0; /* it was measured */
-    times->up += MuonCostSeconds(muon, &cost, PETSC_FALSE);
+    part[1] *= MuonCostSeconds(muon, &cost, PETSC_FALSE) / PetscMax(part[0] + part[1], 1);
+    times->up += part[1];
+    times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) - part[1];
     cost = MuonCostOf(workers, 2, m + 1);
     times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) + inside / (double)muon->cost_gamma;
     times->work += (work[0][0] + workers * (nothing ? 1 : m[0].most) * work[0][1]) / nodes;
@@ -271,14 +274,15 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
 static PetscErrorCode MuonAdviseOptions_Private(MuonAdviseRow *row)
 {
   const char *const outer      = row->steps > 1 ? "outer_" : "";
-  char              text[1024] = "", steps[64] = "", node[64] = "";
+  char              text[1024] = "", steps[64] = "", node[64] = "", late[64] = "";
 
   PetscFunctionBegin;
   if (row->steps > 1) PetscCall(PetscSNPrintf(steps, sizeof(steps), "-muon_type %s -local_steps %" PetscInt_FMT, MUONLOCAL, row->steps));
   else if (row->pair == 0) PetscCall(PetscSNPrintf(steps, sizeof(steps), "-muon_type %s", MUONDENSE));
+  if (row->late) PetscCall(PetscSNPrintf(late, sizeof(late), "-%smuon_delay 1", outer));
   if (row->nodes > 1) PetscCall(PetscSNPrintf(node, sizeof(node), "-muon_node_size %d", (int)row->nodes));
   if (row->pair > 0) PetscCall(PetscSNPrintf(text, sizeof(text), "-%smuon_type ef21 -prefix_push %sef21_ %s -prefix_pop -prefix_push %sef21_server_ %s -prefix_pop", outer, outer, Compressors[Up[row->pair]], outer, Compressors[Down[row->pair]]));
-  PetscCall(PetscSNPrintf(text + strlen(text), sizeof(text) - strlen(text), " %s %s %s", steps, node, row->late ? "-muon_delay 1" : ""));
+  PetscCall(PetscSNPrintf(text + strlen(text), sizeof(text) - strlen(text), " %s %s %s", steps, node, late));
   PetscCall(MuonAdviseSort_Private(text, &row->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -260,20 +260,23 @@ PetscErrorCode MuonGetCost_Private(Muon muon, MuonExchangeType type, MuonExchang
 static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, const char title[], double entries, int n, const MuonCostRow row[])
 {
   const MuonGroup group = MuonCostSender(muon)->group[0];
-  const double    steps = MuonCostSwitch(muon, "local_steps");
-  int             best  = -1;
-  const char     *type  = ((PetscObject)group->exchange)->type_name;
+  const double    steps = MuonCostSwitch(muon, "local_steps"), late = MuonCostSwitch(MuonCostSender(muon), "delay");
+  int             best = -1;
+  const char     *type = ((PetscObject)group->exchange)->type_name;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", title));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %-12s %-9s %8s %14s %12s %12s\n", "exchange", "mode", "rounds", "bytes on link", "seconds", "whole trees"));
   for (int k = 0; k < n; k++) {
-    const int       way    = row[k].way;
-    const MuonCost *cost   = &row[k].cost;
+    const int       way  = row[k].way;
+    const MuonCost *cost = &row[k].cost;
+    MuonCost        up;
     const PetscBool chosen = way < MUON_COST_VOTES && group->mode == Ways[way].mode && strcmp(type, Ways[way].type) == 0 ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCall(PetscViewerASCIIPrintf(viewer, "%1s %-12s %-9s %8.0f %14.6g %12.6g %12.6g\n", chosen ? "*" : "", Ways[way].type, MuonExchangeModes[Ways[way].mode], cost->rounds, cost->bytes, MuonCostSeconds(muon, cost, PETSC_FALSE),
                                      MuonCostSeconds(muon, cost, PETSC_TRUE)));
+    up = MuonCostOf(muon->cost_workers > 0 ? (double)muon->cost_workers : group->exchange->nworkers, 1, row[k].messages);
+    if (chosen && late) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
     if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %d steps: %.6g seconds a step\n", (int)steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / steps));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "cheapest by the number of workers, with even shares:"));

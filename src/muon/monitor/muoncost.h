@@ -37,7 +37,7 @@ typedef struct {
   double          bytes, calls, most, least;
 } MuonCostMessages;
 
-/* Seconds of a step beside its messages, of compressors, and of the messages of one exchange on the way up and else */
+/* Seconds of a step beside its messages, of compressors, and of the messages of one exchange: those up that may be late, and all others */
 typedef struct {
   double gradient, step, work, up, down;
 } MuonCostTimes;
