@@ -99,6 +99,7 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},
                                                {"muon_", "view"},
                                                {"muon_", "view_cost"},
+                                               {"muon_", "advise"},
                                                {"muon_", "monitor"},
                                                {"muon_", "monitor_csv"},
                                                {"muon_", "monitor_cancel"},
