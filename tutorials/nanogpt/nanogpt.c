@@ -311,7 +311,7 @@ static PetscErrorCode FetchMatrix(void *ctx, PetscInt i, PetscBool begin)
 }
 
 /* Before each block: messages of the step before may be under way (-muon_delay) */
-static PetscErrorCode Progress(void *ctx, PetscInt matrix, PetscBool begin)
+static PetscErrorCode BeginMatrix(void *ctx, PetscInt matrix, PetscBool begin)
 {
   Run *run = (Run *)ctx;
 
@@ -339,7 +339,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(PetscArrayzero(run->dw[i], gradient.M * gradient.N));
   }
   *loss = 0.0;
-  PetscCall(GPTSetFetch(task->gpt, Progress, run));
+  PetscCall(GPTSetFetch(task->gpt, BeginMatrix, run));
   for (PetscInt start = 0; start < task->count; start += shape->batch) {
     const PetscInt B      = PetscMin(shape->batch, task->count - start);
     const double   weight = (double)B / (double)task->count;

@@ -273,8 +273,11 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           cost_workers;
+  PetscInt           cost_workers, advise_steps;
   PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
+  char              *advise_study;
+  PetscInt           advised;         /* steps that the adviser has seen */
+  PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
   PetscBool isolated, synchronized; /* the second: in this step the other one took its */
