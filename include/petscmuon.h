@@ -530,6 +530,7 @@ PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt
 PETSC_EXTERN PetscErrorCode MuonGetValidation(Muon, PetscReal *, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonSetWorkerWeight(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonStep(Muon);
+PETSC_EXTERN PetscErrorCode MuonProgress(Muon);
 PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
 PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
 PETSC_EXTERN PetscErrorCode MuonGetDriftedLayer(Muon, MuonLayer *);

@@ -128,7 +128,10 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscCall(GetReal((PetscObject)p->muon, "muon_momentum", &momentum));
   fprintf(dump->file, "minimum=%.17g momentum=%.17g momentum_warmup=%d momentum_start=%.17g decay_style=%s clip=%.17g clip_layers=%s ", (double)minimum, (double)momentum, (int)momentumwarmup, (double)start, MuonWeightDecayStyles[decaystyle],
           (double)clip, MuonClipLayersTypes[clipped]);
-  fprintf(dump->file, "shards=%d ", (int)p->shards);
+  sends = p->muon;
+  PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
+  if (local == PETSC_TRUE) PetscCall(MuonLocalGetOuter(p->muon, &sends));
+  fprintf(dump->file, "shards=%d delay=%d correction=%d ", (int)p->shards, (int)sends->delay, (int)sends->delay_correction);
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
@@ -148,14 +151,11 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonExchangeGetType(exchange, &where));
     fprintf(dump->file, " %s=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", ef21 == PETSC_TRUE ? "init" : "feedback", text, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
   }
-  sends = p->muon;
-  PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
   if (local == PETSC_TRUE) {
     MuonType  outer;
     PetscInt  every;
     PetscReal feedback = 1;
 
-    PetscCall(MuonLocalGetOuter(p->muon, &sends));
     PetscCall(MuonGetType(sends, &outer));
     PetscCall(PetscStrcmp(outer, MUONEF21, &ef21));
     PetscCall(PetscStrcmp(outer, MUONEF14, &ef14));

@@ -135,6 +135,11 @@ typedef struct {
      not look at T
   */
   PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
+
+  /* Of a group that is late */
+  MuonArray waiting;           /* T of the round under way, where the momentum is not T */
+  MuonArray change, changenew; /* of the weights in the last round and in this one, for the correction */
+  double    late[2][5];        /* rate, decay, radius and weights of momentum and gradient: of the round under way, of the next */
 } MuonShard;
 
 /*
@@ -169,6 +174,8 @@ struct _n_MuonGroup {
   PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
+  PetscBool           late;    /* what is sent in one step is taken in the next */
+  PetscInt64          round;   /* the step whose gradients are at work */
 };
 
 /*
@@ -186,6 +193,7 @@ struct _MuonGroupOps {
   PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
+  PetscErrorCode (*arrive)(Muon, MuonGroup); /* waits for what workers() sent, where the group is late */
 };
 
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */
@@ -266,8 +274,11 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           cost_workers;
+  PetscInt           cost_workers, advise_steps;
   PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
+  char              *advise_study;
+  PetscInt           advised;         /* steps that the adviser has seen */
+  PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
   PetscBool isolated, synchronized; /* the second: in this step the other one took its */
@@ -351,6 +362,15 @@ struct _p_Muon {
   MuonMonitorFn *monitor_fn;
   PetscBool     *monitor_measures;
   void          *data;
+
+  PetscInt  delay;
+  PetscBool delay_correction;
+  struct {
+    PetscInt64     step;    /* of the round under way, -1 for none */
+    PetscBool      flying;  /* its messages were sent */
+    MuonStatus     status;  /* what became of this rank when it sent them */
+    PetscLogDouble bits[4]; /* of these, counted in the step that they come in */
+  } late;
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);

@@ -60,6 +60,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonCreateGroups_Private(muon, &MuonGroupMean));
   PetscTryTypeMethod(muon, configure);
+  PetscCall(MuonLateCheck_Private(muon));
   /* What only a step would refuse is refused here, on every rank alike */
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];

@@ -26,11 +26,12 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p, const MuonGroupOps *mean, const MuonGroupOps **ops)
+/* Late are layers with the workers' momentum, those of LMOs */
+static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p, PetscBool late, const MuonGroupOps *mean, const MuonGroupOps **ops)
 {
   PetscFunctionBegin;
   *ops = NULL;
-  if (muon->grid_of[l] != p || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->grid_of[l] != p || muon->layer[l]->frozen || late != (muon->delay > 0 && muon->layer[l]->workermomentum ? PETSC_TRUE : PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, group, muon->layer[l], ops);
   if (*ops == NULL) *ops = mean;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -38,23 +39,24 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p,
 
 /*
    The layers of these workers and operations. Where every rank is a worker the optimizer's own exchange is
-   that of the first group. Messages are the matrices themselves until a type chooses other compressors
+   that of the first group that is not late. Messages are the matrices themselves until a type chooses other compressors
 */
-static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, const MuonGroupOps *ops, const MuonGroupOps *mean)
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool late, const MuonGroupOps *ops, const MuonGroupOps *mean)
 {
   MuonWorkerGrid grid = muon->grid[p];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
   group->ops   = ops;
   group->grid  = grid;
+  group->late  = late;
   group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     const MuonGroupOps *own;
 
-    PetscCall(MuonGetGroupOps_Private(muon, l, p, mean, &own));
+    PetscCall(MuonGetGroupOps_Private(muon, l, p, late, mean, &own));
     if (own != ops) continue;
     PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, group->nshards, muon->layer[l]));
     group->nshards++;
@@ -81,19 +83,21 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
   PetscCall(PetscMalloc1(muon->nactive + 1, &muon->group));
-  for (PetscInt p = 0; p < muon->ngrids; p++) {
-    PetscBool means = PETSC_FALSE;
+  for (PetscInt k = 0; k < (muon->delay > 0 ? 2 : 1) * muon->ngrids; k++) {
+    const PetscInt  p     = k % muon->ngrids;
+    const PetscBool late  = k >= muon->ngrids ? PETSC_TRUE : PETSC_FALSE;
+    PetscBool       means = PETSC_FALSE;
 
     for (PetscInt l = 0; l < muon->nlayers; l++) {
       const MuonGroupOps *ops;
       PetscBool           is = PETSC_FALSE;
 
-      PetscCall(MuonGetGroupOps_Private(muon, l, p, mean, &ops));
+      PetscCall(MuonGetGroupOps_Private(muon, l, p, late, mean, &ops));
       if (ops == mean) means = PETSC_TRUE;
-      for (PetscInt g = 0; g < muon->ngroups; g++) is = muon->group[g]->grid == muon->grid[p] && muon->group[g]->ops == ops ? PETSC_TRUE : is;
-      if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, p, ops, mean));
+      for (PetscInt g = 0; g < muon->ngroups; g++) is = muon->group[g]->grid == muon->grid[p] && muon->group[g]->late == late && muon->group[g]->ops == ops ? PETSC_TRUE : is;
+      if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, p, late, ops, mean));
     }
-    if (means || muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, p, mean, mean));
+    if (means || (muon->ngroups == 0 && k + 1 == (muon->delay > 0 ? 2 : 1) * muon->ngrids)) PetscCall(MuonCreateGroup_Private(muon, p, late, mean, mean));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
@@ -103,9 +107,24 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonDropLate_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt g = 0; g < muon->ngroups && muon->late.flying; g++) {
+    if (muon->group[g]->late == PETSC_FALSE) continue;
+    PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
+    PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
+  }
+  muon->late.flying = PETSC_FALSE;
+  PetscCall(PetscArrayzero(muon->late.bits, 4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
+  PetscCall(MuonDropLate_Private(muon));
+  muon->late.step = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];

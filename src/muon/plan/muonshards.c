@@ -153,7 +153,7 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->full.mean, &shard->full.packed, &shard->weighted};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->full.mean, &shard->full.packed, &shard->weighted, &shard->waiting, &shard->change, &shard->changenew};
 
   PetscFunctionBegin;
   shard->layer->shard           = NULL;

@@ -60,7 +60,9 @@ static PetscErrorCode MuonShardBeginSum_Private(MuonShard *shard)
 /* The shard of an active layer whose sum can begin before the step, or NULL */
 static MuonShard *MuonGetSummed_Private(Muon muon, PetscInt l)
 {
-  return (MuonShard *)muon->active[l]->readyctx;
+  MuonShard *shard = (MuonShard *)muon->active[l]->readyctx;
+
+  return shard != NULL && shard->group->late && shard->full.mean.data == NULL ? NULL : shard;
 }
 
 /*
@@ -74,6 +76,7 @@ PetscErrorCode MuonShardReady_Private(void *ctx)
   Muon       muon  = shard->muon;
 
   PetscFunctionBegin;
+  if (shard->group->late) PetscCall(MuonProgress(muon));
   if (muon->objective != NULL && muon->computing == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* the routine is going to write another gradient */
   if (shard->ready) muon->readytwice = shard->layer;                                                 /* an error on all ranks, at the end of the step */
   shard->ready = PETSC_TRUE;

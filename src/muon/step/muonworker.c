@@ -69,7 +69,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   shard->beta            = layer->workermomentum ? (double)layer->momentum : 0;
   shard->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - shard->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
   PetscTryTypeMethod(muon, momentum, shard);
-  shard->sent = shard->up;
+  if (shard->group->late == PETSC_FALSE) shard->sent = shard->up; /* else it is what the round under way was sent with */
   if (shard->begun) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->full.mean.data != NULL) {
     ours = PETSC_FALSE;
@@ -85,6 +85,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   /* Entries that are replaced are those that are not finite in the precision of the state */
   usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
   usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
+  usable          = usable && shard->group->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
   shard->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
   shard->T        = G;
   if (at_worker == PETSC_FALSE) M.data = NULL;
@@ -126,7 +127,7 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   MuonStatusMerge(upload.status, status);
   shard->sent = upload.compressor;
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorSetStep(shard->sent, muon->step));
+  PetscCall(MuonCompressorSetStep(shard->sent, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->sent, upload.T, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, shard->id, most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->up_own : NULL));

@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   MuonCompressors all;
   MuonEF21Init    init;
-  int             started; /* a step was committed */
+  int             started; /* steps that were committed, at most 2: what is late is sent behind the first */
   EF21Meter       meter;
   PetscInt        driftinterval;
   PetscBool       driftdue; /* after this step */
