@@ -55,8 +55,8 @@ ranks 1
 scale small
 tune -short 1
 grid rates -rate 0.1 0.2 10
-run first rates "the first" -name first
-run second - "the second" -name second -rate 0.1
+run first rates "the first" -name first -nanogpt_runs dense -local_steps 5 -muon_type local
+run second - "the second" -name second -rate 0.1 -nanogpt_runs ef21 -ef21_compressor topk -ef21_compressor qsgd
 figure picture link:1e4:both,seconds,paper first second
 """
 
@@ -90,13 +90,15 @@ class Study(unittest.TestCase):
     self.assertIn("| the second | never | never | never |", text)
     self.assertIn("0.1 3.0010, 0.2 2.0010, 10 diverged", text)
     self.assertTrue(os.path.getsize(os.path.join(folder, "picture.svg")) > 1000)
+    with open(os.path.join(folder, "losses.csv")) as f:
+      self.assertEqual(f.read(), "options,loss,least,most\n-local_steps 5 -muon_type local,2.0015,2.001,2.002\n-ef21_compressor qsgd -muon_type ef21,3.0015,3.001,3.002\n")
     # Nothing is run again; another option is an error that names the file
     with open("started") as f:
       started = len(f.readlines())
     self.assertEqual(started, 7)
     self.assertEqual(self.run_it()[:2], (0, ""))
     with open("plan.txt", "w") as f:
-      f.write(PLAN.replace("-name second -rate 0.1", "-name second -rate 0.3"))
+      f.write(PLAN.replace("-rate 0.1 -n", "-rate 0.3 -n"))
     status, said, _ = self.run_it()
     self.assertEqual(status, 1)
     self.assertIn("second-seed1/options: this run was made with other options", said)

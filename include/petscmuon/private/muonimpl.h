@@ -126,6 +126,7 @@ typedef struct {
   PetscBool         ready;                 /* MuonLayerGradientReady() was called since the last step */
   PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
   PetscBool         in_place;              /* T is the layer's own gradient */
+  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
@@ -276,8 +277,11 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           cost_workers;
+  PetscInt           cost_workers, advise_steps;
   PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
+  char              *advise_study;
+  PetscInt           advised;         /* steps that the adviser has seen */
+  PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
   PetscBool isolated, synchronized; /* the second: in this step the other one took its */

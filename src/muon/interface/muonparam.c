@@ -88,6 +88,8 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
+  INT(advise_steps, 5, 1, MUON_PARAMETER_LOCAL, "Steps that -muon_advise measures, behind the first"),
+  TEXT(advise_study, MUON_PARAMETER_LOCAL, "File with losses of a study, losses.csv, for -muon_advise"),
   REAL(cost_alpha, 25e-6, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, in seconds"),
   REAL(cost_beta, 10e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed of the link in each direction, in bits a second"),
   REAL(cost_gamma, 4e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, in bytes a second"),

@@ -286,7 +286,9 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
   would choose; sizes are the most that a message may have, and after a step those of this step. The second
   is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
 
-  No step is taken, and nothing is measured.
+  With local steps these are the messages of the outer optimizer, once in so many steps.
+
+  No step is taken, and nothing is measured; `-muon_advise` measures.
 
   References:
 . * - SignMuon\: Communication-Efficient Distributed Muon Optimization, 2026, arXiv 2605.16311; the model, and the votes except range

@@ -278,6 +278,20 @@ class Study:
     return found, tuned, measured
 
 
+def algorithm(words):
+  """The options of a run that say what is sent and when, by their keys; -nanogpt_runs is the type where nothing else is."""
+  pairs = [(word, following) for word, following in zip(words, words[1:] + [""]) if re.match(r"-[a-z]", word)]
+  last = dict([("-muon_type", value) for key, value in pairs if key == "-nanogpt_runs"] + pairs)
+  kept = r"-(muon_(type|delay|node_size|momentum_at|layer_rule)$|(outer|local|ef21|ef14|sign)_)"
+  return " ".join("%s %s" % pair for pair in sorted(last.items()) if re.match(kept, pair[0]))
+
+
+def file_of_losses(plan, groups):
+  """The file of -muon_advise_study: the last losses, medians and ranges over the seeds."""
+  rows = [(algorithm(plan.all + plan.runs[name][2]), sorted(plot.last(rows) for rows in runs)) for name, runs in groups.items() if runs]
+  return "options,loss,least,most\n" + "".join("%s,%.6g,%.6g,%.6g\n" % (options, statistics.median(values), values[0], values[-1]) for options, values in rows)
+
+
 def in_lab(study, groups, measured, label, reference):
   """The lines of the section about what was measured on links, beside what is computed for it."""
   target = max(rows[-1]["validation"] for rows in groups[reference])
@@ -293,7 +307,7 @@ def in_lab(study, groups, measured, label, reference):
 
 
 def report(study, found, tuned, measured):
-  """report.md, and the figures beside it."""
+  """report.md, and beside it the figures and losses.csv."""
   plan, reference = study.plan, next(iter(study.plan.runs))
   commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h of %cs"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout.strip() or "unknown"
   with open("/proc/cpuinfo") as f:
@@ -344,6 +358,7 @@ def report(study, found, tuned, measured):
       out += ["", "![](%s.svg)" % name]
   except plot.Bad as e:
     out += ["", "No figures: %s" % e]
+  write(os.path.join(study.folder, "losses.csv"), file_of_losses(plan, groups))
   write(os.path.join(study.folder, "report.md"), "\n".join(out + [""]))
 
 
