@@ -24,8 +24,7 @@ fuzzers: $(FUZZ_PROGRAMS)
 RUNTESTS = $(PYTHON3) config/tools/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
-# Two tests need the tables of parameters at once
-test: $(BUILD)/parameters.tsv
+test:
 	@$(RUNTESTS) -j $(J) $(TESTS)
 
 # The tests of the tutorials that are called check

@@ -126,6 +126,7 @@ typedef struct {
   PetscBool         ready;                 /* MuonLayerGradientReady() was called since the last step */
   PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
   PetscBool         in_place;              /* T is the layer's own gradient */
+  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep

@@ -82,10 +82,11 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < muon->nshards; i++) PetscCall(PetscArraycpy(meter->mine[i].bytes, muon->shard[i].figure, 2));
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)muon->nshards, &all));
   PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * muon->nshards, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < muon->nshards; i++) {
-    const MuonShard     *shard     = &muon->shard[i];
+    MuonShard           *shard     = &muon->shard[i];
     const PetscMPIInt   *worker_of = shard->group->grid->worker_of;
     MuonEF21Compression *result    = &meter->result[i];
 
@@ -93,12 +94,14 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
     for (int down = 0; down < 2; down++) {
       const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
       MuonCompressor    c      = down ? shard->down : shard->sent;
-      PetscReal         alpha;
+      PetscReal         alpha, most;
 
       for (int k = 0; k < 2; k++) {
         EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], worker_of, server, &result->mean[down][k], &result->worst[down][k]);
         EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], worker_of, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
+      EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], worker_of, -1, &result->bytes[down], &most);
+      shard->figure[2 + down] = (double)result->lag_mean[down][0];
       /* It stands beside the contraction in the Frobenius norm */
       PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
       result->bound[down] = alpha < 0 || c->othernorm ? -1 : 1 - alpha;
@@ -125,7 +128,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   Notes:
   `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm
   or its dual, singular value decompositions for the norms of singular values, which take longer than the step
-  itself; a gather to every rank of eight numbers a layer from each; memory for these, and for a matrix of the
+  itself; a gather to every rank of ten numbers a layer from each; memory for these, and for a matrix of the
   size of the largest layer and what its LMO needs to compute a norm, which ranks that own layers have
   for their steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
 
