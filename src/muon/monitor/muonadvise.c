@@ -103,6 +103,7 @@ static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon, PetscMPIInt node)
   const int      bytes[2] = {8, 1 << 20}, middle = MUON_ADVISE_MESSAGES / 2, by = node < muon->size ? node : 1, to = (muon->rank + by) % muon->size, from = (muon->rank + muon->size - by) % muon->size;
   PetscReal      seconds[2][MUON_ADVISE_MESSAGES];
   PetscMPIInt    tag;
+  double         begin;
   char          *buffer;
 
   PetscFunctionBegin;
@@ -110,13 +111,10 @@ static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon, PetscMPIInt node)
   PetscCall(PetscCalloc1(2 * bytes[1], &buffer));
   for (int k = 0; k < 2; k++) {
     for (int i = -1; i < MUON_ADVISE_MESSAGES; i++) { /* the first opens connections */
-      PetscLogDouble begin, end;
-
       PetscCallMPI(MPI_Barrier(comm));
-      PetscCall(PetscTime(&begin));
+      begin = MPI_Wtime();
       PetscCallMPI(MPI_Sendrecv(buffer, bytes[k], MPI_CHAR, to, tag, buffer + bytes[1], bytes[k], MPI_CHAR, from, tag, comm, MPI_STATUS_IGNORE));
-      PetscCall(PetscTime(&end));
-      seconds[k][PetscMax(i, 0)] = (PetscReal)(end - begin);
+      seconds[k][PetscMax(i, 0)] = (PetscReal)(MPI_Wtime() - begin);
     }
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 2 * MUON_ADVISE_MESSAGES, MPIU_REAL, MPIU_MAX, comm));
