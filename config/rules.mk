@@ -13,7 +13,7 @@ FREE_ROOMS   := wire file transport kernels
 
 LIB_SRC      := $(filter-out src/kernels/kokkos/%,$(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/*/*.c src/$r/impls/*/*.c)))
 TEST_SRC     := $(wildcard tests/*.c)
-TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c tutorials/theory/*.c)
+TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c tutorials/theory/*.c tutorials/resnet/*.c)
 NANOGPT_SRC  := $(wildcard tutorials/nanogpt/*.c)
 BENCH_SRC    := $(wildcard tests/benchmarks/*.c)
 FUZZ_SRC     := $(wildcard tests/fuzz/*.c)
@@ -51,10 +51,12 @@ FREE_FLAGS   = $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES) $(ONE
 LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDES)
 # Tests that start PETSc have a main() that can call theirs several times
 CASES_MAIN   := tests/runner/main.c
-CASES_SRC    := $(shell grep -l 'PetscInitialize.&argc' $(TEST_SRC) /dev/null)
+CASES_SRC    := $(shell grep -lE '(Petsc|PetscMuon)Initialize.&argc' $(TEST_SRC) /dev/null)
 PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/file -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
+# Most tests run for less time than -O2 takes to compile them; with -O1 compilers see paths on which nothing was set where there are none
+TEST_FLAGS   := $(patsubst -O2,-O1 -Wno-uninitialized,$(patsubst -O3,-O2,$(PROGRAM_FLAGS)))
 # $(call flags_of,source)
-flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(PROGRAM_FLAGS))) $(if $(filter $(CASES_SRC),$1),-Dmain=MuonTestMain) $(CPPFLAGS) $(CFLAGS)
+flags_of = $(if $(filter src/kernels/%,$1),$(KERNEL_FLAGS)) $(if $(filter $(FREE_ROOMS:%=src/%/%),$1),$(FREE_FLAGS),$(if $(filter src/%,$1),$(LIB_FLAGS),$(if $(filter $(TEST_SRC),$1),$(TEST_FLAGS),$(PROGRAM_FLAGS)))) $(if $(filter $(CASES_SRC),$1),-Dmain=MuonTestMain) $(CPPFLAGS) $(CFLAGS)
 
 # What lies under the system's own library folders needs no rpath
 rpath_to = $(patsubst %,-Wl$(comma)-rpath$(comma)%,$(filter-out /usr/lib/% /usr/lib64/%,$1))
@@ -165,10 +167,16 @@ $(FORTRAN_PROGRAMS): $(BUILD)/%: %.F90 $(FORTRAN_OBJ)/petscmuon.o | $(LIBRARY)
 FUZZ_CC       ?= clang
 FUZZ_FLAGS    := -g -O2 -std=c99 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $(WARN) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/file
 FUZZ_PROGRAMS := $(FUZZ_SRC:%.c=$(BUILD)/%)
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/wire/*.c src/wire/*.h src/file/*.c src/file/*.h include/petscmuon/private/muonfile.h tests/file_model.h) | $(GENERATED)
+FUZZ_OBJ      := $(OBJ)/fuzz
+FUZZ_COMMON   := $(patsubst %.c,$(FUZZ_OBJ)/%.o,$(wildcard src/wire/*.c))
+$(FUZZ_OBJ)/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter-out src/file/%,$(filter %.c,$^))
+	$(call say,FUZZ,$<)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+$(FUZZ_PROGRAMS): $(BUILD)/%: $(FUZZ_OBJ)/%.o $(FUZZ_COMMON)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $^
 
 # Generated files
 $(filter-out $(CONF_H),$(GENERATED)): $(CONF_H) ;
@@ -184,7 +192,7 @@ $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk 
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
 
-ALL_OBJ := $(LIB_OBJ) $(foreach s,$(CASES_MAIN) $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o))
+ALL_OBJ := $(LIB_OBJ) $(foreach s,$(CASES_MAIN) $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o)) $(FUZZ_COMMON) $(FUZZ_SRC:%.c=$(FUZZ_OBJ)/%.o)
 -include $(wildcard $(ALL_OBJ:.o=.d))
 .PHONY: FORCE
 FORCE:

@@ -24,8 +24,7 @@ fuzzers: $(FUZZ_PROGRAMS)
 RUNTESTS = $(PYTHON3) config/tools/runtests.py --build '$(BUILD)' --make '$(MAKE)' --cc '$(PCC)' --fortran '$(FORTRAN)' --mpiexec '$(MPIEXEC)' --petscconf '$(PETSCCONF)' \
            --petsc-dir '$(PETSC_DIR)' --petsc-arch '$(PETSC_ARCH)' --slepc-dir '$(SLEPC_DIR)' $(if $(SANITIZE),--sanitize) $(if $(UPDATE),--update)
 
-# Two tests need the tables of parameters at once
-test: $(BUILD)/parameters.tsv
+test:
 	@$(RUNTESTS) -j $(J) $(TESTS)
 
 # The tests of the tutorials that are called check
@@ -102,7 +101,7 @@ install: lib $(MODULE)
 	install -m 644 $(PC) $(DEST)/lib/pkgconfig
 	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
 	for f in $(SHARED_FILES) $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$${f#share/petscmuon/} || exit 1; done
-	for f in plot.py checkpoint.py lab/run lab/agent; do install -D -m 755 share/petscmuon/$$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	for f in plot.py checkpoint.py lab/run lab/scaling lab/agent; do install -D -m 755 share/petscmuon/$$f $(DEST)/share/petscmuon/$$f || exit 1; done
 	install -D -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3
 

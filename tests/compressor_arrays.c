@@ -20,7 +20,7 @@ static PetscErrorCode MessagesFree(Messages *messages)
 static PetscErrorCode Send(const TestChoice *choice, const MuonArray *T, const MuonArray *R, const MuonArray *Y, Messages *messages)
 {
   MuonCompressor c;
-  MuonValidated  own = {NULL, 0, NULL, 0};
+  MuonValidated  own = {NULL, 0, NULL, 0, NULL};
   MuonStatus     status;
 
   PetscFunctionBegin;
@@ -124,7 +124,7 @@ static PetscErrorCode CheckOrders(MuonPrecision precision, PetscInt m, PetscInt 
 
       for (int order = 0; order < 2; order++) {
         MuonCompressor c;
-        MuonValidated  own = {NULL, 0, NULL, 0};
+        MuonValidated  own = {NULL, 0, NULL, 0, NULL};
         unsigned char *buf;
         size_t         bytes;
 
@@ -179,7 +179,7 @@ static PetscErrorCode CheckLowRank(const char type[], MuonPrecision precision, i
   */
   const double   eps = precision == MUON_SINGLE ? 1.2e-7 : (double)PETSC_MACHINE_EPSILON, bound = n * n * n * eps;
   MuonCompressor c;
-  MuonValidated  own = {NULL, 0, NULL, 0};
+  MuonValidated  own = {NULL, 0, NULL, 0, NULL};
   MuonArray      X, Y;
   unsigned char *buf;
   size_t         bytes;
@@ -244,7 +244,7 @@ static PetscErrorCode CheckPrecisions(const TestChoice *choice, PetscInt m, Pets
   PetscBool       computes, sign, identity, quantized;
   MuonArray       T, U, Y, Z;
   MuonCompressor  c, d;
-  MuonValidated   own[2] = {{NULL, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+  MuonValidated   own[2] = {{NULL, 0, NULL, 0, NULL}, {NULL, 0, NULL, 0, NULL}};
   unsigned char  *buf[2];
   size_t          bytes[2];
 
@@ -310,7 +310,7 @@ static PetscErrorCode CheckEdges(const TestChoice *choice, MuonPrecision precisi
   const double   bad[]       = {NAN, INFINITY, -INFINITY};
   MuonCompressor c;
   MuonStatus     status;
-  MuonValidated  own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
+  MuonValidated  own = {NULL, 0, NULL, 0, NULL}, opened = {NULL, 0, NULL, 0, NULL};
   MuonArray      T, Y;
   unsigned char *buf;
   size_t         bytes;

@@ -193,7 +193,7 @@ static PetscErrorCode CheckArrays(const char type[], MuonCompressorValues values
 {
   const PetscInt count = grid->nrows * grid->ncolumns;
   MuonCompressor whole;
-  MuonValidated  own = {NULL, 0, NULL, 0}, opened = {NULL, 0, NULL, 0};
+  MuonValidated  own = {NULL, 0, NULL, 0, NULL}, opened = {NULL, 0, NULL, 0, NULL};
   MuonArray      T, R, Y, Z;
   MuonWireGroup  group;
   unsigned char *buf, *partbuf;

@@ -54,7 +54,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
   const PetscInt   sender = number % 5, direction = number % 2;
   MuonCompressor   c;
   MuonArray        T, R, X, Y, D;
-  MuonValidated    own = {NULL, 0, NULL, 0};
+  MuonValidated    own = {NULL, 0, NULL, 0, NULL};
   PetscReal        alpha;
 
   PetscFunctionBegin;

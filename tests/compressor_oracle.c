@@ -51,7 +51,7 @@ static void Fill(PetscInt number, const MuonArray *T, const MuonArray *R, unsign
 static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const MuonArray *R, size_t bytes, const unsigned char buf[], const MuonCompressorCost *cost, const MuonValidated *own, const MuonArray *Y, const MuonArray *sum)
 {
   const PetscInt     m = (PetscInt)MuonArrayRows(T), n = (PetscInt)MuonArrayColumns(T);
-  MuonValidated      opened = {NULL, 0, NULL, 0};
+  MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
   MuonCompressorCost count;
   MuonArray          Z;
   PetscBool          valid, same;
@@ -122,7 +122,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   char               path[PETSC_MAX_PATH_LEN];
   MuonCompressor     c;
   MuonCompressorCost cost;
-  MuonValidated      own = {NULL, 0, NULL, 0};
+  MuonValidated      own = {NULL, 0, NULL, 0, NULL};
   PetscReal          alpha;
   PetscBool          quantized;
   MuonArray          T, R, Y, sum;

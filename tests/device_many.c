@@ -75,6 +75,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  products = 0;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-calls", &calls, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
   PetscCall(CheckPadding());

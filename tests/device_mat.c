@@ -25,8 +25,8 @@ typedef struct {
 
 static const MuonDevice *device;
 static StandIn           standin[MOST];
-static PetscInt          nstandins, taken, spread = 1;
-static PetscBool         deficient = PETSC_FALSE, whole = PETSC_FALSE, ready = PETSC_FALSE;
+static PetscInt          nstandins, taken, spread;
+static PetscBool         deficient, whole, ready;
 
 static StandIn *Find(Mat A)
 {
@@ -233,6 +233,9 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  nstandins = taken = 0;
+  spread            = 1;
+  deficient = whole = ready = PETSC_FALSE;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-given", &given, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-test", &test, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-wrong", &error, NULL));

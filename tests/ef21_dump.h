@@ -102,7 +102,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   MuonWeightDecayStyle decaystyle;
   MuonClipLayers       clipped;
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
-  PetscInt             warmup, max, momentumwarmup;
+  PetscInt             warmup, max, momentumwarmup, node;
   PetscReal            seed;
   PetscBool            ef21, ef14, sign, local;
   Muon                 sends; /* the optimizer whose messages there are */
@@ -128,7 +128,11 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   PetscCall(GetReal((PetscObject)p->muon, "muon_momentum", &momentum));
   fprintf(dump->file, "minimum=%.17g momentum=%.17g momentum_warmup=%d momentum_start=%.17g decay_style=%s clip=%.17g clip_layers=%s ", (double)minimum, (double)momentum, (int)momentumwarmup, (double)start, MuonWeightDecayStyles[decaystyle],
           (double)clip, MuonClipLayersTypes[clipped]);
-  fprintf(dump->file, "shards=%d ", (int)p->shards);
+  sends = p->muon;
+  PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
+  if (local == PETSC_TRUE) PetscCall(MuonLocalGetOuter(p->muon, &sends));
+  PetscCall(GetInt((PetscObject)p->muon, "muon_node_size", &node));
+  fprintf(dump->file, "shards=%d node=%d delay=%d correction=%d ", (int)p->shards, (int)node, (int)sends->delay, (int)sends->delay_correction);
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
@@ -148,14 +152,11 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonExchangeGetType(exchange, &where));
     fprintf(dump->file, " %s=%s exchange=%s paper=%.17g encoded=%.17g entropy=%.17g", ef21 == PETSC_TRUE ? "init" : "feedback", text, where, traffic.total_down[0], traffic.total_down[1], traffic.total_down[2]);
   }
-  sends = p->muon;
-  PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
   if (local == PETSC_TRUE) {
     MuonType  outer;
     PetscInt  every;
     PetscReal feedback = 1;
 
-    PetscCall(MuonLocalGetOuter(p->muon, &sends));
     PetscCall(MuonGetType(sends, &outer));
     PetscCall(PetscStrcmp(outer, MUONEF21, &ef21));
     PetscCall(PetscStrcmp(outer, MUONEF14, &ef14));

@@ -71,6 +71,12 @@ int main(int argc, char **argv)
       suffix: bf16
       nsize: 4
       args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values bf16
+    # Nodes of ranks, each of which is one worker with their mean gradient
+    test:
+      suffix: nodes
+      nsize: 4
+      args: -muon_node_size 2 -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values double
+      args: -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004 -muon_schedule linear
     # Each layer its own settings and rules
     test:
       suffix: mixed
@@ -190,6 +196,25 @@ int main(int argc, char **argv)
       nsize: 4
       args: -ef14_compressor_rules all -shards 2 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double
       args: -muon_shape_factor scion -muon_seed 4 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
+    # A step late, beside layers that are not
+    test:
+      suffix: late
+      nsize: {{1 2}}
+      args: -muon_type ef21 -muon_delay 1 -muon_schedule linear -muon_momentum_warmup 7 -muon_weight_decay 0.3 -muon_rule_match "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004
+    test:
+      suffix: late_topk
+      nsize: 3
+      args: -muon_type ef21 -muon_delay 1 -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3
+      args: -ef21_server_compressor_values double -muon_schedule linear -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004
+    test:
+      suffix: late_ef14
+      nsize: 3
+      args: -muon_delay 1 -muon_delay_correction {{false true}} -muon_nesterov ema -muon_learning_rate 0.1 -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -ef14_server_compressor topk
+      args: -ef14_server_compressor_ratio 0.6 -ef14_server_compressor_values double -lmo_type frobenius -muon_schedule linear
+    test:
+      suffix: late_spread
+      nsize: 4
+      args: -muon_type ef21 -muon_delay 1 -muon_delay_correction -shards 2 -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_schedule linear
 
   test:
     suffix: ef14_range

@@ -149,6 +149,7 @@ static PetscErrorCode CheckSums(MuonExchangeType type)
     }
   }
   PetscCall(MuonExchangeReduceTyped(exchange, 3, MPI_SIGNED_CHAR, votes, majority));
+  PetscCall(MuonExchangeReduceEnd(exchange));
   Check(exchange->owner[0] != exchange->worker || (majority[0] == exchange->nworkers && majority[1] == -exchange->nworkers && majority[2] == exchange->nworkers));
   PetscCall(MuonExchangeDestroy(&exchange));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,15 +9,15 @@ static char help[] = "Gradients of the GPT of tutorials/nanogpt against finite d
 #endif
 #include "../tutorials/nanogpt/model.c"
 
-#define MAX_MATRICES 16
+#define MAX_MATRICES 24
 
 typedef struct {
   const char *name;
   GPTShape    shape;
 } TestCase;
 
-/* One tile and one chunk; several tiles of attention and odd sizes; several chunks of logits */
-static const TestCase cases[] = {{"small", {17, 12, 3, 2, 5, 3}}, {"long", {11, 8, 2, 1, 150, 2}}, {"chunks", {50304, 4, 1, 1, 50, 2}}};
+/* One tile and one chunk; several tiles of attention and odd sizes; several chunks of logits; the other variant */
+static const TestCase cases[] = {{"small", {17, 12, 3, 2, 5, 3, GPT_MODERN}}, {"long", {11, 8, 2, 1, 150, 2, GPT_MODERN}}, {"chunks", {50304, 4, 1, 1, 50, 2, GPT_MODERN}}, {"gpt2", {13, 20, 2, 2, 6, 3, GPT_GPT2}}};
 
 typedef struct {
   GPT         gpt;
@@ -203,7 +203,7 @@ static PetscErrorCode DumpIntegers(const char folder[], const char name[], const
 static PetscErrorCode DumpProblem(const char folder[], const char name[], Problem *p)
 {
   const PetscInt N       = p->shape.batch * p->shape.sequence;
-  const PetscInt sizes[] = {p->shape.vocabulary, p->shape.width, p->shape.heads, p->shape.blocks, p->shape.sequence, p->shape.batch};
+  const PetscInt sizes[] = {p->shape.vocabulary, p->shape.width, p->shape.heads, p->shape.blocks, p->shape.sequence, p->shape.batch, (PetscInt)p->shape.variant};
   GPTReal        loss[2] = {0.0, (GPTReal)EPSILON};
   double         value;
 

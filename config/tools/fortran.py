@@ -204,6 +204,17 @@ class Headers:
 def scalar(headers, kind):
   return SCALARS.get(kind) or ("integer(c_int)" if kind in headers.enums else None)
 
+def boolean(bool_type):
+  """PetscBool where Fortran has it as C does."""
+  return "integer(c_int)" if bool_type == "enum" else "logical(c_bool)"
+
+def member(headers, kind, bool_type):
+  """The type of a member of a struct."""
+  found = scalar(headers, kind) or (boolean(bool_type) if kind == "PetscBool" else None)
+  if found is None:
+    raise Unbindable("no counterpart of a member '%s'" % kind)
+  return found
+
 def argument(headers, kind, name, position, optional, destroys, bool_type):
   """How one argument of the C type crosses."""
   const, word, rest = re.match(r"(const )?(\w+) ?(.*)", kind).groups()
@@ -224,7 +235,7 @@ def argument(headers, kind, name, position, optional, destroys, bool_type):
       declared = "type(c_ptr), intent(inout) :: %s"
   if word == "PetscBool" and not const and brackets in ("", "*"):
     enum = bool_type == "enum"
-    c = "integer(c_int)" if enum else "logical(c_bool)"
+    c = boolean(bool_type)
     if not brackets:
       return Argument("logical, intent(in) :: %s", c + ", value :: %s", "merge(1_c_int, 0_c_int, %s)" % name if enum else "logical(%s, c_bool)" % name)
     return Argument("logical, intent(inout) :: %s", c + ", intent(inout) :: %s", local, ["%s = %s" % (local, "0" if enum else ".false.")], ["%s = %s" % (name, local + " /= 0" if enum else "logical(%s)" % local)],
@@ -343,7 +354,7 @@ def bound(headers, pages, bool_type):
         wrong.append((function.name, "cannot be bound in Fortran, %s: its man page says 'No Fortran Support', or src/fortran takes it in another form" % error))
   return found, wrong
 
-def module(headers, found, indices, precision):
+def module(headers, found, indices, precision, bool_type):
   out = HEAD + "  integer, parameter, public :: muon_int = c_int%s_t\n" % indices
   out += "  integer, parameter, public :: muon_real = %s\n" % ("c_float" if precision == "single" else "c_double") + TYPES + "\n"
   out += "".join("  type, bind(c), public :: t%s\n    integer(muon_address) :: v = MUON_NULL\n  end type\n" % name for name in headers.classes)
@@ -351,7 +362,7 @@ def module(headers, found, indices, precision):
   reverse = lambda part: re.sub(r"\[.*\]", lambda m: "(%s)" % ",".join(re.findall(r"\d+", m.group())[::-1]), part)
   for name, members in headers.structs.items():
     if name not in CONVERTED:
-      fields = ["%s :: %s" % (scalar(headers, kind), ", ".join(map(reverse, parts))) for kind, parts in members]
+      fields = ["%s :: %s" % (member(headers, kind, bool_type), ", ".join(map(reverse, parts))) for kind, parts in members]
       out += "  type, bind(c), public :: %s\n" % name + lines_of(fields, "    ") + "  end type\n"
   out += "\n"
   for name, members in headers.enums.items():
@@ -401,7 +412,7 @@ def main():
   for name, message in wrong:
     print("%s() %s" % (name, message), file=sys.stderr)
   if not wrong:
-    sys.stdout.write(module(headers, found, options.indices, options.precision))
+    sys.stdout.write(module(headers, found, options.indices, options.precision, options.bool))
   return 1 if wrong else 0
 
 if __name__ == "__main__":

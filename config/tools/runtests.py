@@ -11,6 +11,7 @@ import fnmatch
 import functools
 import glob
 import itertools
+import json
 import math
 import os
 import re
@@ -21,12 +22,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MPIEXEC = os.path.join(ROOT, "config", "mpiexec")
 LIMIT = 120.0  # seconds a test
-TOGETHER = 8  # cases of a program in one start of MPI
+TOGETHER = 16  # cases of a program in one start of MPI
 GRACE = 5.0  # seconds between asking a process to end and making it end
 
 KEYS = {"suffix", "nsize", "args", "requires", "output_file", "filter", "filter_output", "env", "timeoutfactor", "localrunfiles", "oracle", "error", "tolerance", "link", "sources", "unused"}
@@ -359,10 +361,14 @@ done
 exit $status
 """
 
+# Each rank then prints its error and ends at once, where PETSc's own handler lets the first rank speak for all, and Open MPI does not wait two seconds for ranks that have all ended
+ERROR_ENV = {"PETSC_OPTIONS": "-on_error_abort -nox", "OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
 class Runner:
   def __init__(self, options):
     self.build = os.path.abspath(options.build)
     self.update = options.update
+    self.oracles, self.serving = threading.local(), []
     self.limit = options.limit
     petscconf = self.read(options.petscconf)
     self.config = Config(petscconf, self.read(os.path.join(self.build, "include", "petscmuonconf.h")), options.fortran, options.sanitize)
@@ -436,7 +442,7 @@ class Runner:
       if test.full.startswith("fuzz_"):
         env.update({"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
         corpus = os.path.join(ROOT, os.path.splitext(test.source)[0] + ".corpus")
-        command += ["-seed=1", "-runs=200000", "-max_total_time=10", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + [corpus] * os.path.isdir(corpus)
+        command += ["-seed=1", "-runs=200000", "-max_total_time=3", "-timeout=5", "-rss_limit_mb=1024", "-print_final_stats=0", folder] + [corpus] * os.path.isdir(corpus)
       elif "error" in test.keys:
         return self.run_failing(test, folder, command, env, limit)
       elif test.output:
@@ -494,20 +500,20 @@ class Runner:
     found = self.filtered(own, keys.get("filter"), folder, env)
     problems = self.check_output(test, own, found, folder, env)
     if not problems and "oracle" in keys:
-      problems = self.run_oracle(keys["oracle"], folder, env, limit)
+      problems = self.run_oracle(keys["oracle"], folder, limit)
     return ("fail", problems) if problems else ("pass", [])
 
   def together(self, test):
     """What cases must have in common to run in one start of MPI; None for those that need one of their own."""
-    if not re.fullmatch(r"tests/\w+\.c", test.source) or "error" in test.keys or self.update or self.skip_reason(test) is not None:
+    if not re.fullmatch(r"tests/\w+\.c", test.source) or self.update or self.skip_reason(test) is not None:
       return None
-    if "PetscInitialize(&argc" not in self.read(os.path.join(ROOT, test.source)):
+    if not re.search(r"Petsc(Muon)?Initialize\(&argc", self.read(os.path.join(ROOT, test.source))):
       return None
-    return test.source, test.keys.get("nsize", "1"), test.keys.get("env", "")
+    return test.source, test.keys.get("nsize", "1"), test.keys.get("env", ""), "error" in test.keys
 
   def run_together(self, tests):
     """{test: (outcome, lines)} of cases that passed in one start of MPI; the others are to run alone, which tells what is wrong."""
-    top, results = tempfile.mkdtemp(prefix="muontest-"), {}
+    top, results, fails = tempfile.mkdtemp(prefix="muontest-"), {}, "error" in tests[0].keys
     try:
       folders = {test: os.path.join(top, str(i)) for i, test in enumerate(tests)}
       with open(os.path.join(top, "cases"), "w") as f:
@@ -517,12 +523,13 @@ class Runner:
           if not all(lines) or "\n" in "".join(lines):
             return results
           f.write("\n".join(lines) + "\n\n")
-      env = dict(self.environment(tests[0]), MUON_TEST_CASES=os.path.join(top, "cases"))
-      if run_command(self.launch(tests[0]) + [self.program(tests[0])], top, env, sum(self.time_limit(test) for test in tests))[0] != 0:
+      env = dict(self.environment(tests[0]), MUON_TEST_CASES=os.path.join(top, "cases"), **dict(ERROR_ENV, MUON_TEST_ERRORS="1") if fails else {})
+      limit = self.time_limit(tests[0]) if fails else sum(self.time_limit(test) for test in tests)
+      if run_command(self.launch(tests[0]) + [self.program(tests[0])], top, env, limit)[0] != 0 and not fails:
         return results
       for test, folder in folders.items():
-        texts = ["".join(self.read(os.path.join(folder, ".%s.%d" % (name, rank))) for rank in range(self.ranks(test))) for name in ("stdout", "stderr")]
-        outcome = self.judge(test, folder, 0, *texts)
+        texts = ["".join(self.read(os.path.join(folder, ".rank.%d.%s" % (rank, name))) for rank in range(self.ranks(test))) for name in ("out", "text")]
+        outcome = self.judge_failing(test, folder) if fails else self.judge(test, folder, 0, *texts)
         if outcome[0] == "pass":
           results[test] = outcome
     except (OSError, TestError):
@@ -536,25 +543,37 @@ class Runner:
     wrapper, nsize = os.path.join(folder, ".wrapper"), self.ranks(test)
     with open(wrapper, "w") as f:
       f.write(RANK_WRAPPER)
-    # Each rank then prints its error and ends at once, where PETSc's own handler lets the first rank speak for all,
-    # and Open MPI does not wait two seconds for ranks that have all ended
-    env = dict(env, MUON_TEST_NSIZE=str(nsize), PETSC_OPTIONS="-on_error_abort -nox", OMPI_MCA_odls_base_sigkill_timeout="0")
+    env = dict(env, MUON_TEST_NSIZE=str(nsize), **ERROR_ENV)
     status, out, err = run_command(self.launch(test) + ["/bin/sh", wrapper] + command, folder, env, limit)
-    problems = ["still running after %g s" % limit] if status is None else []
-    for rank in range(nsize):
+    return self.judge_failing(test, folder, ["still running after %g s" % limit] if status is None else [], tail(out + err))
+
+  def judge_failing(self, test, folder, problems=(), lines=()):
+    problems = list(problems)
+    for rank in range(self.ranks(test)):
       ended = self.read(os.path.join(folder, ".rank.%d.status" % rank)).strip()
       said = self.read(os.path.join(folder, ".rank.%d.text" % rank))
       if ended in ("", "0"):
         problems.append("rank %d did not fail" % rank if ended else "rank %d did not end" % rank)
       elif " ".join(test.keys["error"].split()) not in " ".join(said.split()):
         problems += ["rank %d failed without saying '%s'" % (rank, test.keys["error"])] + tail(said)
-    return ("fail", problems + tail(out + err)) if problems else ("pass", [])
+    return ("fail", problems + list(lines)) if problems else ("pass", [])
 
-  def run_oracle(self, oracle, folder, env, limit):
+  def run_oracle(self, oracle, folder, limit):
+    """By a process that serves this thread."""
     script, *words = shlex.split(self.substitute(oracle))
-    command = [numpy_python(), os.path.join(ROOT, "tests", "oracle", script), folder] + words
-    _, lines = self.outcome(limit, *run_command(command, folder, dict(env, PYTHONDONTWRITEBYTECODE="1"), limit))
+    if getattr(self.oracles, "process", None) is None:
+      command = [numpy_python(), os.path.join(ROOT, "tests", "oracle", "serve.py")]
+      self.oracles.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(self.env, PYTHONDONTWRITEBYTECODE="1"))
+      self.serving.append(self.oracles.process)
+    output = os.path.join(folder, ".oracle")
+    print(json.dumps([script, [folder] + words, folder, output, limit]), file=self.oracles.process.stdin, flush=True)
+    status = int(self.oracles.process.stdout.readline() or 1)
+    _, lines = self.outcome(limit, None if status == -signal.SIGALRM else status, self.read(output), "")
     return ["the oracle failed: " + lines[0]] + lines[1:] if lines else []
+
+  def end(self):
+    for process in self.serving:
+      process.communicate()
 
   def filtered(self, text, command, folder, env):
     if not command:
@@ -621,7 +640,8 @@ def make_flags():
 
 def build_programs(tests, options):
   programs = sorted({os.path.join(options.build, os.path.splitext(test.source)[0]) for test in tests if test.source.endswith(PROGRAMS)})
-  targets = ["lib"] * any(not test.source.endswith(PROGRAMS) for test in tests) + programs
+  # Two scripts need the tables of parameters at once
+  targets = ["lib", os.path.join(options.build, "parameters.tsv")] * any(not test.source.endswith(PROGRAMS) for test in tests) + programs
   env = {name: value for name, value in dict(os.environ, MAKEFLAGS=make_flags()).items() if name not in ("MAKELEVEL", "MFLAGS")}
   command = [options.make, "--no-print-directory"] + ["-s"] * (not re.search(r"(^|\s)V=", env["MAKEFLAGS"]))
   if options.make and targets and subprocess.call(command + ["-k", "-j", str(options.jobs)] + targets, cwd=ROOT, env=env) != 0:
@@ -687,6 +707,8 @@ def main():
     print("\n".join(test.full for test in tests))
     return 0
   build_programs(tests, options)
+  # Those that take long and run alone come first
+  tests.sort(key=lambda test: test.source.endswith(PROGRAMS) and not test.full.startswith("fuzz_"))
   runner, used = Runner(options), lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
   names, others, built = {"pass": [], "fail": [], "skip": []}, {}, used()
   for source, problem in [found for found in problems if selected(Test(found[0], "", found[0], {}), options.patterns)]:
@@ -702,6 +724,7 @@ def main():
       names[outcome].append(test.full)
       end = {"pass": " %.1f s" % seconds, "skip": ": " + "".join(lines), "fail": "".join("\n     | " + line for line in lines)}[outcome]
       print("%s (%d/%d) %s%s" % (outcome.upper(), done, len(tests), test.full, end), flush=True)
+  runner.end()
   for reason, those in sorted(others.items()):
     print("not for this PETSc, %s: %s" % (reason, " ".join(sorted(those))))
   if names["fail"]:

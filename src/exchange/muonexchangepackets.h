@@ -23,6 +23,7 @@ struct _n_MuonExchangePackets {
   */
   const unsigned char **message;
   size_t               *messagebytes;
+  PetscBool             late; /* what the type calls only begins to move them */
 };
 
 /* The sum of an item: requests of the transport, none where it is not under way, and, where the arrays are in the memory of a device, copies on the host */

@@ -51,6 +51,13 @@ typedef struct _n_MuonTransport {
   uint64_t     messages;          /* of these, those with something in their send buffer */
   uint64_t     pairs;             /* of these, those that send to one rank alone */
   uint64_t     told[3];           /* what MuonTransportNews() has told of */
+  struct {
+    int                            stage; /* 0 where nothing is under way, 1 the sizes, 2 the messages */
+    int                            root;
+    unsigned char                 *send;
+    struct _n_MuonTransportBuffer *in;
+    MPI_Request                    request;
+  } coming; /* of GatherBegin or AllToAllBegin */
 } MuonTransport;
 
 /* Messages on their way that nobody waits for yet */
@@ -63,7 +70,7 @@ typedef struct {
    Messages of or for all ranks in one memory: that of rank r is data[offset[r]..offset[r] + bytes[r]), then
    zeros to the next unit. Kept and reused, only growing
 */
-typedef struct {
+typedef struct _n_MuonTransportBuffer {
   unsigned char *data;
   uint64_t      *offset, *bytes;
   uint64_t      *max; /* that may come from each rank; at first there is no bound */
@@ -96,6 +103,14 @@ uint64_t MuonTransportPadded(uint64_t bytes);
 int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
 int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
+/*
+   The same without waiting: sizes go ahead, and the messages begin in a call of Arrive that finds them there.
+   Nobody may touch send and in until done, which is at once where waits is true. One may be under way, beside
+   sums and records
+*/
+int MuonTransportGatherBegin(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
+int MuonTransportAllToAllBegin(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
+int MuonTransportArrive(MuonTransport *transport, int waits, int *done);
 
 /*
    The same without waiting, of messages whose sizes both ends know: no sizes go ahead. Those to and from rank
@@ -122,7 +137,7 @@ int MuonTransportShare(MuonTransport *transport, const void *send, void *recv, i
 /*
    Sums: one of count entries of a predefined type, at the root or everywhere; in and out may be used again after
    Wait, which ends all that were started. A sum may take several requests: those that it adds to
-   transport->started, which WaitSome ends alone. Test lets MPI move what is under way
+   transport->started, which WaitSome ends alone. Test lets MPI move what is under way, of sums and of messages
 
    Where waits is true it is there at the end, as Open MPI takes memory of a device only in calls that wait. TakesDevice is 1 where MPI says that
    it takes pointers to memory of CUDA, 0 where it says that it does not, and -1 where it has no word for it

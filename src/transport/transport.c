@@ -156,20 +156,92 @@ void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *b
   memcpy(transport->told, now, sizeof(now));
 }
 
+/* In the place of a root: each rank has a message for each */
+#define TO_EACH (-2)
+
+/* Sends the sizes of messages laid out in counts, to whoever gets these */
+static int SendSizes(MuonTransport *transport, int root, const uint64_t bytes[], MPI_Request *request)
+{
+  const int      size = root == TO_EACH ? transport->size : 1;
+  const MPI_Comm comm = transport->comm;
+  uint64_t      *mine = transport->sizes, *theirs = mine + transport->size;
+
+  memcpy(mine, bytes, (size_t)size * sizeof(*mine));
+  CountSizes(transport, size, root == TO_EACH || transport->rank == root);
+  if (root == TO_EACH) return request ? MPI_Ialltoall(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, comm, request) : MPI_Alltoall(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, comm);
+  if (root == MUON_TRANSPORT_EVERYWHERE) return request ? MPI_Iallgather(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, comm, request) : MPI_Allgather(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, comm);
+  return request ? MPI_Igather(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, root, comm, request) : MPI_Gather(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, root, comm);
+}
+
+/* Then the messages themselves */
+static int SendMessages(MuonTransport *transport, int root, unsigned char *send, MuonTransportBuffer *in, MPI_Request *request)
+{
+  const int          size = transport->size, rank = transport->rank;
+  const MPI_Comm     comm = transport->comm;
+  const MPI_Datatype unit = transport->unit;
+  int *const sendcounts = transport->counts, *const sendstarts = sendcounts + size, *const counts = sendstarts + size, *const starts = counts + size;
+  uint64_t units = 0, own = root == TO_EACH ? (uint64_t)sendcounts[rank] : 0;
+
+  if (root < 0 || root == rank) Try(MakeRoom(transport, 0, size - 1, in, counts, starts));
+  for (int r = 0; r < (root == TO_EACH ? size : 1); r++) units += (uint64_t)sendcounts[r];
+  if (root == rank) own = units;
+  Count(transport, units * MUON_TRANSPORT_UNIT, own * MUON_TRANSPORT_UNIT);
+  if (root == TO_EACH) {
+    if (request) return MPI_Ialltoallv(send, sendcounts, sendstarts, unit, in->data, counts, starts, unit, comm, request);
+    return MPI_Alltoallv(send, sendcounts, sendstarts, unit, in->data, counts, starts, unit, comm);
+  }
+  if (root == MUON_TRANSPORT_EVERYWHERE) return request ? MPI_Iallgatherv(send, *sendcounts, unit, in->data, counts, starts, unit, comm, request) : MPI_Allgatherv(send, *sendcounts, unit, in->data, counts, starts, unit, comm);
+  return request ? MPI_Igatherv(send, *sendcounts, unit, in->data, counts, starts, unit, root, comm, request) : MPI_Gatherv(send, *sendcounts, unit, in->data, counts, starts, unit, root, comm);
+}
+
+static int Send(MuonTransport *transport, int begins, int root, unsigned char *send, const uint64_t bytes[], MuonTransportBuffer *in)
+{
+  Try(SendSizes(transport, root, bytes, begins ? &transport->coming.request : NULL));
+  if (!begins) return SendMessages(transport, root, send, in, NULL);
+  transport->coming.stage = 1;
+  transport->coming.root  = root;
+  transport->coming.send  = send;
+  transport->coming.in    = in;
+  return MPI_SUCCESS;
+}
+
 int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
 {
-  const int      all = root == MUON_TRANSPORT_EVERYWHERE, own = transport->rank == root;
-  const MPI_Comm comm   = transport->comm;
-  uint64_t      *theirs = transport->sizes + transport->size;
-  int           *counts = transport->counts, *starts = counts + transport->size, units;
+  Try(Pad(send, bytes, transport->counts));
+  return Send(transport, 0, root, send, &bytes, in);
+}
 
-  Try(Pad(send, bytes, &units));
-  CountSizes(transport, 1, own);
-  Try(all ? MPI_Allgather(&bytes, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, comm) : MPI_Gather(&bytes, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, root, comm));
-  if (all || own) Try(MakeRoom(transport, 0, transport->size - 1, in, counts, starts));
-  Count(transport, (uint64_t)units * MUON_TRANSPORT_UNIT, own ? (uint64_t)units * MUON_TRANSPORT_UNIT : 0);
-  if (all) return MPI_Allgatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, comm);
-  return MPI_Gatherv(send, units, transport->unit, in->data, counts, starts, transport->unit, root, comm);
+int MuonTransportGatherBegin(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
+{
+  Try(Pad(send, bytes, transport->counts));
+  return Send(transport, 1, root, send, &bytes, in);
+}
+
+int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in)
+{
+  uint64_t units;
+
+  Try(Lay(transport->size, send, offset, bytes, transport->counts, transport->counts + transport->size, &units));
+  return Send(transport, 0, TO_EACH, send, bytes, in);
+}
+
+int MuonTransportAllToAllBegin(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in)
+{
+  uint64_t units;
+
+  Try(Lay(transport->size, send, offset, bytes, transport->counts, transport->counts + transport->size, &units));
+  return Send(transport, 1, TO_EACH, send, bytes, in);
+}
+
+int MuonTransportArrive(MuonTransport *transport, int waits, int *done)
+{
+  *done = 1;
+  for (; transport->coming.stage > 0; transport->coming.stage = (transport->coming.stage + 1) % 3) {
+    Try(waits ? MPI_Wait(&transport->coming.request, MPI_STATUS_IGNORE) : MPI_Test(&transport->coming.request, done, MPI_STATUS_IGNORE));
+    if (!*done) return MPI_SUCCESS;
+    if (transport->coming.stage == 1) Try(SendMessages(transport, transport->coming.root, transport->coming.send, transport->coming.in, &transport->coming.request));
+  }
+  return MPI_SUCCESS;
 }
 
 int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in)
@@ -188,21 +260,6 @@ int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *se
   }
   Count(transport, isroot ? (uint64_t)units * MUON_TRANSPORT_UNIT : 0, 0);
   return MPI_Bcast(isroot ? send : in->data, units, transport->unit, root, transport->comm);
-}
-
-int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in)
-{
-  const int size       = transport->size;
-  int      *sendcounts = transport->counts, *sendstarts = sendcounts + size, *recvcounts = sendstarts + size, *recvstarts = recvcounts + size;
-  uint64_t *mine = transport->sizes, units;
-
-  Try(Lay(size, send, offset, bytes, sendcounts, sendstarts, &units));
-  memcpy(mine, bytes, (size_t)size * sizeof(*mine));
-  CountSizes(transport, size, 1);
-  Try(MPI_Alltoall(mine, 1, MPI_UINT64_T, mine + size, 1, MPI_UINT64_T, transport->comm));
-  Try(MakeRoom(transport, 0, size - 1, in, recvcounts, recvstarts));
-  Count(transport, units * MUON_TRANSPORT_UNIT, (uint64_t)sendcounts[transport->rank] * MUON_TRANSPORT_UNIT);
-  return MPI_Alltoallv(send, sendcounts, sendstarts, transport->unit, in->data, recvcounts, recvstarts, transport->unit, transport->comm);
 }
 
 int MuonTransportMoveInit(const MuonTransport *transport, MuonTransportMove *move)
@@ -351,7 +408,7 @@ int MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end)
 void MuonTransportSumTest(MuonTransport *transport)
 {
   int       all;
-  const int code = MPI_Testall(transport->started, transport->requests, &all, MPI_STATUSES_IGNORE);
+  const int sums = MPI_Testall(transport->started, transport->requests, &all, MPI_STATUSES_IGNORE), code = sums != MPI_SUCCESS ? sums : MuonTransportArrive(transport, 0, &all);
 
   if (code != MPI_SUCCESS && transport->tested == MPI_SUCCESS) transport->tested = code;
 }

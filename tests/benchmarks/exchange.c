@@ -23,7 +23,7 @@ typedef struct {
   PetscOptions       options;
   MPI_Comm           worker; /* of the ranks that have the rows of a matrix together */
   PetscMPIInt        shard, position;
-  PetscInt           n, width;
+  PetscInt           n, width, first; /* layers of this optimizer, and the number of the first of them in the model */
   Mat               *W;
   MuonLayer         *layer;
   unsigned long long random;
@@ -44,7 +44,15 @@ static long long Packet(long long messages)
 
 static long long LayerBytes(const Task *task, PetscInt l)
 {
-  return (long long)sizeof(PetscScalar) * Shapes[l % BLOCK_LAYERS].m * Shapes[l % BLOCK_LAYERS].n * task->width * task->width;
+  return (long long)sizeof(PetscScalar) * Shapes[(task->first + l) % BLOCK_LAYERS].m * Shapes[(task->first + l) % BLOCK_LAYERS].n * task->width * task->width;
+}
+
+static double Entries(const Task *task)
+{
+  double entries = 0;
+
+  for (PetscInt l = 0; l < task->n; l++) entries += (double)LayerBytes(task, l) / sizeof(PetscScalar);
+  return entries;
 }
 
 /* Of messages about the layers that an owner has; -1 is all layers */
@@ -113,14 +121,14 @@ static long long Padded(long long bytes)
 
 static PetscInt LayerRows(const Task *task, PetscInt l, PetscMPIInt position)
 {
-  const PetscInt m = Shapes[l % BLOCK_LAYERS].m * task->width;
+  const PetscInt m = Shapes[(task->first + l) % BLOCK_LAYERS].m * task->width;
 
   return m / task->shard + (position < m % task->shard ? 1 : 0);
 }
 
 static long long RowBytes(const Task *task, PetscInt l, PetscMPIInt position)
 {
-  return (long long)sizeof(PetscScalar) * LayerRows(task, l, position) * Shapes[l % BLOCK_LAYERS].n * task->width;
+  return (long long)sizeof(PetscScalar) * LayerRows(task, l, position) * Shapes[(task->first + l) % BLOCK_LAYERS].n * task->width;
 }
 
 /*
@@ -200,22 +208,29 @@ typedef struct {
   Formula    *formula;
   int         whole; /* 1: from 4 ranks on, -1: below 4 ranks */
   PetscMPIInt shard; /* ranks of a worker that has rows of matrices, or keeps rows of state; ALL of them; 0 where each has all */
+  int         vote;  /* 1 and its number among the votes of the cost model; 0 is none */
 } Run;
 #define ALL -1
-static const Run Runs[] = {{"replicated allreduce", "vanilla", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce", ReplicatedFormula, -1, 0},
-                           {"replicated gather", "", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode gather", ReplicatedFormula, 0, 0},
-                           {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", StarFormula, 1, 0},
-                           {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", StarFormula, 1, 0},
-                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 1, 0},
-                           {"layerwise reduce rr", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin", LayerwiseFormula, 1, 0},
-                           {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", LayerwiseFormula, 0, 0},
-                           {"ef21 star", "ef21", "-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 1, 0},
-                           {"ef21 layerwise", "", "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 0, 0},
-                           {"rows allgather", "moonlight", "-muon_type dense -muon_exchange_type rows -muon_assembly allgather", RowsFormula, 0, ALL},
-                           {"rows owner", "motif", "-muon_type dense -muon_exchange_type rows -muon_assembly owner", RowsFormula, 0, ALL},
-                           {"sharded allgather", "", "-muon_type dense -muon_assembly allgather", ShardedFormula, 0, ALL},
-                           {"sharded owner", "", "-muon_type dense -muon_assembly owner", ShardedFormula, 0, ALL},
-                           {"hybrid 2 owner", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_assembly owner", ShardedFormula, 0, 2}};
+static const Run Runs[] = {{"replicated allreduce", "vanilla", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce", ReplicatedFormula, -1, 0, 0},
+                           {"replicated gather", "", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode gather", ReplicatedFormula, 0, 0, 0},
+                           {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", StarFormula, 1, 0, 0},
+                           {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", StarFormula, 1, 0, 0},
+                           {"layerwise allreduce", "kj", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin", LayerwiseFormula, -1, 0, 0},
+                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 1, 0, 0},
+                           {"layerwise bucketed", "bucketed", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment bucketed", LayerwiseFormula, 1, 0, 0},
+                           {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", LayerwiseFormula, 0, 0, 0},
+                           {"ef21 star", "ef21", "-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 1, 0, 0},
+                           {"ef21 layerwise", "", "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 0, 0, 0},
+                           {"rows allgather", "moonlight", "-muon_type dense -muon_exchange_type rows -muon_assembly allgather", RowsFormula, 0, ALL, 0},
+                           {"rows owner", "motif", "-muon_type dense -muon_exchange_type rows -muon_assembly owner", RowsFormula, 0, ALL, 0},
+                           {"sharded allgather", "", "-muon_type dense -muon_assembly allgather", ShardedFormula, 0, ALL, 0},
+                           {"sharded owner", "", "-muon_type dense -muon_assembly owner", ShardedFormula, 0, ALL, 0},
+                           {"hybrid 2 owner", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_assembly owner", ShardedFormula, 0, 2, 0},
+                           {"sign allgather", "SignMuon", "-muon_type sign -muon_exchange_type replicated -muon_exchange_mode gather", NULL, 0, 0, 2},
+                           {"sign allreduce", "SignMuon", "-muon_type sign -muon_exchange_type replicated -muon_exchange_mode allreduce", NULL, -1, 0, 1},
+                           {"sign range", "", "-muon_type sign -muon_exchange_type range", NULL, 0, 0, 5},
+                           {"sign star", "SignMuon", "-muon_type sign -muon_exchange_type star -muon_exchange_mode gather", NULL, 1, 0, 3},
+                           {"sign tree", "SignMuon", "-muon_type sign -muon_exchange_type star -muon_exchange_mode reduce", NULL, 1, 0, 4}};
 
 typedef enum {
   STEP,
@@ -230,10 +245,9 @@ static const Phase       EventsPhase[] = {STEP, LMO, EXCHANGE, UPDATE, UPDATE, U
 /* What a run showed; of all ranks */
 typedef struct {
   long           calls;
-  long long      bytes, formula; /* of the rank that hands most to MPI */
-  PetscLogDouble state, balance, seconds[PHASES], oracle;
-  MuonCost       cost;
-  PetscLogDouble predicted[2]; /* seconds, the second with whole trees */
+  long long      bytes, formula;                                 /* of the rank that hands most to MPI */
+  PetscLogDouble state, balance, seconds[PHASES], oracle, flops; /* the last of all oracles, each counted once */
+  PetscLogDouble rounds, link, predicted[2];                     /* of the cost model; the last two are seconds, the second with whole trees */
 } Result;
 
 static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
@@ -259,8 +273,8 @@ static PetscErrorCode FillGradients(Muon muon, PetscReal *loss, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options of the row go before those of the command line */
-static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscInt blocks, PetscInt width, Task *task)
+/* Options of the row go before those of the command line. All layers of the model, or one of them */
+static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscInt blocks, PetscInt width, PetscInt one, Task *task)
 {
   PetscMPIInt rank, size;
   PetscBool   rows;
@@ -271,7 +285,8 @@ static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscI
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   task->shard    = shard == ALL ? size : PetscMax(shard, 1);
   task->position = rank % task->shard;
-  task->n        = BLOCK_LAYERS * blocks;
+  task->n        = one >= 0 ? 1 : BLOCK_LAYERS * blocks;
+  task->first    = PetscMax(one, 0);
   task->width    = width;
   task->random   = (unsigned long long)rank + 1;
   PetscCall(PetscMalloc2(task->n, &task->W, task->n, &task->layer));
@@ -289,9 +304,9 @@ static PetscErrorCode TaskCreate(const char options[], PetscMPIInt shard, PetscI
   for (PetscInt l = 0; l < task->n; l++) {
     char         name[32];
     PetscScalar *w;
-    PetscInt     m = width * Shapes[l % BLOCK_LAYERS].m, n = width * Shapes[l % BLOCK_LAYERS].n;
+    PetscInt     m = width * Shapes[(task->first + l) % BLOCK_LAYERS].m, n = width * Shapes[(task->first + l) % BLOCK_LAYERS].n;
 
-    PetscCall(PetscSNPrintf(name, sizeof(name), "h%" PetscInt_FMT ".%s", l / BLOCK_LAYERS, Shapes[l % BLOCK_LAYERS].name));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "h%" PetscInt_FMT ".%s", (task->first + l) / BLOCK_LAYERS, Shapes[(task->first + l) % BLOCK_LAYERS].name));
     PetscCall(MatCreateDense(task->worker, PETSC_DECIDE, PETSC_DECIDE, m, n, NULL, &task->W[l]));
     PetscCall(MatGetLocalSize(task->W[l], &m, NULL));
     PetscCall(MatDenseGetArrayWrite(task->W[l], &w));
@@ -364,19 +379,20 @@ static PetscErrorCode GetBalance(const Task *task, PetscLogDouble *balance)
 /* Bytes of state of all ranks together on a parameter */
 static PetscErrorCode GetState(const Task *task, PetscLogDouble *state)
 {
-  PetscLogDouble memory[3], entries = 0;
+  PetscLogDouble memory[3];
 
   PetscFunctionBeginUser;
-  for (PetscInt l = 0; l < task->n; l++) entries += (PetscLogDouble)LayerBytes(task, l) / sizeof(PetscScalar);
   PetscCall(MuonGetMemory(task->muon, &memory[0], &memory[1], &memory[2]));
-  *state = (memory[0] + memory[1]) / entries;
+  *state = (memory[0] + memory[1]) / Entries(task);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, state, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, PetscInt steps, Result *result)
+/* Apart: an optimizer for each layer, so that messages go layer by layer */
+static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, PetscInt steps, PetscBool apart, Result *result)
 {
-  Task                task;
+  const PetscInt      parts = apart == PETSC_TRUE ? BLOCK_LAYERS * blocks : 1;
+  Task               *task;
   MuonExchange        exchange;
   MuonExchangeType    type;
   MuonExchangeMode    mode;
@@ -392,32 +408,51 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   PetscCall(PetscMemzero(result, sizeof(*result)));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(TaskCreate(run->options, run->shard, blocks, width, &task));
-  PetscCall(MuonStep(task.muon));
-  PetscCall(MuonGetExchange(task.muon, &exchange));
+  PetscCall(PetscCalloc1(parts, &task));
+  for (PetscInt p = 0; p < parts; p++) {
+    PetscCall(TaskCreate(run->options, run->shard, blocks, width, apart == PETSC_TRUE ? p : -1, &task[p]));
+    PetscCall(MuonStep(task[p].muon));
+  }
+  PetscCall(MuonGetExchange(task[0].muon, &exchange));
   PetscCall(MuonExchangeGetType(exchange, &type));
   PetscCall(MuonExchangeGetMode(exchange, &mode));
   mpicount_reset();
-  PetscCall(MuonStep(task.muon));
+  for (PetscInt p = 0; p < parts; p++) PetscCall(MuonStep(task[p].muon));
   bytes[0] = mpicount.sent;
-  bytes[1] = run->formula != NULL ? (*run->formula)(&task, rank, size, mode, &calls) : 0;
+  bytes[1] = 0;
+  for (PetscInt p = 0; p < parts && run->formula != NULL; p++) bytes[1] += (*run->formula)(&task[p], rank, size, mode, &calls);
   /* Checks of a debugging PETSc are among the others, whose bytes do not count */
   for (int k = 0; k < MPICOUNT_OTHER; k++) result->calls += mpicount.calls[k];
   PetscCheck(run->formula == NULL || (bytes[0] == bytes[1] && result->calls == calls), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %ld calls with %lld bytes, and the formula gives %ld with %lld", run->name, result->calls, bytes[0], calls, bytes[1]);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_LONG_LONG, MPI_MAX, PETSC_COMM_WORLD));
   result->bytes   = bytes[0];
   result->formula = bytes[1];
-  PetscCall(MuonGetCost_Private(task.muon, type, mode, &result->cost, &priced));
-  for (int k = 0; k < 2; k++) result->predicted[k] = MuonCostSeconds(task.muon, &result->cost, k > 0 ? PETSC_TRUE : PETSC_FALSE);
-  PetscCall(GetBalance(&task, &result->balance));
-  PetscCall(GetState(&task, &result->state));
+  for (PetscInt p = 0; p < parts; p++) {
+    MuonCost cost;
+
+    if (run->vote > 0) cost = MuonCostOfVote(run->vote - 1, size, Entries(&task[p]));
+    else PetscCall(MuonGetCost_Private(task[p].muon, type, mode, &cost, &priced));
+    for (int k = 0; k < 2; k++) result->predicted[k] += MuonCostSeconds(task[p].muon, &cost, k > 0 ? PETSC_TRUE : PETSC_FALSE);
+    result->rounds += cost.rounds;
+    result->link += cost.bytes;
+    for (PetscInt l = 0; l < task[p].n; l++) {
+      PetscLogDouble flops;
+
+      PetscCall(MuonLayerGetFlops(task[p].layer[l], &flops));
+      result->flops += flops;
+    }
+  }
+  if (apart == PETSC_FALSE) {
+    PetscCall(GetBalance(&task[0], &result->balance));
+    PetscCall(GetState(&task[0], &result->state));
+  }
   PetscCall(PetscMalloc1((PHASES + 1) * steps, &times));
   for (PetscInt s = 0; s < steps; s++) {
     PetscLogDouble least, most;
 
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(ReadEvents(before));
-    PetscCall(MuonStep(task.muon));
+    for (PetscInt p = 0; p < parts; p++) PetscCall(MuonStep(task[p].muon));
     PetscCall(ReadEvents(after));
     for (PetscInt p = 0; p < PHASES; p++) after[p] -= before[p];
     /* Who waits for others does it in the exchange: the rank that is there last waits least */
@@ -427,39 +462,51 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
     for (PetscInt p = 0; p < PHASES; p++) times[p * steps + s] = (PetscReal)(after[p] / size);
     times[EXCHANGE * steps + s] = (PetscReal)least;
     times[PHASES * steps + s]   = (PetscReal)most;
-    PetscCall(MuonGetConvergedReason(task.muon, &reason));
+    PetscCall(MuonGetConvergedReason(task[0].muon, &reason));
     PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s, step %" PetscInt_FMT ": %s", run->name, s, MuonConvergedReasons[reason]);
   }
   for (PetscInt p = 0; p < PHASES; p++) PetscCall(Median(steps, times + p * steps, &result->seconds[p]));
   PetscCall(Median(steps, times + PHASES * steps, &result->oracle));
   PetscCall(PetscFree(times));
-  PetscCall(TaskDestroy(&task));
+  for (PetscInt p = 0; p < parts; p++) PetscCall(TaskDestroy(&task[p]));
+  PetscCall(PetscFree(task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Result result[])
+static int BySeconds(const void *a, const void *b)
+{
+  const PetscLogDouble x = ((const Result *)a)->seconds[STEP], y = ((const Result *)b)->seconds[STEP];
+
+  return x < y ? -1 : x > y;
+}
+
+/* Of the repetitions of a run, which are sorted, the median, and the seconds of a step of the fastest and the slowest */
+static PetscErrorCode PrintResults(PetscInt n, PetscInt repetitions, const Run *const run[], const Result all[])
 {
   PetscLogDouble replicated = 0;
   PetscMPIInt    size;
+  Result        *result;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(n, &result));
+  for (PetscInt r = 0; r < n; r++) result[r] = all[r * repetitions + repetitions / 2];
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "rows, sharded, hybrid: rounds, bytes on a link and predictions are of the exchange across workers alone\n"));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6s %12s %12s %7s %12s %9s %8s\n", "bytes", "is", "calls", "by formula", "counted", "rounds", "on a link", "state", "balance"));
   for (PetscInt r = 0; r < n; r++) {
     char formula[32] = "-";
 
     if (run[r]->formula != NULL) PetscCall(PetscSNPrintf(formula, sizeof(formula), "%lld", result[r].formula));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6ld %12s %12lld %7.0f %12.0f %9.2f %8.3f\n", run[r]->name, run[r]->published, result[r].calls, formula, result[r].bytes, result[r].cost.rounds, result[r].cost.bytes, result[r].state,
-                          result[r].balance));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6ld %12s %12lld %7.0f %12.0f %9.2f %8.3f\n", run[r]->name, run[r]->published, result[r].calls, formula, result[r].bytes, result[r].rounds, result[r].link, result[r].state, result[r].balance));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %7s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "saved", "oracle", "oracle", "update", "exchange", "exchange", "predicted", "by trees", "off"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %10s %10s %7s %11s %10s %7s %7s %8s | %10s %10s %10s %7s\n", "seconds", "step", "fastest", "slowest", "saved", "Gflops/rank", "oracle", "oracle", "update", "exchange", "exchange", "predicted",
+                        "by trees", "off"));
   for (PetscInt r = 0; r < n; r++) {
     const PetscLogDouble *seconds = result[r].seconds, step = seconds[STEP], *predicted = result[r].predicted;
     const int             whole = run[r]->whole > 0 ? size >= 4 : run[r]->whole < 0 ? size < 4 : 0;
 
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %6.1f%% %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, 100 * (1 - step / result[0].seconds[STEP]), result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step,
-                          100 * seconds[EXCHANGE] / step));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %10.6f %10.6f %6.1f%% %11.2f %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP],
+                          100 * (1 - step / result[0].seconds[STEP]), result[r].flops / step / size / 1e9, result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step, 100 * seconds[EXCHANGE] / step));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10.6f %10.6f %10.6f %6.1f%%\n", seconds[EXCHANGE], predicted[0], predicted[1], 100 * (predicted[whole] / seconds[EXCHANGE] - 1)));
   }
   for (PetscInt r = 0; r < n; r++) {
@@ -471,15 +518,44 @@ static PetscErrorCode PrintResults(PetscInt n, const Run *const run[], const Res
     if (one == PETSC_TRUE && replicated > 0)
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "oracles of layerwise take %.3f of the time of those of replicated; aim on 2 ranks: at most 0.55%s\n", result[r].oracle / replicated, size == 2 && result[r].oracle > 0.55 * replicated ? ", MISSED" : ""));
   }
+  PetscCall(PetscFree(result));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A row for each run behind what the file has, for figures over several numbers of ranks */
+static PetscErrorCode WriteResults(const char path[], PetscBool apart, PetscInt n, PetscInt repetitions, const Run *const run[], const Result all[])
+{
+  PetscMPIInt rank, size;
+  PetscBool   failed = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (rank == 0) {
+    FILE *file = fopen(path, "a");
+
+    if (file == NULL || (ftell(file) == 0 && fputs("ranks,run,messages,step,fastest,slowest,exchange,predicted,bytes\n", file) < 0)) failed = PETSC_TRUE;
+    for (PetscInt r = 0; r < n && failed == PETSC_FALSE; r++) {
+      const Result *result = &all[r * repetitions + repetitions / 2];
+
+      if (fprintf(file, "%d,%s,%s,%g,%g,%g,%g,%g,%lld\n", size, run[r]->name, apart == PETSC_TRUE ? "layer by layer" : "packed", result->seconds[STEP], all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP],
+                  result->seconds[EXCHANGE], result->predicted[0], result->bytes) < 0)
+        failed = PETSC_TRUE;
+    }
+    if (file != NULL && fclose(file) != 0) failed = PETSC_TRUE;
+  }
+  PetscCallMPI(MPI_Bcast(&failed, 1, MPIU_BOOL, 0, PETSC_COMM_WORLD));
+  PetscCheck(failed == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "-benchmark_csv %s: cannot be written", path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt    blocks = 2, width = 128, steps = 5, n = 0;
-  char        chosen[64] = "";
+  PetscInt    blocks = 2, width = 128, steps = 5, repetitions = 1, n = 0;
+  char        chosen[64] = "", csv[PETSC_MAX_PATH_LEN] = "";
+  PetscBool   apart = PETSC_FALSE;
   const Run  *run[PETSC_STATIC_ARRAY_LENGTH(Runs)];
-  Result      result[PETSC_STATIC_ARRAY_LENGTH(Runs)];
+  Result     *result;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -490,23 +566,37 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-benchmark_blocks", "Blocks of the model, six matrices each", NULL, blocks, &blocks, NULL));
   PetscCall(PetscOptionsInt("-benchmark_width", "Its width", NULL, width, &width, NULL));
   PetscCall(PetscOptionsInt("-benchmark_steps", "Steps that are timed", NULL, steps, &steps, NULL));
-  PetscCall(PetscOptionsString("-benchmark_runs", "Runs whose names begin so", NULL, chosen, chosen, sizeof(chosen), NULL));
+  PetscCall(PetscOptionsInt("-benchmark_repetitions", "Times that all runs are made, one after another", NULL, repetitions, &repetitions, NULL));
+  PetscCall(PetscOptionsString("-benchmark_runs", "Runs whose names begin so, or so; those of votes where they are named", NULL, chosen, chosen, sizeof(chosen), NULL));
+  PetscCall(PetscOptionsBool("-benchmark_apart", "Messages go layer by layer: an optimizer for each", NULL, apart, &apart, NULL));
+  PetscCall(PetscOptionsString("-benchmark_csv", "File that gets a row for each run behind what it has", NULL, csv, csv, sizeof(csv), NULL));
   PetscOptionsEnd();
-  PetscCheck(blocks >= 1 && width >= 1 && steps >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_blocks %" PetscInt_FMT " -benchmark_width %" PetscInt_FMT " -benchmark_steps %" PetscInt_FMT ": expected at least 1", blocks, width, steps);
+  PetscCheck(blocks >= 1 && width >= 1 && steps >= 1 && repetitions >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-benchmark_blocks %" PetscInt_FMT " -benchmark_width %" PetscInt_FMT " -benchmark_steps %" PetscInt_FMT " -benchmark_repetitions %" PetscInt_FMT ": expected at least 1", blocks, width, steps, repetitions);
   PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &mpicount_ignored, NULL));
   PetscCall(ReportBlas());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", scalars of %d bytes; median of %" PetscInt_FMT " steps\n", size, blocks, width, (int)sizeof(PetscScalar), steps));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d ranks, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", scalars of %d bytes; median of %" PetscInt_FMT " repetitions, each the median of %" PetscInt_FMT " steps\n", size, blocks, width,
+                        (int)sizeof(PetscScalar), repetitions, steps));
   for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(Runs); r++) {
-    PetscBool wanted;
+    PetscBool wanted = PETSC_FALSE, votes;
 
-    PetscCall(PetscStrncmp(Runs[r].name, chosen, strlen(chosen), &wanted));
-    if (wanted == PETSC_FALSE || (Runs[r].shard > 0 && size % Runs[r].shard != 0)) continue;
-    run[n] = &Runs[r];
-    PetscCall(Measure(run[n], blocks, width, steps, &result[n]));
-    n++;
+    PetscCall(PetscStrncmp(Runs[r].name, "sign", 4, &votes));
+    if (votes == PETSC_TRUE && chosen[0] == '\0') continue;
+    for (const char *name = chosen; name != NULL && wanted == PETSC_FALSE; name = strchr(name, ',')) {
+      name += name[0] == ',' ? 1 : 0;
+      PetscCall(PetscStrncmp(Runs[r].name, name, strcspn(name, ","), &wanted));
+    }
+    if (wanted == PETSC_TRUE && (Runs[r].shard <= 0 || size % Runs[r].shard == 0)) run[n++] = &Runs[r];
   }
   PetscCheck(n > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-benchmark_runs %s: no run's name begins so", chosen);
-  PetscCall(PrintResults(n, run, result));
+  PetscCall(PetscMalloc1(n * repetitions, &result));
+  for (PetscInt k = 0; k < repetitions; k++) {
+    for (PetscInt r = 0; r < n; r++) PetscCall(Measure(run[r], blocks, width, steps, apart, &result[r * repetitions + k]));
+  }
+  for (PetscInt r = 0; r < n; r++) qsort(&result[r * repetitions], (size_t)repetitions, sizeof(Result), BySeconds);
+  PetscCall(PrintResults(n, repetitions, run, result));
+  if (csv[0] != '\0') PetscCall(WriteResults(csv, apart, n, repetitions, run, result));
+  PetscCall(PetscFree(result));
   PetscCall(PetscCommDestroy(&mpicount_ignored));
   PetscCall(PetscMuonFinalize());
   return 0;
@@ -522,6 +612,18 @@ int main(int argc, char **argv)
     timeoutfactor: 3
     args: -benchmark_width 8 -benchmark_steps 1
     filter: sed -n '/^bytes /,$p' | sed '/^oracles/d' | cut -c 1-20 | sed 's/ *$//'
+
+  # Votes, and messages layer by layer, which obey the formulas too
+  test:
+    suffix: apart
+    nsize: 2
+    args: -benchmark_width 8 -benchmark_blocks 1 -benchmark_steps 1 -benchmark_repetitions 2 -benchmark_runs sign,star,layerwise -benchmark_apart -benchmark_csv exchange.csv
+    filter: cut -d, -f1-3 exchange.csv
+
+  test:
+    suffix: bad_csv
+    args: -benchmark_width 8 -benchmark_runs sign -benchmark_csv /nonexistent/exchange.csv
+    error: -benchmark_csv /nonexistent/exchange.csv: cannot be written
 
   test:
     suffix: none

@@ -322,7 +322,7 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
   for (PetscInt i = 0; i < set->n; i++) {
     MuonCompressorCost cost;
     MuonStatus         status;
-    MuonValidated      opened = {NULL, 0, NULL, 0};
+    MuonValidated      opened = {NULL, 0, NULL, 0, NULL};
     PetscBool          valid;
     const PetscInt     m = (PetscInt)set->T[i].len, n = (PetscInt)set->T[i].count;
     unsigned char     *buf;

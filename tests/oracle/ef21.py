@@ -43,9 +43,11 @@ class Run:
         with open(os.path.join(folder, 'settings')) as file:
             lines = file.read().splitlines()
         self.all, self.layers = Settings(lines[0]), [Settings(line) for line in lines[1:]]
+        # The ranks of a node are one worker, whose gradient is the mean of theirs
+        self.ranks, self.all.workers = self.all.workers, self.all.workers // self.all.node
         self.start = [self.read(0, i, 'start') for i in range(len(self.layers))]
-        self.H = [[self.read(j, i, 'H') for i in range(len(self.layers))] for j in range(self.all.workers)]
-        self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.all.workers)]
+        self.H = [[self.read(j, i, 'H') for i in range(len(self.layers))] for j in range(self.ranks)]
+        self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.ranks)]
 
     def read(self, rank, i, name):
         """Where a layer is spread over the ranks of a worker each has a file of its rows."""
@@ -55,13 +57,16 @@ class Run:
 
     def gradient(self, j, i, W, step, shake):
         """Of worker j for layer i, which only depends on that layer, with this step's noise."""
-        g = self.H[j][i] * (W - self.B[j][i])
+        g = sum(self.H[r][i] * (W - self.B[r][i]) for r in self.ranks_of(j)) / self.all.node
         if self.all.noise > 0:
-            g = g + np.array([number(i, e, j, 100 + step) for e in range(W.size)]).reshape(W.shape) / self.all.noise
+            g = g + np.array([sum(number(i, e, r, 100 + step) for r in self.ranks_of(j)) for e in range(W.size)]).reshape(W.shape) / (self.all.node * self.all.noise)
         return shake(self.all.scale * g)
 
+    def ranks_of(self, j):
+        return range(j * self.all.node, (j + 1) * self.all.node)
+
     def loss_at(self, j, W):
-        return self.all.scale * sum(float(np.sum(self.H[j][i] * (W[i] - self.B[j][i]) ** 2)) / 2 for i in range(len(self.layers)))
+        return self.all.scale * sum(float(np.sum(self.H[r][i] * (W[i] - self.B[r][i]) ** 2)) / 2 for i in range(len(self.layers)) for r in self.ranks_of(j)) / self.all.node
 
     def loss(self, W):
         return sum(self.loss_at(j, W) for j in range(self.all.workers)) / self.all.workers
@@ -444,6 +449,69 @@ def ef14(run, shake):
     return out
 
 
+# ---- Rounds that end a step later
+
+def late(run, shake):
+    """Step k sends the momenta of its gradients, and ends the round that step k - 1 has sent; layers of other rules than lmo end their own."""
+    s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen'], range(run.all.workers)
+    at_server, ef21 = s.at == 'server', s.type == 'ef21'
+    rules = [Rule(s, layer) for layer in run.layers]
+    X, W = [x.copy() for x in run.start], [x.copy() for x in run.start]
+    M = [[0.0] * len(X) for j in workers]
+    kept = [[np.zeros(x.shape) for x in X] for j in workers]  # what a server believes of a worker, or what messages left out
+    G, Ms, change, waiting = [0.0] * len(X), [0.0] * len(X), [0.0] * len(X), [None] * len(X)
+
+    def first(r):
+        return ef21 and s.init == 'gradient' and r == 0
+
+    def finish(i, r, T):
+        layer, sent = run.layers[i], []
+        for j in workers:
+            if layer.up == 'identity':
+                sent.append(assigned(layer, 'up', T[j]))
+            elif ef21:
+                sent.append(T[j] if first(r) else compress(s.shards, layer, 'up', T[j] - kept[j][i], s.seed, r, j, 0))
+                kept[j][i] = kept[j][i] + sent[-1]
+            else:
+                p = T[j] + kept[j][i]
+                sent.append(compress(s.shards, layer, 'up', p, s.seed, r, j, 0))
+                kept[j][i] = s.feedback * (p - sent[-1])
+        came = shake(sum(sent) / s.workers)
+        G[i] = came if layer.up == 'identity' or not ef21 else G[i] + came
+        u = G[i]
+        if at_server:
+            previous, fresh = (0.0, 1.0) if first(r) else weights(s, layer, r)
+            Ms[i] = shake(previous * Ms[i] + fresh * G[i])
+            u = nesterov(s, G[i], Ms[i], previous)
+        before = X[i]
+        X[i] = rules[i].step(before, u, rate(s, r), shake)
+        if s.correction and layer.rule == 'lmo':
+            X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
+        W[i] = delivered(s, layer, X[i], W[i], r)
+        X[i] = W[i] if layer.down == 'identity' else X[i]
+
+    for k in range(s.steps):
+        last = run.loss(W)
+        g = [[run.gradient(j, i, W[i], k, shake) for i in range(len(run.layers))] for j in workers]
+        for i in L:
+            previous, fresh = (0.0, 1.0) if at_server or first(k) else weights(s, run.layers[i], k)
+            for j in workers:
+                M[j][i] = shake(previous * M[j][i] + fresh * g[j][i])
+            ready, waiting[i] = waiting[i], (k, [M[j][i] for j in workers])
+            if run.layers[i].rule != 'lmo':
+                ready = waiting[i]
+            if ready is not None:
+                finish(i, *ready)
+    out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
+    for i in L:
+        out[i, 'W', None], out[i, 'X', None], out[i, 'G', None] = W[i], X[i], G[i]
+        for j in workers:
+            out[i, 'M', j], out[i, 'Gj', j], out[i, 'E', j] = Ms[i] if at_server else M[j][i], kept[j][i], -kept[j][i]
+    for i in set(range(len(run.layers))) - set(L):
+        out[i, 'W', None] = out[i, 'X', None] = run.start[i]
+    return out
+
+
 # ---- Steps of each worker alone, then one of an outer optimizer along the ways that they went
 
 def local(run, shake):
@@ -453,6 +521,8 @@ def local(run, shake):
     own = [[x.copy() for x in run.start] for j in workers]
     M = [[0.0] * len(run.start) for j in workers]
     kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
+    began = [[x.copy() for x in run.start] for j in workers]  # where each worker's round began: elsewhere than the others' where rounds are late
+    change, waiting = [0.0] * len(run.start), [None] * len(run.start)
     for k in range(s.steps):
         last = sum(run.loss_at(j, own[j]) for j in workers) / s.workers
         for j in workers:
@@ -466,24 +536,31 @@ def local(run, shake):
             continue
         r = (k + 1) // s.local_steps - 1
         for i in L:
-            layer, sent = run.layers[i], []
-            for j in workers:
-                way = shake(W[i] - own[j][i])
+            layer, sent, went = run.layers[i], [], [shake(began[j][i] - own[j][i]) for j in workers]
+            ready, waiting[i] = waiting[i], (r, went)
+            if s.delay == 0:
+                ready = r, went
+            for j in workers if ready is not None else []:
+                way = ready[1][j]
                 if s.outer == 'dense' or layer.up == 'identity':
                     sent.append(way)
                 elif s.outer == 'ef14':
-                    sent.append(compress(s.shards, layer, 'up', way + kept[j][i], s.seed, r, j, 0))
+                    sent.append(compress(s.shards, layer, 'up', way + kept[j][i], s.seed, ready[0], j, 0))
                     kept[j][i] = s.feedback * (way + kept[j][i] - sent[-1])
                 else:
-                    kept[j][i] = kept[j][i] + compress(s.shards, layer, 'up', way - kept[j][i], s.seed, r, j, 0)
+                    kept[j][i] = kept[j][i] + compress(s.shards, layer, 'up', way - kept[j][i], s.seed, ready[0], j, 0)
                     sent.append(kept[j][i])
-            G[i] = shake(sum(sent) / s.workers)
-            u[i] = shake(s.outer_momentum * u[i] + G[i])
-            X[i] = X[i] - s.outer_lr * (G[i] + s.outer_momentum * u[i])
-            W[i] = X[i] if s.outer == 'dense' else delivered(s, layer, X[i], W[i], r)
-            X[i] = W[i] if s.outer == 'dense' or layer.down == 'identity' else X[i]
+            if ready is not None:
+                G[i] = shake(sum(sent) / s.workers)
+                u[i] = shake(s.outer_momentum * u[i] + G[i])
+                before, X[i] = X[i], X[i] - s.outer_lr * (G[i] + s.outer_momentum * u[i])
+                if s.correction:
+                    X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
+                W[i] = X[i] if s.outer == 'dense' else delivered(s, layer, X[i], W[i], ready[0])
+                X[i] = W[i] if s.outer == 'dense' or layer.down == 'identity' else X[i]
             for j in workers:
-                own[j][i] = W[i].copy()
+                own[j][i] = W[i] - went[j] if s.delay else W[i].copy()
+                began[j][i] = own[j][i].copy()
     out = {'loss': last}
     for i in L:
         for j in workers:
@@ -515,10 +592,10 @@ def bounds(run, algorithm):
 def compare(run, algorithm, least):
     exact, allowed = bounds(run, algorithm)
     compared, worst = 0, 0.0
-    for rank in range(run.all.workers):
+    for rank in range(run.ranks):
         for i in range(len(run.layers)):
             for name in ('W', 'X', 'G', 'M', 'Gj', 'E'):
-                got, key = run.read(rank, i, name), (i, name, rank if (i, name, rank) in exact else None)
+                got, key = run.read(rank, i, name), (i, name, rank // run.all.node if (i, name, rank // run.all.node) in exact else None)
                 if got is None:
                     assert name != 'W'
                     continue
@@ -539,7 +616,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    compare(run, {'ef21': ef21, 'ef14': ef14, 'local': local}[run.all.type], run.all.workers * len(run.layers))
+    compare(run, late if run.all.delay and run.all.type != 'local' else {'ef21': ef21, 'ef14': ef14, 'local': local}[run.all.type], run.ranks * len(run.layers))
 
 
 if __name__ == '__main__':

@@ -104,9 +104,21 @@ def backward(root):
                 parent.grad = g if parent.grad is None else parent.grad + g
 
 
-def normalize(x):
-    mean = multiply(total(multiply(x, x), -1), constant(1.0 / x.value.shape[-1]))
-    return multiply(x, power(add(mean, constant(1e-8)), -0.5))
+def average(x):
+    return multiply(total(x, -1), constant(1.0 / x.value.shape[-1]))
+
+
+def normalize(x, gain=None):
+    if gain is not None:
+        x = add(x, multiply(average(x), constant(-1.0)))
+    y = multiply(x, power(add(average(multiply(x, x)), constant(1e-8)), -0.5))
+    return y if gain is None else multiply(y, transpose(gain, (1, 0)))
+
+
+def gelu(x):
+    """x (1 + tanh u) / 2 with tanh u = 1 - 2 / (e^2u + 1)."""
+    u = multiply(add(x, multiply(constant(0.044715), power(x, 3))), constant(np.sqrt(2 / np.pi)))
+    return multiply(x, add(constant(1.0), multiply(constant(-1.0), power(add(exp(multiply(constant(2.0), u)), constant(1.0)), -1.0))))
 
 
 def rotations(T, D):
@@ -121,7 +133,7 @@ def rotations(T, D):
     return R
 
 
-def model(weights, tokens, targets, heads):
+def model(weights, tokens, targets, heads, gpt2):
     B, T = tokens.shape
     embed = weights[0]
     C = embed.value.shape[1]
@@ -139,17 +151,21 @@ def model(weights, tokens, targets, heads):
         return matmul(x, transpose(w, (1, 0)))
 
     x = rows(embed, tokens)
-    for q, k, v, o, up, down in zip(*[iter(weights[1:])] * 6):
-        n = normalize(x)
-        qh, kh, vh = rotate(split(linear(n, q))), rotate(split(linear(n, k))), split(linear(n, v))
+    if gpt2:
+        x = add(x, rows(weights[-1], np.broadcast_to(np.arange(T), (B, T))))
+    turned, blocks, last = (split, weights[1:-2], weights[-2]) if gpt2 else (lambda y: rotate(split(y)), weights[1:], None)
+    for q, k, v, o, up, down, *gains in zip(*[iter(blocks)] * (8 if gpt2 else 6)):
+        first, second = gains or (None, None)
+        n = normalize(x, first)
+        qh, kh, vh = turned(linear(n, q)), turned(linear(n, k)), split(linear(n, v))
         score = add(multiply(matmul(qh, transpose(kh, (0, 1, 3, 2))), constant(D**-0.5)), mask)
         weight = exp(add(score, constant(-score.value.max(axis=-1, keepdims=True))))
         p = multiply(weight, power(total(weight, -1), -1.0))
         a = reshape(transpose(matmul(p, vh), (0, 2, 1, 3)), (B, T, C))
         x = add(x, linear(a, o))
-        h = relu(linear(normalize(x), up))
-        x = add(x, linear(multiply(h, h), down))
-    logits = linear(normalize(x), embed)
+        h = linear(normalize(x, second), up)
+        x = add(x, linear(gelu(h) if gpt2 else multiply(relu(h), relu(h)), down))
+    logits = linear(normalize(x, last), embed)
     shifted = add(logits, constant(-logits.value.max(axis=-1, keepdims=True)))
     onehot = np.zeros(logits.value.shape)
     np.put_along_axis(onehot, targets[..., None], 1.0, axis=-1)
@@ -162,8 +178,8 @@ def check(folder, case):
     def read(suffix, kind):
         return np.fromfile(os.path.join(folder, f"nanogpt.{case}.{suffix}"), dtype=kind)
 
-    V, C, H, L, T, B = (int(i) for i in read("sizes", "<i8"))
-    shapes = [(V, C)] + [(C, C), (C, C), (C, C), (C, C), (4 * C, C), (C, 4 * C)] * L
+    V, C, H, L, T, B, gpt2 = (int(i) for i in read("sizes", "<i8"))
+    shapes = [(V, C)] + ([(C, C), (C, C), (C, C), (C, C), (4 * C, C), (C, 4 * C)] + [(C, 1), (C, 1)] * gpt2) * L + [(C, 1), (T, C)] * gpt2
     loss, epsilon = read("loss", "<f8")
     tokens, targets = read("tokens", "<i8").reshape(2, B, T)
 
@@ -176,7 +192,7 @@ def check(folder, case):
         return out
 
     weights = [Node(np.ascontiguousarray(w)) for w in matrices("W")]
-    root = model(weights, tokens, targets, H)
+    root = model(weights, tokens, targets, H, gpt2)
     backward(root)
     # the longest sum of the model times the rounding of one addition, relative to the largest entry
     bound = max(V, B * T, 4 * C) * epsilon
@@ -191,7 +207,7 @@ def main():
     folder = sys.argv[1]
     cases = sorted(f.split(".")[1] for f in os.listdir(folder) if f.startswith("nanogpt.") and f.endswith(".sizes"))
     good = [check(folder, case) for case in cases]
-    if len(good) < 3 or not all(good):
+    if len(good) < 4 or not all(good):
         sys.exit("nanogpt.py: the gradients differ")
 
 

@@ -2,12 +2,12 @@
    main() of the tests that start PETSc, whose own is called MuonTestMain(). The runner puts cases of a
    program into one start of MPI, which costs more than most cases: MUON_TEST_CASES names a file with the
    folder of each case and its arguments, an argument a line and an empty line behind each case. A case finds
-   PETSc as it was before the first, and leaves its output and its status beside its folder's other files.
+   PETSc as it was before the first, and leaves its output beside its folder's other files.
+
+   Where MUON_TEST_ERRORS is set, the cases are to fail. The first error of a rank then ends its case alone.
 */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <petscsys.h>
+#include <setjmp.h>
 #include <unistd.h>
 
 #define MAX_ARGUMENTS 256
@@ -15,23 +15,51 @@
 
 int MuonTestMain(int argc, char **argv);
 
+static jmp_buf ended;
+
+static PetscErrorCode End(MPI_Comm comm, int line, const char *function, const char *name, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
+{
+  PetscFunctionBegin;
+  fprintf(stderr, "%s\n", message);
+  longjmp(ended, 1);
+  PetscFunctionReturn(code);
+}
+
+/* PETSc is started before the program does it, so that this handler is below those of the program */
+static int Fail(int argc, char **argv)
+{
+  volatile int status = 1;
+  PetscBool    started;
+
+  if (PetscInitialize(&argc, &argv, NULL, NULL) != 0 || PetscPushErrorHandler(End, NULL) != 0) return 1;
+  if (setjmp(ended) == 0) status = MuonTestMain(argc, argv);
+  if (PetscInitialized(&started) == 0 && started && (PetscPopErrorHandler() != 0 || PetscFinalize() != 0)) exit(1);
+  return status;
+}
+
 static int Run(int rank, char *program, char line[][MAX_LENGTH], int n)
 {
   char *argv[MAX_ARGUMENTS + 1], name[64];
-  int   status;
+  int   status, fails = getenv("MUON_TEST_ERRORS") != NULL;
+  FILE *file;
 
   argv[0] = program;
   for (int i = 1; i < n; i++) argv[i] = line[i];
   argv[n] = NULL;
   if (chdir(line[0]) != 0) return 1;
-  snprintf(name, sizeof(name), ".stdout.%d", rank);
+  snprintf(name, sizeof(name), ".rank.%d.out", rank);
   if (freopen(name, "w", stdout) == NULL) return 1;
-  snprintf(name, sizeof(name), ".stderr.%d", rank);
+  snprintf(name, sizeof(name), ".rank.%d.text", rank);
   if (freopen(name, "w", stderr) == NULL) return 1;
-  status = MuonTestMain(n, argv);
+  status = fails ? Fail(n, argv) : MuonTestMain(n, argv);
   fflush(stdout);
   fflush(stderr);
-  return status;
+  if (!fails) return status;
+  snprintf(name, sizeof(name), ".rank.%d.status", rank);
+  file = fopen(name, "w");
+  if (file == NULL) return 1;
+  fprintf(file, "%d\n", status);
+  return fclose(file);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "config", "tools"))
 import checkstyle  # noqa: E402
+import fortran  # noqa: E402
 
 HEADER = """#pragma once
 
@@ -264,6 +265,13 @@ class Style(unittest.TestCase):
   def test_blank_code(self):
     text = 'a = "x; /* y"; /* "z" */ b = \'"\'; // c\nd'
     self.assertEqual(checkstyle.blank_code(text), 'a = "       ";           b = \' \';     \nd')
+
+  def test_fortran_structs(self):
+    headers = fortran.Headers(["typedef struct {\n  PetscBool a, b;\n  PetscReal c[2][3];\n} MuonThing;\n"])
+    for kind, c in (("enum", "integer(c_int)"), ("bool", "logical(c_bool)")):
+      self.assertIn("  type, bind(c), public :: MuonThing\n    %s :: a, b\n    real(muon_real) :: c(3,2)\n  end type\n" % c, fortran.module(headers, [], "32", "double", kind))
+    headers = fortran.Headers(["typedef struct {\n  FILE *a;\n} MuonThing;\n"])
+    self.assertRaises(fortran.Unbindable, fortran.module, headers, [], "32", "double", "enum")
 
 
 if __name__ == "__main__":

@@ -205,6 +205,7 @@ class Running(unittest.TestCase):
     self.runner = runtests.Runner(options)
 
   def tearDown(self):
+    self.runner.end()
     self.folder.cleanup()
 
   def outcome(self, script, **keys):
@@ -281,8 +282,8 @@ if [ -z "${MUON_TEST_CASES:-}" ]; then
   exit
 fi
 while read -r folder && read -r arg && read -r end; do
-  echo "one start" > "$folder/.stdout.0"
-  [ "$arg" = first ] || echo "Option left: name:-foo" >> "$folder/.stdout.0"
+  echo "one start" > "$folder/.rank.0.out"
+  [ "$arg" = first ] || echo "Option left: name:-foo" >> "$folder/.rank.0.out"
 done < "$MUON_TEST_CASES"
 """)
     os.chmod(name, 0o755)
@@ -291,14 +292,38 @@ done < "$MUON_TEST_CASES"
     self.assertEqual([found.get(test) for test in tests], [("pass", []), None, None])
     self.assertEqual([self.runner.run(test)[0] for test in tests], ["pass", "pass", "fail"])
 
+  def test_failing_together(self):
+    # The second case says something else, the third does not fail, and then the start ends
+    name = os.path.join(self.build, "tests", "p")
+    with open(name, "w") as f:
+      f.write("""#!/bin/sh
+while read -r folder && read -r text && read -r status && read -r end; do
+  echo "$text" > "$folder/.rank.0.text"
+  echo "$status" > "$folder/.rank.0.status"
+  [ "$status$MUON_TEST_ERRORS" = 11 ] || exit 1
+done < "$MUON_TEST_CASES"
+""")
+    os.chmod(name, 0o755)
+    make = lambda args: runtests.Test("p_" + args, "", "tests/p.c", {"nsize": "0", "args": args, "error": "is bad"}, "tests/output/no-such-output.out")
+    tests = [make("'ratio is bad' 1"), make("'ratio is good' 1"), make("'ratio is  bad' 1"), make("'ratio is bad' 0"), make("'ratio is bad' 1")]
+    found = self.runner.run_together(tests)
+    self.assertEqual([found.get(test) for test in tests], [("pass", []), None, ("pass", []), None, None])
+
   def test_grouped(self):
     source = lambda **keys: runtests.Test("muon_nan_1", "", "tests/muon_nan.c", dict({"nsize": "2"}, **keys))
-    tests = [source(), source(args="-a"), source(nsize="3"), source(error="wrong"), source(env="A=b"), source(requires="cuda"), source(args="-b")]
+    tests = [source(), source(args="-a"), source(nsize="3"), source(error="wrong"), source(env="A=b"), source(requires="cuda"), source(args="-b"), source(error="wrong")]
     tests.append(runtests.Test("kernels_norm_1", "", "tests/kernels_norm.c", {"nsize": "2"}))
-    self.assertEqual([[tests.index(test) for test in group] for group in runtests.grouped(tests, self.runner)], [[0, 1, 6], [2], [3], [4], [5], [7]])
+    self.assertEqual([[tests.index(test) for test in group] for group in runtests.grouped(tests, self.runner)], [[0, 1, 6], [2], [3, 7], [4], [5], [8]])
 
   def test_oracle(self):
     self.assertEqual(self.outcome("exit 0", oracle="no_such_oracle.py")[0], "fail")
+    self.runner.limit = 1.0
+    for name, text, expected in (("a", "import sys; sys.exit(sys.argv[2] != 'b c')", []), ("b", "assert 1 > 2, 'too small'", ["AssertionError: too small"]), ("c", "while True: pass", ["the oracle failed: still running after 1 s"])):
+      oracle = os.path.join(self.build, name + ".py")
+      with open(oracle, "w") as f:
+        f.write(text + "\n")
+      outcome, lines = self.outcome("exit 0", oracle=oracle + " 'b c'")
+      self.assertEqual((outcome, lines[-1:]), ("fail" if expected else "pass", expected))
 
 
 if __name__ == "__main__":

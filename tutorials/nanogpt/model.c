@@ -52,15 +52,15 @@ BLAS_EXTERN void GPT_GEMM(const char *, const char *, const PetscBLASInt *, cons
 
 /* What the backward pass needs of one block */
 typedef struct {
-  GPTReal *n1, *r1;   /* normalized input (C,N) and the factor of each column (N) */
+  GPTReal *n1, *r1;   /* normalized input (C,N), before its gain, and the factor of each column (N) */
   GPTReal *q, *k, *v; /* queries and keys after the rotation, values (C,N) */
   GPTReal *P;         /* attention probabilities (T,T) for each sequence and head; column = query */
   GPTReal *a;         /* heads' outputs (C,N) */
   GPTReal *n2, *r2;   /* normalized input of the MLP (C,N) and its factors (N) */
-  GPTReal *h;         /* relu(up n2) (4C,N) */
+  GPTReal *h;         /* relu(up n2), or up n2 where GELU follows (4C,N) */
 } GPTBlock;
 
-/* The six matrices of a block, in the order of the list of matrices */
+/* The matrices of a block, in the order of the list of matrices; the last two are gains of GPT-2's variant */
 typedef enum {
   GPT_Q,
   GPT_K,
@@ -68,18 +68,25 @@ typedef enum {
   GPT_O,
   GPT_UP,
   GPT_DOWN,
-  GPT_MATRICES
+  GPT_GAIN1,
+  GPT_GAIN2,
+  GPT_EMBED, /* of no block, as what follows */
+  GPT_GAIN,
+  GPT_POSITIONS
 } GPTMatrix;
 
-static const char *const GPTMatrixNames[] = {"attn.q", "attn.k", "attn.v", "attn.o", "mlp.up", "mlp.down"};
+static const char *const GPTMatrixNames[] = {"attn.q", "attn.k", "attn.v", "attn.o", "mlp.up", "mlp.down", "attn.gain", "mlp.gain", "embed", "gain", "positions"};
+const char *const        GPTVariants[]    = {"modern", "gpt2", "GPTVariant", "GPT_", NULL};
 
 struct _n_GPT {
   GPTShape shape;
   char (*names)[32];
+  PetscInt       inblock, n; /* matrices of a block, and all */
   GPTBlock      *block;
   GPTReal       *x;             /* the residual stream (C,N); its gradient in the backward pass */
   GPTReal       *nf, *rf;       /* normalized output (C,N) and its factors (N) */
-  GPTReal       *s;             /* relu(up n2)^2 (4C,N) */
+  GPTReal       *scaled;        /* normalized columns with their gains (C,N) */
+  GPTReal       *s;             /* relu(up n2)^2 (4C,N), or GELU(up n2) */
   GPTReal       *ds;            /* gradient of s, then of up n2 (4C,N) */
   GPTReal       *dn, *da;       /* gradients (C,N) */
   GPTReal       *dq, *dk, *dv;  /* gradients (C,N) */
@@ -127,6 +134,21 @@ GPT_INLINE GPTReal Dot(PetscInt n, const GPTReal *PETSC_RESTRICT x, const GPTRea
   for (; i < n; i++) sum += x[i] * y[i];
   for (PetscInt l = 0; l < GPT_LANES; l++) sum += part[l];
   return sum;
+}
+
+/* The mean of x, or 0 where columns are not centered */
+GPT_INLINE GPTReal Mean(PetscInt n, PetscBool centered, const GPTReal *PETSC_RESTRICT x)
+{
+  GPTReal  part[GPT_LANES] = {0}, sum = 0;
+  PetscInt i = 0;
+
+  if (centered == PETSC_FALSE) return 0;
+  for (; i + GPT_LANES <= n; i += GPT_LANES) {
+    for (PetscInt l = 0; l < GPT_LANES; l++) part[l] += x[i + l];
+  }
+  for (; i < n; i++) sum += x[i];
+  for (PetscInt l = 0; l < GPT_LANES; l++) sum += part[l];
+  return sum / (GPTReal)n;
 }
 
 /* p (n) becomes e^(p - its largest entry); returns the sum, and the largest entry */
@@ -210,28 +232,67 @@ static void EmbedBackward(PetscInt V, PetscInt C, PetscInt N, const PetscInt tok
   }
 }
 
-/* y (C,N), r (N): y_j = r_j x_j, r_j = 1 / sqrt(mean(x_j^2) + epsilon) */
-GPT_CLONES static void RMSNormForward(PetscInt C, PetscInt N, const GPTReal x[], GPTReal y[], GPTReal r[])
+/* y (C,N), r (N): y_j = r_j (x_j - mean(x_j)), r_j = 1 / sqrt(mean of the squares + epsilon); without the mean where columns are not centered */
+GPT_CLONES static void NormForward(PetscInt C, PetscInt N, PetscBool centered, const GPTReal x[], GPTReal y[], GPTReal r[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const GPTReal *PETSC_RESTRICT xj = x + j * C;
-    GPTReal *PETSC_RESTRICT       yj = y + j * C;
+    const GPTReal *PETSC_RESTRICT xj   = x + j * C;
+    GPTReal *PETSC_RESTRICT       yj   = y + j * C;
+    const GPTReal                 mean = Mean(C, centered, xj);
 
-    r[j] = (GPTReal)(1.0 / sqrt((double)Dot(C, xj, xj) / (double)C + GPT_NORM_EPSILON));
-    for (PetscInt c = 0; c < C; c++) yj[c] = r[j] * xj[c];
+    for (PetscInt c = 0; c < C; c++) yj[c] = xj[c] - mean;
+    r[j] = (GPTReal)(1.0 / sqrt((double)Dot(C, yj, yj) / (double)C + GPT_NORM_EPSILON));
+    for (PetscInt c = 0; c < C; c++) yj[c] *= r[j];
   }
 }
 
-/* dx (C,N) += r_j (dy_j - y_j mean(y_j dy_j)): the step's output and its factor are all that it needs */
-GPT_CLONES static void RMSNormBackward(PetscInt C, PetscInt N, const GPTReal y[], const GPTReal r[], const GPTReal dy[], GPTReal dx[])
+/* dx (C,N) += r_j (dy_j - mean(dy_j) - y_j mean(y_j dy_j)): the step's output and its factor are all that it needs */
+GPT_CLONES static void NormBackward(PetscInt C, PetscInt N, PetscBool centered, const GPTReal y[], const GPTReal r[], const GPTReal dy[], GPTReal dx[])
 {
   for (PetscInt j = 0; j < N; j++) {
-    const GPTReal *PETSC_RESTRICT yj   = y + j * C;
-    const GPTReal *PETSC_RESTRICT dyj  = dy + j * C;
-    GPTReal *PETSC_RESTRICT       dxj  = dx + j * C;
-    const GPTReal                 mean = Dot(C, yj, dyj) / (GPTReal)C;
+    const GPTReal *PETSC_RESTRICT yj      = y + j * C;
+    const GPTReal *PETSC_RESTRICT dyj     = dy + j * C;
+    GPTReal *PETSC_RESTRICT       dxj     = dx + j * C;
+    const GPTReal                 product = Dot(C, yj, dyj) / (GPTReal)C, mean = Mean(C, centered, dyj);
 
-    for (PetscInt c = 0; c < C; c++) dxj[c] += r[j] * (dyj[c] - yj[c] * mean);
+    for (PetscInt c = 0; c < C; c++) dxj[c] += r[j] * (dyj[c] - mean - yj[c] * product);
+  }
+}
+
+/* y (C,N) with its gains (C), or as it is where there are none */
+static const GPTReal *GainForward(PetscInt C, PetscInt N, const GPTReal gain[], const GPTReal y[], GPTReal scaled[])
+{
+  if (gain == NULL) return y;
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt c = 0; c < C; c++) scaled[c + j * C] = gain[c] * y[c + j * C];
+  }
+  return scaled;
+}
+
+/* dy (C,N) in place: from the gradient behind the gains to that before them; dgain (C) += theirs */
+static void GainBackward(PetscInt C, PetscInt N, const GPTReal gain[], const GPTReal y[], GPTReal dy[], GPTReal dgain[])
+{
+  for (PetscInt j = 0; j < N && gain != NULL; j++) {
+    for (PetscInt c = 0; c < C; c++) {
+      dgain[c] += y[c + j * C] * dy[c + j * C];
+      dy[c + j * C] *= gain[c];
+    }
+  }
+}
+
+/* x (C,N), a token at place t += row t of P (T,C) */
+static void PositionsForward(PetscInt C, PetscInt B, PetscInt T, PetscInt rows, const GPTReal P[], GPTReal x[])
+{
+  for (PetscInt j = 0; j < B * T; j++) {
+    for (PetscInt c = 0; c < C; c++) x[c + j * C] += P[j % T + c * rows];
+  }
+}
+
+/* dP (T,C): row t += the columns of dx (C,N) of tokens at place t */
+static void PositionsBackward(PetscInt C, PetscInt B, PetscInt T, PetscInt rows, const GPTReal dx[], GPTReal dP[])
+{
+  for (PetscInt j = 0; j < B * T; j++) {
+    for (PetscInt c = 0; c < C; c++) dP[j % T + c * rows] += dx[c + j * C];
   }
 }
 
@@ -352,6 +413,30 @@ GPT_CLONES static void SquaredReLUBackward(PetscInt n, const GPTReal *PETSC_REST
   for (PetscInt i = 0; i < n; i++) ds[i] *= h[i] + h[i];
 }
 
+/* The factor of h in GELU(h), 1 / (1 + e^-2u) with u = sqrt(2/pi) (h + 0.044715 h^3), which is (1 + tanh u) / 2 */
+GPT_INLINE GPTReal Gate(GPTReal h)
+{
+  const GPTReal u = (GPTReal)1.5957691216057308 * (h + (GPTReal)0.044715 * h * h * h), e = Exp(u < 0 ? u : -u);
+
+  return (u < 0 ? e : 1) / (1 + e);
+}
+
+/* s (n) = GELU(h) */
+GPT_CLONES static void GELUForward(PetscInt n, const GPTReal *PETSC_RESTRICT h, GPTReal *PETSC_RESTRICT s)
+{
+  for (PetscInt i = 0; i < n; i++) s[i] = h[i] * Gate(h[i]);
+}
+
+/* ds (n) in place: the gradient of the step's input */
+GPT_CLONES static void GELUBackward(PetscInt n, const GPTReal *PETSC_RESTRICT h, GPTReal *PETSC_RESTRICT ds)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    const GPTReal gate = Gate(h[i]), slope = (GPTReal)1.5957691216057308 * (1 + 3 * (GPTReal)0.044715 * h[i] * h[i]);
+
+    ds[i] *= gate * (1 + h[i] * (1 - gate) * slope);
+  }
+}
+
 /*
    l (V) becomes weight (softmax(l) - onehot(target)), the gradient of weight times the cross entropy that is
    returned
@@ -368,70 +453,83 @@ GPT_CLONES static double CrossEntropy(PetscInt V, PetscInt target, GPTReal weigh
 }
 
 /*
-   Mean cross entropy of softmax(E n), E (V,C), n (C,N); with dE also dE (V,C) += weight dlogits n^T and dn
-   (C,N) = weight E^T dlogits
+   Mean cross entropy of softmax(E n), E (V,C), n (C,N) = nf with its gains; with dW also dE (V,C) += weight dlogits n^T and
+   dn (C,N), weight times the gradient of nf
 */
-static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const GPTReal E[], const GPTReal n[], const PetscInt targets[], double weight, double *loss, GPTReal dn[], GPTReal dE[])
+static PetscErrorCode HeadLoss(GPT gpt, PetscInt N, const GPTReal *const W[], const PetscInt targets[], double weight, double *loss, GPTReal *const dW[])
 {
   const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width;
+  const GPTReal *gain = gpt->shape.variant == GPT_GPT2 ? W[gpt->n - 2] : NULL, *n = GainForward(C, N, gain, gpt->nf, gpt->scaled);
   double         sum = 0.0;
 
   PetscFunctionBeginUser;
   for (PetscInt first = 0; first < N; first += gpt->chunk) {
     const PetscInt count = PetscMin(gpt->chunk, N - first);
 
-    PetscCall(LinearForward(V, C, count, E, n + first * C, 0.0, gpt->logits));
+    PetscCall(LinearForward(V, C, count, W[0], n + first * C, 0.0, gpt->logits));
     for (PetscInt j = 0; j < count; j++) sum += CrossEntropy(V, targets[first + j], (GPTReal)(weight / (double)N), gpt->logits + j * V);
-    if (dE != NULL) PetscCall(LinearBackward(V, C, count, E, n + first * C, gpt->logits, 0.0, dn + first * C, dE));
+    if (dW != NULL) PetscCall(LinearBackward(V, C, count, W[0], n + first * C, gpt->logits, 0.0, gpt->dn + first * C, dW[0]));
   }
+  if (dW != NULL && gain != NULL) GainBackward(C, N, gain, gpt->nf, gpt->dn, dW[gpt->n - 2]);
   *loss = sum / (double)N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The embedding for block -1, else the matrices of a block, before they are read and behind */
+/* What belongs to no block for block -1, else the matrices of a block, before they are read and behind */
 static PetscErrorCode Fetch(GPT gpt, PetscInt block, PetscBool begin)
 {
-  const PetscInt first = block < 0 ? 0 : 1 + block * GPT_MATRICES, last = block < 0 ? 0 : first + GPT_MATRICES - 1;
-
   PetscFunctionBeginUser;
-  for (PetscInt i = first; i <= last && gpt->fetch != NULL; i++) PetscCall((*gpt->fetch)(gpt->fetchctx, i, begin));
+  if (gpt->fetch == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < gpt->n; i++) {
+    const PetscInt of = i == 0 || i > gpt->inblock * gpt->shape.blocks ? -1 : (i - 1) / gpt->inblock;
+
+    if (of == block) PetscCall((*gpt->fetch)(gpt->fetchctx, i, begin));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    nf (C,N): the network up to the head. Each block is x += o attention(q n, k n, v n), x += down relu(up
-   n)^2, n = norm(x)
+   n)^2, n = norm(x), or x += down GELU(up n)
 */
 static PetscErrorCode Forward(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[])
 {
-  const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
-  GPTReal       *x = gpt->x;
+  const PetscInt  V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
+  const PetscBool gpt2 = gpt->shape.variant == GPT_GPT2 ? PETSC_TRUE : PETSC_FALSE;
+  GPTReal        *x    = gpt->x;
 
   PetscFunctionBeginUser;
   PetscCall(Fetch(gpt, -1, PETSC_TRUE));
   EmbedForward(V, C, N, W[0], tokens, x);
+  if (gpt2 == PETSC_TRUE) PositionsForward(C, B, T, gpt->shape.sequence, W[gpt->n - 1], x);
   PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   for (PetscInt l = 0; l < gpt->shape.blocks; l++) {
-    const GPTReal *const *Wl    = W + 1 + l * GPT_MATRICES;
+    const GPTReal *const *Wl    = W + 1 + l * gpt->inblock;
     const GPTBlock       *block = &gpt->block[l];
+    const GPTReal        *n;
 
     PetscCall(Fetch(gpt, l, PETSC_TRUE));
-    RMSNormForward(C, N, x, block->n1, block->r1);
-    PetscCall(LinearForward(C, C, N, Wl[GPT_Q], block->n1, 0.0, block->q));
-    PetscCall(LinearForward(C, C, N, Wl[GPT_K], block->n1, 0.0, block->k));
-    PetscCall(LinearForward(C, C, N, Wl[GPT_V], block->n1, 0.0, block->v));
-    Rotate(C, H, B, T, gpt->cosine, gpt->sine, 1.0, block->q);
-    Rotate(C, H, B, T, gpt->cosine, gpt->sine, 1.0, block->k);
+    NormForward(C, N, gpt2, x, block->n1, block->r1);
+    n = GainForward(C, N, gpt2 == PETSC_TRUE ? Wl[GPT_GAIN1] : NULL, block->n1, gpt->scaled);
+    PetscCall(LinearForward(C, C, N, Wl[GPT_Q], n, 0.0, block->q));
+    PetscCall(LinearForward(C, C, N, Wl[GPT_K], n, 0.0, block->k));
+    PetscCall(LinearForward(C, C, N, Wl[GPT_V], n, 0.0, block->v));
+    if (gpt2 == PETSC_FALSE) {
+      Rotate(C, H, B, T, gpt->cosine, gpt->sine, 1.0, block->q);
+      Rotate(C, H, B, T, gpt->cosine, gpt->sine, 1.0, block->k);
+    }
     PetscCall(AttentionForward(C, H, B, T, block->q, block->k, block->v, block->P, block->a));
     PetscCall(LinearForward(C, C, N, Wl[GPT_O], block->a, 1.0, x));
 
-    RMSNormForward(C, N, x, block->n2, block->r2);
-    PetscCall(LinearForward(4 * C, C, N, Wl[GPT_UP], block->n2, 0.0, block->h));
-    SquaredReLUForward(4 * C * N, block->h, gpt->s);
+    NormForward(C, N, gpt2, x, block->n2, block->r2);
+    n = GainForward(C, N, gpt2 == PETSC_TRUE ? Wl[GPT_GAIN2] : NULL, block->n2, gpt->scaled);
+    PetscCall(LinearForward(4 * C, C, N, Wl[GPT_UP], n, 0.0, block->h));
+    if (gpt2 == PETSC_TRUE) GELUForward(4 * C * N, block->h, gpt->s);
+    else SquaredReLUForward(4 * C * N, block->h, gpt->s);
     PetscCall(LinearForward(C, 4 * C, N, Wl[GPT_DOWN], gpt->s, 1.0, x));
     PetscCall(Fetch(gpt, l, PETSC_FALSE));
   }
-  RMSNormForward(C, N, x, gpt->nf, gpt->rf);
+  NormForward(C, N, gpt2, x, gpt->nf, gpt->rf);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,35 +539,51 @@ static PetscErrorCode Forward(GPT gpt, const GPTReal *const W[], PetscInt B, Pet
 */
 static PetscErrorCode Backward(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T, const PetscInt tokens[], GPTReal *const dW[])
 {
-  const PetscInt V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
-  GPTReal       *dx = gpt->x;
+  const PetscInt  V = gpt->shape.vocabulary, C = gpt->shape.width, H = gpt->shape.heads, N = B * T;
+  const PetscBool gpt2 = gpt->shape.variant == GPT_GPT2 ? PETSC_TRUE : PETSC_FALSE;
+  GPTReal        *dx   = gpt->x;
 
   PetscFunctionBeginUser;
   PetscCall(PetscArrayzero(dx, C * N));
-  RMSNormBackward(C, N, gpt->nf, gpt->rf, gpt->dn, dx);
+  NormBackward(C, N, gpt2, gpt->nf, gpt->rf, gpt->dn, dx);
   for (PetscInt l = gpt->shape.blocks - 1; l >= 0; l--) {
-    const GPTReal *const *Wl    = W + 1 + l * GPT_MATRICES;
-    GPTReal *const       *dWl   = dW + 1 + l * GPT_MATRICES;
+    const GPTReal *const *Wl    = W + 1 + l * gpt->inblock;
+    GPTReal *const       *dWl   = dW + 1 + l * gpt->inblock;
     const GPTBlock       *block = &gpt->block[l];
+    const GPTReal        *gain[2], *n;
+    GPTReal              *dgain[2];
 
     PetscCall(Fetch(gpt, l, PETSC_TRUE));
-    SquaredReLUForward(4 * C * N, block->h, gpt->s);
+    for (PetscInt i = 0; i < 2; i++) {
+      gain[i]  = gpt2 == PETSC_TRUE ? Wl[GPT_GAIN1 + i] : NULL;
+      dgain[i] = gpt2 == PETSC_TRUE ? dWl[GPT_GAIN1 + i] : NULL;
+    }
+    if (gpt2 == PETSC_TRUE) GELUForward(4 * C * N, block->h, gpt->s);
+    else SquaredReLUForward(4 * C * N, block->h, gpt->s);
     PetscCall(LinearBackward(C, 4 * C, N, Wl[GPT_DOWN], gpt->s, dx, 0.0, gpt->ds, dWl[GPT_DOWN]));
-    SquaredReLUBackward(4 * C * N, block->h, gpt->ds);
-    PetscCall(LinearBackward(4 * C, C, N, Wl[GPT_UP], block->n2, gpt->ds, 0.0, gpt->dn, dWl[GPT_UP]));
-    RMSNormBackward(C, N, block->n2, block->r2, gpt->dn, dx);
+    if (gpt2 == PETSC_TRUE) GELUBackward(4 * C * N, block->h, gpt->ds);
+    else SquaredReLUBackward(4 * C * N, block->h, gpt->ds);
+    n = GainForward(C, N, gain[1], block->n2, gpt->scaled);
+    PetscCall(LinearBackward(4 * C, C, N, Wl[GPT_UP], n, gpt->ds, 0.0, gpt->dn, dWl[GPT_UP]));
+    GainBackward(C, N, gain[1], block->n2, gpt->dn, dgain[1]);
+    NormBackward(C, N, gpt2, block->n2, block->r2, gpt->dn, dx);
 
     PetscCall(LinearBackward(C, C, N, Wl[GPT_O], block->a, dx, 0.0, gpt->da, dWl[GPT_O]));
     PetscCall(AttentionBackward(C, H, B, T, block->q, block->k, block->v, block->P, gpt->da, gpt->dP, gpt->dq, gpt->dk, gpt->dv));
-    Rotate(C, H, B, T, gpt->cosine, gpt->sine, -1.0, gpt->dq);
-    Rotate(C, H, B, T, gpt->cosine, gpt->sine, -1.0, gpt->dk);
-    PetscCall(LinearBackward(C, C, N, Wl[GPT_Q], block->n1, gpt->dq, 0.0, gpt->dn, dWl[GPT_Q]));
-    PetscCall(LinearBackward(C, C, N, Wl[GPT_K], block->n1, gpt->dk, 1.0, gpt->dn, dWl[GPT_K]));
-    PetscCall(LinearBackward(C, C, N, Wl[GPT_V], block->n1, gpt->dv, 1.0, gpt->dn, dWl[GPT_V]));
-    RMSNormBackward(C, N, block->n1, block->r1, gpt->dn, dx);
+    if (gpt2 == PETSC_FALSE) {
+      Rotate(C, H, B, T, gpt->cosine, gpt->sine, -1.0, gpt->dq);
+      Rotate(C, H, B, T, gpt->cosine, gpt->sine, -1.0, gpt->dk);
+    }
+    n = GainForward(C, N, gain[0], block->n1, gpt->scaled);
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_Q], n, gpt->dq, 0.0, gpt->dn, dWl[GPT_Q]));
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_K], n, gpt->dk, 1.0, gpt->dn, dWl[GPT_K]));
+    PetscCall(LinearBackward(C, C, N, Wl[GPT_V], n, gpt->dv, 1.0, gpt->dn, dWl[GPT_V]));
+    GainBackward(C, N, gain[0], block->n1, gpt->dn, dgain[0]);
+    NormBackward(C, N, gpt2, block->n1, block->r1, gpt->dn, dx);
     PetscCall(Fetch(gpt, l, PETSC_FALSE));
   }
   EmbedBackward(V, C, N, tokens, dx, dW[0]);
+  if (gpt2 == PETSC_TRUE) PositionsBackward(C, B, T, gpt->shape.sequence, dx, dW[gpt->n - 1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -492,7 +606,7 @@ PetscErrorCode GPTLoss(GPT gpt, const GPTReal *const W[], PetscInt B, PetscInt T
   PetscCall(CheckInput(gpt, B, T, targets));
   PetscCall(Forward(gpt, W, B, T, tokens));
   PetscCall(Fetch(gpt, -1, PETSC_TRUE));
-  PetscCall(HeadLoss(gpt, B * T, W[0], gpt->nf, targets, 1.0, loss, NULL, NULL));
+  PetscCall(HeadLoss(gpt, B * T, W, targets, 1.0, loss, NULL));
   PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -504,7 +618,7 @@ PetscErrorCode GPTLossAndGradient(GPT gpt, const GPTReal *const W[], PetscInt B,
   PetscCall(CheckInput(gpt, B, T, targets));
   PetscCall(Forward(gpt, W, B, T, tokens));
   PetscCall(Fetch(gpt, -1, PETSC_TRUE));
-  PetscCall(HeadLoss(gpt, B * T, W[0], gpt->nf, targets, weight, loss, gpt->dn, dW[0]));
+  PetscCall(HeadLoss(gpt, B * T, W, targets, weight, loss, dW));
   PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   PetscCall(Backward(gpt, W, B, T, tokens, dW));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -521,7 +635,7 @@ PetscErrorCode GPTNextToken(GPT gpt, const GPTReal *const W[], PetscInt T, const
   PetscCall(CheckInput(gpt, 1, T, tokens));
   PetscCall(Forward(gpt, W, 1, T, tokens));
   PetscCall(Fetch(gpt, -1, PETSC_TRUE));
-  PetscCall(LinearForward(V, C, 1, W[0], gpt->nf + (T - 1) * C, 0.0, p));
+  PetscCall(LinearForward(V, C, 1, W[0], GainForward(C, 1, gpt->shape.variant == GPT_GPT2 ? W[gpt->n - 2] : NULL, gpt->nf + (T - 1) * C, gpt->scaled), 0.0, p));
   PetscCall(Fetch(gpt, -1, PETSC_FALSE));
   for (PetscInt i = 0; i < V; i++) p[i] /= (GPTReal)temperature;
   SoftmaxForward(V, V, p);
@@ -539,35 +653,51 @@ PetscErrorCode GPTNextToken(GPT gpt, const GPTReal *const W[], PetscInt T, const
 PetscErrorCode GPTGetNumMatrices(GPT gpt, PetscInt *n)
 {
   PetscFunctionBeginUser;
-  *n = 1 + gpt->shape.blocks * GPT_MATRICES;
+  *n = gpt->n;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static GPTMatrix Kind(GPT gpt, PetscInt i)
+{
+  const PetscInt behind = i - 1 - gpt->inblock * gpt->shape.blocks;
+
+  return i == 0 ? GPT_EMBED : behind < 0 ? (GPTMatrix)((i - 1) % gpt->inblock) : behind == 0 ? GPT_GAIN : GPT_POSITIONS;
 }
 
 PetscErrorCode GPTGetMatrix(GPT gpt, PetscInt i, const char *name[], PetscInt *rows, PetscInt *columns)
 {
-  const PetscInt C = gpt->shape.width, kind = i == 0 ? -1 : (i - 1) % GPT_MATRICES;
+  const PetscInt C = gpt->shape.width;
+  GPTMatrix      kind;
 
   PetscFunctionBeginUser;
-  PetscCheck(i >= 0 && i <= gpt->shape.blocks * GPT_MATRICES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix %" PetscInt_FMT " of a model with %" PetscInt_FMT, i, 1 + gpt->shape.blocks * GPT_MATRICES);
+  PetscCheck(i >= 0 && i < gpt->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix %" PetscInt_FMT " of a model with %" PetscInt_FMT, i, gpt->n);
+  kind     = Kind(gpt, i);
   *name    = gpt->names[i];
-  *rows    = i == 0 ? gpt->shape.vocabulary : (kind == GPT_UP ? 4 * C : C);
-  *columns = kind == GPT_DOWN ? 4 * C : C;
+  *rows    = kind == GPT_EMBED ? gpt->shape.vocabulary : kind == GPT_POSITIONS ? gpt->shape.sequence : kind == GPT_UP ? 4 * C : C;
+  *columns = kind == GPT_DOWN ? 4 * C : kind == GPT_GAIN1 || kind == GPT_GAIN2 || kind == GPT_GAIN ? 1 : C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Uniform numbers of mean zero. With variance 1/columns a matrix keeps the size of a normalized column; the two that write to the residual stream
-   have 1/(2L) of that, so that its size does not grow with the depth. The embedding is so small that the logits are below 0.1: the first loss is log V */
+   have 1/(2L) of that, so that its size does not grow with the depth. The embedding is so small that the logits are below 0.1: the first loss is log V.
+   In GPT-2's variant all have the deviation 0.02, but for those two, and gains are 1 */
 PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, GPTReal W[])
 {
-  const PetscInt kind = i == 0 ? -1 : (i - 1) % GPT_MATRICES;
-  const char    *name;
-  PetscInt       rows, columns;
-  PetscReal      bound;
-  PetscRandom    random;
+  const PetscBool gpt2 = gpt->shape.variant == GPT_GPT2 ? PETSC_TRUE : PETSC_FALSE;
+  const char     *name;
+  PetscInt        rows, columns;
+  PetscReal       bound;
+  PetscRandom     random;
+  GPTMatrix       kind;
 
   PetscFunctionBeginUser;
   PetscCall(GPTGetMatrix(gpt, i, &name, &rows, &columns));
-  bound = i == 0 ? 0.1 / (PetscReal)columns : PetscSqrtReal(3.0 / (PetscReal)columns);
+  kind = Kind(gpt, i);
+  if (columns == 1) {
+    for (PetscInt e = 0; e < rows; e++) W[e] = 1;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  bound = gpt2 == PETSC_TRUE ? 0.02 * PetscSqrtReal(3.0) : i == 0 ? 0.1 / (PetscReal)columns : PetscSqrtReal(3.0 / (PetscReal)columns);
   if (kind == GPT_O || kind == GPT_DOWN) bound /= PetscSqrtReal(2.0 * (PetscReal)gpt->shape.blocks);
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetType(random, PETSCRANDER48));
@@ -625,9 +755,15 @@ PetscErrorCode GPTCreate(const GPTShape *shape, GPT *newgpt)
   PetscCall(PetscNew(&gpt));
   gpt->shape = *shape;
 
-  PetscCall(PetscMalloc1(1 + shape->blocks * GPT_MATRICES, &gpt->names));
-  PetscCall(PetscSNPrintf(gpt->names[0], sizeof(gpt->names[0]), "embed"));
-  for (PetscInt i = 0; i < shape->blocks * GPT_MATRICES; i++) PetscCall(PetscSNPrintf(gpt->names[1 + i], sizeof(gpt->names[1 + i]), "h%" PetscInt_FMT ".%s", i / GPT_MATRICES, GPTMatrixNames[i % GPT_MATRICES]));
+  gpt->inblock = shape->variant == GPT_GPT2 ? GPT_GAIN2 + 1 : GPT_DOWN + 1;
+  gpt->n       = 1 + shape->blocks * gpt->inblock + (shape->variant == GPT_GPT2 ? 2 : 0);
+  PetscCall(PetscMalloc1(gpt->n, &gpt->names));
+  for (PetscInt i = 0; i < gpt->n; i++) {
+    const GPTMatrix kind = Kind(gpt, i);
+
+    if (kind < GPT_EMBED) PetscCall(PetscSNPrintf(gpt->names[i], sizeof(gpt->names[i]), "h%" PetscInt_FMT ".%s", (i - 1) / gpt->inblock, GPTMatrixNames[kind]));
+    else PetscCall(PetscStrncpy(gpt->names[i], GPTMatrixNames[kind], sizeof(gpt->names[i])));
+  }
 
   PetscCall(PetscCalloc1(shape->blocks, &gpt->block));
   for (PetscInt l = 0; l < shape->blocks; l++) {
@@ -646,6 +782,7 @@ PetscErrorCode GPTCreate(const GPTShape *shape, GPT *newgpt)
   }
   gpt->chunk = PetscMax(1, PetscMin(N, GPT_LOGITS_ENTRIES / V));
   PetscCall(Allocate(gpt, C, N, 1, &gpt->x));
+  PetscCall(Allocate(gpt, C, shape->variant == GPT_GPT2 ? N : 0, 1, &gpt->scaled));
   PetscCall(Allocate(gpt, C, N, 1, &gpt->nf));
   PetscCall(Allocate(gpt, N, 1, 1, &gpt->rf));
   PetscCall(Allocate(gpt, 4 * C, N, 1, &gpt->s));
@@ -694,6 +831,7 @@ PetscErrorCode GPTDestroy(GPT *gpt)
   PetscCall(PetscFree((*gpt)->block));
   PetscCall(PetscFree((*gpt)->names));
   PetscCall(PetscFree((*gpt)->x));
+  PetscCall(PetscFree((*gpt)->scaled));
   PetscCall(PetscFree((*gpt)->nf));
   PetscCall(PetscFree((*gpt)->rf));
   PetscCall(PetscFree((*gpt)->s));

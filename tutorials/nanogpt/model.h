@@ -1,7 +1,8 @@
 /*
    The GPT of the EF21-Muon experiments at any size: rotary positions, squared ReLU, RMS normalization without
    parameters, no biases, one matrix for embedding and head, causal attention with separate query, key, value
-   and output matrices.
+   and output matrices. GPT-2's variant has learned positions, GELU, and layer normalization with a gain for each
+   channel.
 
    The model is local to one process and knows nothing of layers, optimizers or MPI: it maps weights and
    tokens to a loss and adds the gradient to arrays of the caller. All matrices are column-major with leading
@@ -22,14 +23,21 @@ typedef float GPTReal;
   #define GPT_BLAS_LETTER_CAPS S
 #endif
 
+typedef enum {
+  GPT_MODERN,
+  GPT_GPT2
+} GPTVariant;
+extern const char *const GPTVariants[];
+
 /* The sizes of a model; the letters are those of the comments in model.c */
 typedef struct {
-  PetscInt vocabulary; /* V, tokens are 0, ..., V - 1 */
-  PetscInt width;      /* C, channels of the residual stream; the hidden layer of the MLP has 4 C */
-  PetscInt heads;      /* H, each of D = C / H channels, an even number */
-  PetscInt blocks;     /* L, each one attention and one MLP */
-  PetscInt sequence;   /* T, tokens of the longest sequence */
-  PetscInt batch;      /* B, sequences in one call at most */
+  PetscInt   vocabulary; /* V, tokens are 0, ..., V - 1 */
+  PetscInt   width;      /* C, channels of the residual stream; the hidden layer of the MLP has 4 C */
+  PetscInt   heads;      /* H, each of D = C / H channels, an even number */
+  PetscInt   blocks;     /* L, each one attention and one MLP */
+  PetscInt   sequence;   /* T, tokens of the longest sequence */
+  PetscInt   batch;      /* B, sequences in one call at most */
+  GPTVariant variant;
 } GPTShape;
 
 typedef struct _n_GPT *GPT;
@@ -39,7 +47,8 @@ PetscErrorCode GPTDestroy(GPT *);
 
 /*
    The weight matrices, out x in: embed (V x C), then q, k, v, o (C x C), up (4C x C) and down (C x 4C) of
-   each block
+   each block. In GPT-2's variant a block has the gains (C x 1) of its two normalizations behind these, and
+   behind the blocks are the gains of the last one and the positions (T x C)
 */
 PetscErrorCode GPTGetNumMatrices(GPT, PetscInt *);
 PetscErrorCode GPTGetMatrix(GPT, PetscInt, const char *name[], PetscInt *rows, PetscInt *columns);

@@ -30,6 +30,14 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
                             "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_shape_factor scion "
                             "-lmo_polar_type newtonschulz -lmo_polar_steps 5";
 
+/* GPT-2's network with 29.94 million parameters besides its positions */
+static const char gpt2[] = "-nanogpt_variant gpt2 -nanogpt_width 384 -nanogpt_heads 6 -nanogpt_blocks 6 -nanogpt_steps 2284";
+
+/* Options of its own, and those of which others are taken; 19073 steps of 256 sequences are 5 billion tokens */
+static const struct {
+  const char *name, *own, *others;
+} Presets[] = {{"small", "", small}, {"quickstart", quickstart, small}, {"124M", "", paper}, {"124M-5B", "-nanogpt_steps 19073", paper}, {"gpt2", gpt2, paper}};
+
 #define MAX_RUNS  4
 #define MAX_PATHS 64
 
@@ -145,17 +153,18 @@ static PetscErrorCode Suggest(const char options[])
 
 static PetscErrorCode ApplyPreset(char preset[], size_t length)
 {
-  PetscBool is124M, isquickstart, issmall;
+  PetscBool found = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrncpy(preset, "small", length));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-nanogpt_preset", preset, length, NULL));
-  PetscCall(PetscStrcmp(preset, "124M", &is124M));
-  PetscCall(PetscStrcmp(preset, "quickstart", &isquickstart));
-  PetscCall(PetscStrcmp(preset, "small", &issmall));
-  PetscCheck(is124M == PETSC_TRUE || isquickstart == PETSC_TRUE || issmall == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown -nanogpt_preset %s; expected small, quickstart or 124M", preset);
-  if (isquickstart == PETSC_TRUE) PetscCall(Suggest(quickstart));
-  PetscCall(Suggest(is124M == PETSC_TRUE ? paper : small));
+  for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(Presets) && found == PETSC_FALSE; p++) {
+    PetscCall(PetscStrcmp(preset, Presets[p].name, &found));
+    if (found == PETSC_FALSE) continue;
+    PetscCall(Suggest(Presets[p].own));
+    PetscCall(Suggest(Presets[p].others));
+  }
+  PetscCheck(found == PETSC_TRUE, PETSC_COMM_WORLD, PETSC_ERR_ARG_UNKNOWN_TYPE, "Unknown -nanogpt_preset %s; expected small, quickstart, 124M, 124M-5B or gpt2", preset);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +191,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscStrcmp(o->preset, "quickstart", &headers));
   PetscCall(PetscStrncpy(o->prompt, headers == PETSC_TRUE ? "PETSC_EXTERN PetscErrorCode Mat" : "\n", sizeof(o->prompt)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "GPT training", NULL);
-  PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart or 124M", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
+  PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart, 124M, 124M-5B or gpt2", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
+  PetscCall(PetscOptionsEnum("-nanogpt_variant", "Rotary positions, squared ReLU and RMS normalization, or as in GPT-2", NULL, GPTVariants, (PetscEnum)o->shape.variant, (PetscEnum *)&o->shape.variant, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_vocabulary", "Tokens that exist; 256 for text", NULL, o->shape.vocabulary, &o->shape.vocabulary, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_width", "Channels of the residual stream", NULL, o->shape.width, &o->shape.width, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_heads", "Heads of the attention", NULL, o->shape.heads, &o->shape.heads, NULL));
@@ -300,6 +310,17 @@ static PetscErrorCode FetchMatrix(void *ctx, PetscInt i, PetscBool begin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Before each block: messages of the step before may be under way (-muon_delay) */
+static PetscErrorCode BeginMatrix(void *ctx, PetscInt matrix, PetscBool begin)
+{
+  Run *run = (Run *)ctx;
+
+  PetscFunctionBeginUser;
+  if (begin == PETSC_TRUE) PetscCall(MuonProgress(run->muon));
+  if (run->task->options.shard > 1) PetscCall(FetchMatrix(ctx, matrix, begin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* This process's mean loss over its sequences of the step's batch, and the gradient */
 static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
 {
@@ -318,7 +339,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(PetscArrayzero(run->dw[i], gradient.M * gradient.N));
   }
   *loss = 0.0;
-  if (task->options.shard > 1) PetscCall(GPTSetFetch(task->gpt, FetchMatrix, run));
+  PetscCall(GPTSetFetch(task->gpt, BeginMatrix, run));
   for (PetscInt start = 0; start < task->count; start += shape->batch) {
     const PetscInt B      = PetscMin(shape->batch, task->count - start);
     const double   weight = (double)B / (double)task->count;
@@ -564,7 +585,7 @@ static PetscErrorCode LoadProgress(Muon muon, PetscMPIInt ranks, const PetscInt6
 
 /*
    The layers of a model: the spectral norm for the hidden matrices, the max norm for the one that is both
-   embedding and head
+   embedding and head, for positions and for gains
 */
 static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
 {
@@ -591,14 +612,20 @@ static PetscErrorCode RunCreate(Task *task, PetscInt r, Run *run)
   PetscCall(GPTGetNumMatrices(task->gpt, &run->n));
   PetscCall(PetscCalloc5(run->n, &run->rows, run->n, &run->full, run->n, &run->layer, run->n, &run->w, run->n, &run->dw));
   for (PetscInt i = 0; i < run->n; i++) {
-    MuonLMO lmo;
+    const char *name;
+    PetscInt    rows, columns;
+    PetscBool   hidden;
+    MuonLMO     lmo;
 
+    PetscCall(GPTGetMatrix(task->gpt, i, &name, &rows, &columns));
+    PetscCall(PetscStrcmp(name, "positions", &hidden));
+    hidden = i > 0 && columns > 1 && hidden == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(AddLayer(run, i));
     /* A layer that votes moves each entry by the rate itself */
-    PetscCall(MuonLayerSetScale(run->layer[i], sign == PETSC_TRUE ? 1.0 : i == 0 ? 3000.0 : 50.0));
+    PetscCall(MuonLayerSetScale(run->layer[i], sign == PETSC_TRUE ? 1.0 : hidden == PETSC_TRUE ? 50.0 : columns > 1 ? 3000.0 : 2.0));
     PetscCall(MuonLayerGetLMO(run->layer[i], &lmo));
-    PetscCall(MuonLMOSetType(lmo, i == 0 && sign == PETSC_FALSE ? MUONLMOMAX : MUONLMOSPECTRAL));
-    if (frozen == PETSC_TRUE && i > 0) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
+    PetscCall(MuonLMOSetType(lmo, hidden == PETSC_FALSE && sign == PETSC_FALSE ? MUONLMOMAX : MUONLMOSPECTRAL));
+    if (frozen == PETSC_TRUE && hidden == PETSC_TRUE) PetscCall(MuonLayerSetRule(run->layer[i], MUONLAYERFROZEN));
   }
   PetscCall(MuonSetObjectiveAndGradient(run->muon, FormLossAndGradient, run));
   PetscCall(MuonSetValidation(run->muon, ValidateSome, task->options.interval, run));
@@ -838,12 +865,12 @@ int main(int argc, char **argv)
     # Rows of the weights on some processes, or whole weights on all, give the same run; a process repeats a sequence where the others have one more to validate
     testset:
       args: -nanogpt_runs ef21,dense -nanogpt_steps 6 -nanogpt_interval 3 -muon_momentum 0.8 -muon_learning_rate 5e-4 -nanogpt_validation 7
-      output_file: output/nanogpt_shard.out
       tolerance: 1e-4
       requires: double
-      table: suffix | nsize | args
-        shard   | 2 | -nanogpt_shard {{1 2}shared output}
-        shard_4 | 4 | -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1
+      table: suffix | nsize | args | output_file
+        shard   | 2 | -nanogpt_shard {{1 2}shared output}                       | output/nanogpt_shard.out
+        shard_4 | 4 | -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1 | output/nanogpt_shard.out
+        gpt2    | 2 | -nanogpt_shard {{1 2}shared output} -nanogpt_variant gpt2 | output/nanogpt_gpt2.out
 
     test:
       suffix: bad_shard
@@ -917,18 +944,20 @@ int main(int argc, char **argv)
       filter: wc -c < residuals.bin
       requires: double
 
-    # Tokens, and bits by the formula of the paper: 13 for a place and 32 for the value of a tenth of each matrix, 1990 entries of 6144, 8 x 576 and 4 x 2304
+    # Tokens, and bits by the formula of the paper: 13 for a place and 32 for the value of a tenth of each matrix, 1990 entries of 6144, 8 x 576 and 4 x 2304;
+    # the bytes of the layers are all that was sent; pictures of the loss, of the bytes both ways and of the lag up
     test:
       suffix: csv
       nsize: 2
-      args: -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt
-      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1-3 run.csv.layers | sed -n '1,3p;$p'
+      env: PETSC_OPTIONS=
+      args: -nanogpt_runs ef21 -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt -muon_monitor_csv all.csv -muon_monitor draw::draw_lg -draw_type image -draw_save .ppm
+      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1,2 run.csv.layers | sed -n '1,3p;$p' && awk -F, 'NR == FNR { up = $5; down = $6; next } FNR > 1 { up -= 8 * $3; down -= 8 * $4 } END { print up, down }' all.csv run.csv.layers && ls -d Draw* | wc -l
 
     test:
       suffix: bad_csv
       nsize: 2
-      args: -nanogpt_csv /nonexistent/run.csv
-      error: -nanogpt_csv /nonexistent/run.csv: the file cannot be opened for writing
+      args: -nanogpt_steps 1 -nanogpt_interval 1 -nanogpt_csv {{/nonexistent/run.csv /dev/full}}
+      error: -nanogpt_csv {}: the file cannot be
 
     test:
       suffix: bad_residuals

@@ -98,7 +98,8 @@ typedef enum {
    out of the bytes that were received, valid until the next Begin: up that of a worker on an item that is owned
    here, down that of the owner, or, where every worker owns and nothing is sent, the worker's own. status names
    an error packet or a corrupt one (all its items have that status, and no message). GetOwn returns what this
-   rank itself encoded, nothing where it sent an error packet.
+   rank itself encoded, nothing where it sent an error packet. MoveBegin and MoveEnd are the two halves of the
+   way up: what was put is on its way between them, and must not be touched.
 
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and
    down, the same at all workers: in place of a larger packet its sender sends MUON_STATUS_CORRUPT.
@@ -106,8 +107,8 @@ typedef enum {
    MuonExchangeReduceBegin() is the way up in the modes reduce and allreduce: in is this worker's
    contribution, an array without gaps, out the sum over the workers where this one owns the item (else its
    data may be NULL). It is there after ReduceWait, and for all items that were begun after ReduceEnd; all
-   workers begin them in one order, before or after Begin. ReduceProgress lets MPI move them meanwhile.
-   ReduceTyped begins and ends that of the only item, of length entries of a type that MPI sums. in is not modified.
+   workers begin them in one order, before or after Begin. Progress lets MPI move them, and packets, meanwhile.
+   ReduceTyped begins that of the only item, of length entries of a type that MPI sums. in is not modified.
 
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
@@ -129,11 +130,13 @@ PETSC_INTERN PetscErrorCode MuonExchangeBegin(MuonExchange, MuonExchangeDirectio
 PETSC_INTERN PetscErrorCode MuonExchangeReserve(MuonExchange, MuonExchangeDirection, PetscInt item, size_t most, unsigned char **to);
 PETSC_INTERN PetscErrorCode MuonExchangeAdvance(MuonExchange, MuonExchangeDirection, PetscInt item, size_t bytes);
 PETSC_INTERN PetscErrorCode MuonExchangeMove(MuonExchange, MuonExchangeDirection, MuonStatus status);
+PETSC_INTERN PetscErrorCode MuonExchangeMoveBegin(MuonExchange, MuonStatus status);
+PETSC_INTERN PetscErrorCode MuonExchangeMoveEnd(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeGet(MuonExchange, MuonExchangeDirection, PetscMPIInt worker, PetscInt item, size_t *bytes, const unsigned char **message, MuonStatus *status);
 PETSC_INTERN PetscErrorCode MuonExchangeGetOwn(MuonExchange, MuonExchangeDirection, PetscInt item, size_t *bytes, const unsigned char **message);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item, const MuonArray *in, const MuonArray *out);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
-PETSC_INTERN void           MuonExchangeReduceProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
+PETSC_INTERN void           MuonExchangeProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
 PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);

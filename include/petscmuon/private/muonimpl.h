@@ -95,7 +95,7 @@ typedef struct {
   PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
   char     *name;      /* enters random numbers and messages: the layer's where the shard is all of it */
   PetscBool owns;
-  PetscBool sharded; /* the layer is full on each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
+  PetscBool sharded; /* the layer is full on each of the worker's ranks, which keep rows of its state, or one of them all of it: gradients are summed, weights gathered */
 
   MuonCompressor up, down;            /* of this rank as a worker, and of the server */
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
@@ -126,6 +126,7 @@ typedef struct {
   PetscBool         ready;                 /* MuonLayerGradientReady() was called since the last step */
   PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
   PetscBool         in_place;              /* T is the layer's own gradient */
+  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
@@ -134,6 +135,11 @@ typedef struct {
      not look at T
   */
   PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
+
+  /* Of a group that is late */
+  MuonArray waiting;           /* T of the round under way, where the momentum is not T */
+  MuonArray change, changenew; /* of the weights in the last round and in this one, for the correction */
+  double    late[2][5];        /* rate, decay, radius and weights of momentum and gradient: of the round under way, of the next */
 } MuonShard;
 
 /*
@@ -157,6 +163,7 @@ struct _n_MuonGroup {
   const MuonGroupOps *ops;
   void               *data; /* of the operations */
   MuonWorkerGrid      grid;
+  PetscMPIInt         home; /* of nodes: the position in each that sums, encodes and owns these layers, -1 where every position has rows of its own */
   MuonExchange        exchange;
   MuonExchangeMode    mode;
   PetscBool           no_downlink; /* every rank computes the new weights of every shard */
@@ -166,8 +173,11 @@ struct _n_MuonGroup {
   PetscInt            nshards;
   MuonShard          *shard;
   PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
+  PetscLogDouble      inside;  /* of these, what stays in the node */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
+  PetscBool           late;    /* what is sent in one step is taken in the next */
+  PetscInt64          round;   /* the step whose gradients are at work */
 };
 
 /*
@@ -185,6 +195,7 @@ struct _MuonGroupOps {
   PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
+  PetscErrorCode (*arrive)(Muon, MuonGroup); /* waits for what workers() sent, where the group is late */
 };
 
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */
@@ -239,6 +250,7 @@ struct _p_Muon {
   PetscInt                    ngrids;
   MuonWorkerGrid             *grid;
   PetscInt                   *grid_of; /* of each layer */
+  PetscMPIInt                *home_of; /* of each layer: that of its group */
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    nshards;
@@ -252,7 +264,7 @@ struct _p_Muon {
 
   PetscReal          learning_rate, momentum, dampening, weight_decay, schedule_constant;
   MuonScheduleType   schedule;
-  PetscInt           schedule_warmup, max_steps;
+  PetscInt           schedule_warmup, max_steps, node_size;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
   int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
@@ -265,8 +277,11 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           cost_workers;
+  PetscInt           cost_workers, advise_steps;
   PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
+  char              *advise_study;
+  PetscInt           advised;         /* steps that the adviser has seen */
+  PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
   PetscBool isolated, synchronized; /* the second: in this step the other one took its */
@@ -350,6 +365,15 @@ struct _p_Muon {
   MuonMonitorFn *monitor_fn;
   PetscBool     *monitor_measures;
   void          *data;
+
+  PetscInt  delay;
+  PetscBool delay_correction;
+  struct {
+    PetscInt64     step;    /* of the round under way, -1 for none */
+    PetscBool      flying;  /* its messages were sent */
+    MuonStatus     status;  /* what became of this rank when it sent them */
+    PetscLogDouble bits[4]; /* of these, counted in the step that they come in */
+  } late;
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
@@ -392,6 +416,12 @@ static inline void MuonNextPhase(Muon muon, MuonStatus status)
 static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *whole)
 {
   return MuonArrayPart(whole, (size_t)(shard->row - shard->layer->first), 0, (size_t)shard->rows, MuonArrayColumns(whole));
+}
+
+/* Another rank of the node does all but its gradient and its weights */
+static inline PetscBool MuonGroupIsAway(const MuonGroup group)
+{
+  return group->home >= 0 && group->home != group->grid->position ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What several ranks compute alike counts once */

@@ -165,7 +165,7 @@ static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonEx
 PetscErrorCode MuonExchangePacketsGather(MuonExchange exchange, MuonExchangePackets packets)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportGather(&exchange->link->transport, 0, packets->out.data, packets->out.bytes[0], &packets->in)));
+  PetscCall(MuonExchangeCheckTransport_Private((packets->late ? MuonTransportGatherBegin : MuonTransportGather)(&exchange->link->transport, 0, packets->out.data, packets->out.bytes[0], &packets->in)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,14 +179,14 @@ PetscErrorCode MuonExchangePacketsBroadcast(MuonExchange exchange, MuonExchangeP
 PetscErrorCode MuonExchangePacketsAllToAll(MuonExchange exchange, MuonExchangePackets packets)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportAllToAll(&exchange->link->transport, packets->out.data, packets->out.offset, packets->out.bytes, &packets->in)));
+  PetscCall(MuonExchangeCheckTransport_Private((packets->late ? MuonTransportAllToAllBegin : MuonTransportAllToAll)(&exchange->link->transport, packets->out.data, packets->out.offset, packets->out.bytes, &packets->in)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonExchangePacketsAllGather(MuonExchange exchange, MuonExchangePackets packets)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportGather(&exchange->link->transport, MUON_TRANSPORT_EVERYWHERE, packets->out.data, packets->out.bytes[exchange->worker], &packets->in)));
+  PetscCall(MuonExchangeCheckTransport_Private((packets->late ? MuonTransportGatherBegin : MuonTransportGather)(&exchange->link->transport, MUON_TRANSPORT_EVERYWHERE, packets->out.data, packets->out.bytes[exchange->worker], &packets->in)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,22 +228,62 @@ static PetscInt MuonExchangeReceives_Private(MuonExchange exchange, MuonExchange
   return way == MUON_EXCHANGE_UP ? sender * *n : exchange->first[owner];
 }
 
-PetscErrorCode MuonExchangeMove(MuonExchange exchange, MuonExchangeDirection way, MuonStatus status)
+static PetscBool MuonExchangeMoves_Private(MuonExchange exchange, MuonExchangeDirection way)
 {
-  const PetscBool     up = way == MUON_EXCHANGE_UP ? PETSC_TRUE : PETSC_FALSE, moves = exchange->nworkers > 1 && (up || exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
-  const PetscMPIInt   begin = up ? 0 : exchange->worker, end = up ? exchange->nworkers : begin + (exchange->everywhere ? 0 : 1);
-  MuonExchangePackets packets = &exchange->link->way[way];
+  return exchange->nworkers > 1 && (way == MUON_EXCHANGE_UP || exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode MuonExchangeSend_Private(MuonExchange exchange, MuonExchangeDirection way, PetscBool late, MuonStatus status)
+{
+  const PetscBool   up    = way == MUON_EXCHANGE_UP ? PETSC_TRUE : PETSC_FALSE;
+  const PetscMPIInt begin = up ? 0 : exchange->worker, end = up ? exchange->nworkers : begin + (exchange->everywhere ? 0 : 1);
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  exchange->link->way[way].late = late;
   PetscCall(MuonExchangeFinalize_Private(exchange, way, status, begin, end));
-  if (moves) PetscCall((*(up ? exchange->ops->up : exchange->ops->down))(exchange, packets));
-  for (PetscMPIInt w = 0; w < exchange->nworkers && moves; w++) {
+  if (MuonExchangeMoves_Private(exchange, way)) PetscCall((*(up ? exchange->ops->up : exchange->ops->down))(exchange, &exchange->link->way[way]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void MuonExchangeOpen_Private(MuonExchange exchange, MuonExchangeDirection way)
+{
+  MuonExchangePackets packets = &exchange->link->way[way];
+
+  for (PetscMPIInt w = 0; w < exchange->nworkers && MuonExchangeMoves_Private(exchange, way); w++) {
     PetscInt       n;
     const PetscInt at = MuonExchangeReceives_Private(exchange, way, w, &n);
 
     if (n > 0 && w != exchange->worker) packets->senderstatus[w] = MuonExchangeValidate_Private(exchange, way, w, n, packets->message + at, packets->messagebytes + at);
   }
+}
+
+PetscErrorCode MuonExchangeMove(MuonExchange exchange, MuonExchangeDirection way, MuonStatus status)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeSend_Private(exchange, way, PETSC_FALSE, status));
+  MuonExchangeOpen_Private(exchange, way);
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeMoveBegin(MuonExchange exchange, MuonStatus status)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeSend_Private(exchange, MUON_EXCHANGE_UP, PETSC_TRUE, status));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeMoveEnd(MuonExchange exchange)
+{
+  int done;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportArrive(&exchange->link->transport, 1, &done)));
+  MuonExchangeOpen_Private(exchange, MUON_EXCHANGE_UP);
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

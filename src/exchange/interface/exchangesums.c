@@ -21,7 +21,6 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, PetscInt64 length,
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeSumStart_Private(exchange, 0, PETSC_FALSE, (uint64_t)length, type, in, out));
-  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSumWait(&exchange->link->transport)));
   PetscCall(MuonExchangeEventEnd_Private(exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,7 +78,7 @@ PetscErrorCode MuonExchangeReduceWait(MuonExchange exchange, PetscInt item)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void MuonExchangeReduceProgress(void *exchange)
+void MuonExchangeProgress(void *exchange)
 {
   MuonTransportSumTest(&((MuonExchange)exchange)->link->transport);
 }

@@ -436,10 +436,12 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   waits for those of all layers behind it. Ranks may call it in any order and leave out layers, whose sums
   begin with the step. The results do not depend on it.
 
+  With `-muon_delay 1` messages of the step before move on instead, as by `MuonProgress()`.
+
   The gradient must not be touched afterwards. A second call for a layer before the step is an error of the
   step on all ranks. With a routine of `MuonSetObjectiveAndGradient()`, calls outside of it are ignored.
 
-.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonSetObjectiveAndGradient()`
+.seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonSetObjectiveAndGradient()`, `MuonProgress()`
 @*/
 PetscErrorCode MuonLayerGradientReady(MuonLayer layer)
 {

@@ -386,6 +386,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   PetscCall(PetscMemzero(&load, sizeof(load)));
   load.muon   = muon;
   load.reader = reader;
+  PetscCall(MuonDropLate_Private(muon));
   PetscCall(PetscCalloc4(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken));
   PetscCall(PetscCalloc2(bytes, &load.bytes, bytes, &load.data));
   for (size_t k = 0; k < bytes; k++) load.bytes[k] = -1;

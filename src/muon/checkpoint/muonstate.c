@@ -11,7 +11,8 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->full.mean));
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
-  PetscCall(MuonCompressorVisitState(shard->up, visitor));
+  PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->waiting));
+  if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
   visitor->holder = muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Mnew));
@@ -19,8 +20,15 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "weights", PETSC_TRUE, PETSC_FALSE, &shard->X));
   PetscCall(MuonStateVisitArray(visitor, "weights.new", PETSC_TRUE, PETSC_TRUE, &shard->Xnew));
   PetscCall(MuonStateVisitArray(visitor, "step", PETSC_TRUE, PETSC_TRUE, &shard->D));
+  PetscCall(MuonStateVisitArray(visitor, "change", PETSC_TRUE, PETSC_FALSE, &shard->change));
+  PetscCall(MuonStateVisitArray(visitor, "change.new", PETSC_TRUE, PETSC_TRUE, &shard->changenew));
   if (shard->owns) PetscCall(MuonCompressorVisitState(shard->down, visitor));
   PetscTryTypeMethod(muon, visitstate, shard, visitor);
+  visitor->holder = MUON_STATE_EVERYONE;
+  visitor->layer  = ((PetscObject)shard->layer)->name;
+  if (shard->group->late) PetscCall(MuonStateVisitBytes(visitor, "late", sizeof(shard->late[0]), shard->late[0]));
+  visitor->layer = "";
+  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->late.step), &muon->late.step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,8 +303,11 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
     record->row   = (uint64_t)(weights || shard == NULL ? layer->first : shard->row);
     if (MuonLayerIsEntries(layer)) place->entries = layer;
   } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)shard->rows;
-  else place->leads = grid->position == 0 ? PETSC_TRUE : PETSC_FALSE; /* several ranks may have no rows before the first of them */
-  if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
+  else place->leads = grid->position == PetscMax(muon->home_of[place->layer], 0) ? PETSC_TRUE : PETSC_FALSE;                      /* several ranks may have no rows before the first of them */
+  if (muon->home_of[place->layer] >= 0 && (strcmp(state->name, MUON_CHECKPOINT_OWN) == 0 || strcmp(state->name, "start") == 0)) { /* of local steps, which all ranks of a node have */
+    place->copies = grid->size;
+    place->copy   = grid->position;
+  } else if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
     place->copies = 1;
     place->copy   = 0;
   } else if (weights == PETSC_FALSE || layer->ranks > 1) {

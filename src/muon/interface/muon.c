@@ -263,6 +263,7 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
   PetscCall(PetscOptionsName("-muon_view_cost", "Print what each exchange would cost, at the set-up", "MuonViewCost", &flg));
+  PetscCall(PetscOptionsName("-muon_advise", "Print what steps with other compressors, rounds and nodes would take, after the first ones", "MuonMonitorSet", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
@@ -344,6 +345,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_theory theorem             - step sizes by a theorem, see `MuonTheory` for the constants that it needs
 . -muon_theory_estimate n          - estimates these in every n-th step, see `MuonTheory`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
+. -muon_node_size (s|auto)         - ranks of a node that are one worker for layers on one rank; `auto` for all of each node
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step
@@ -368,6 +370,9 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_monitor_cancel             - removes the monitors that the program set
 . -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
 . -muon_view_cost [viewer]         - prints what each exchange would cost at the set-up, see `MuonViewCost()`
+. -muon_advise [viewer]            - prints what steps with other compressors, rounds and nodes would take, after the first ones
+. -muon_advise_steps n             - steps that it measures, behind the first
+. -muon_advise_study file          - losses that it prints beside
 - -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
 
   Level: beginner
@@ -375,6 +380,10 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   Notes:
   Layers may be added before or after. A key of a layer's optimizer, LMO or compressor holds for all layers;
   behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
+
+  `-muon_advise` measures the phases of steps behind the first, by PETSc's log, each compressor on the momentum of
+  one layer of each shape, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds
+  of other compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`.
 
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.

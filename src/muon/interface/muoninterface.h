@@ -16,8 +16,8 @@
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
-/* The key without prefix that is most like this one; for Python */
-PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], size_t, char text[]);
+/* The key without prefix that is most like this one and may have this value; for Python */
+PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], const char value[], size_t, char text[]);
 /* The parameters, and what their rows cannot say */
 PETSC_INTERN const MuonParameter MuonParameters_Private[];
 PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonParameter *, double);

@@ -52,7 +52,8 @@ typedef struct {
   Muon        muon;
   const char *key; /* as the user wrote it */
   PetscBool   layer;
-  PetscInt    best;
+  PetscBool   number; /* the value is one, which no enumeration takes */
+  PetscInt    best, more;
   char       *nearest;
 } MuonKeySearch;
 
@@ -64,6 +65,7 @@ static PetscErrorCode MuonKeyTry_Private(MuonKeySearch *search, const char befor
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(whole, sizeof(whole), "%s%s", before, key));
   PetscCall(MuonKeyDistance_Private(search->key, whole, &distance));
+  if (distance > 0) distance += search->more;
   if (distance < search->best) PetscCall(PetscStrncpy(search->nearest, whole, MUON_KEY_LENGTH));
   search->best = PetscMin(search->best, distance);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -79,6 +81,7 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 
   PetscFunctionBegin;
   (void)type;
+  search->more = search->number && row->kind == MUON_PARAMETER_ENUM ? 2 : 0;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(before); k++) {
     PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", own ? "" : family, row->key));
     if (strncmp(key, "compressor", 10) == 0) PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s%s", before[k], family, row->key));
@@ -96,6 +99,7 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},
                                                {"muon_", "view"},
                                                {"muon_", "view_cost"},
+                                               {"muon_", "advise"},
                                                {"muon_", "monitor"},
                                                {"muon_", "monitor_csv"},
                                                {"muon_", "monitor_cancel"},
@@ -105,10 +109,10 @@ static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},
                                                {"lmo_polar_", "monitor"},
                                                {"ef21_", "monitor_compression"}};
 
-PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], size_t length, char text[])
+PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const char value[], size_t length, char text[])
 {
   char          whole[MUON_KEY_LENGTH], nearest[MUON_KEY_LENGTH] = "";
-  MuonKeySearch search = {muon, whole, PETSC_FALSE, PETSC_MAX_INT, nearest};
+  MuonKeySearch search = {muon, whole, PETSC_FALSE, value != NULL && isdigit((unsigned char)value[0]) ? PETSC_TRUE : PETSC_FALSE, PETSC_MAX_INT, 0, nearest};
   MuonParameter row;
   PetscBool     is;
 
@@ -146,7 +150,7 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
 /* Keys of 0.1 that went, with what takes their place; the table goes when 0.2 is out */
 static const char *const MuonRenamed[][2] = {{"muon_cost_measure", "give -muon_cost_alpha, -muon_cost_beta and -muon_cost_gamma"}};
 
-static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[])
+static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[], const char value[])
 {
   const char *const type   = MuonParametersTypeOfKey(key);
   const char       *prefix = MuonPrefix(muon);
@@ -161,7 +165,7 @@ static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[])
     PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s is no longer there: %s\n", prefix, key, MuonRenamed[k][1]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonGetNearestOption_Private(muon, key, sizeof(nearest), nearest));
+  PetscCall(MuonGetNearestOption_Private(muon, key, value, sizeof(nearest), nearest));
   PetscCall(PetscStrcasecmp(key, nearest, &same));
   if (!same) PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s is unknown; the nearest that exists is -%s%s\n", prefix, key, prefix, nearest));
   else if (type != NULL) PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s takes effect with the type %s, which nothing has here\n", prefix, key, type));
@@ -197,7 +201,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     PetscCall(PetscSNPrintf(word, sizeof(word), "%.*s", (int)strcspn(key, "_"), key));
     PetscCall(PetscStrInList(word, "muon lmo compressor", ' ', &ours));
     PetscCall(PetscFunctionListFind(MuonList, word, &create));
-    if (ours || create != NULL) PetscCall(MuonWarnUnread_Private(muon, key));
+    if (ours || create != NULL) PetscCall(MuonWarnUnread_Private(muon, key, values[i]));
   }
   PetscCall(PetscOptionsLeftRestore(((PetscObject)muon)->options, &n, &names, &values));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -49,7 +49,8 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     const MuonGroup group = muon->group[g];
 
     muon->traffic.mpi += group->bytes;
-    group->bytes = 0;
+    muon->traffic.own += group->inside;
+    group->bytes = group->inside = 0;
     if (group->exchange != muon->exchange) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;
@@ -151,12 +152,19 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   Input Parameter:
 . muon - the optimizer
 
+  Options Database Keys:
++ -muon_delay (0|1)      - whether the layers of LMOs move along the gradients of this step, or of the one before
+- -muon_delay_correction - adds to each late change of the weights by how much it differs from the one before
+
   Level: beginner
 
   Notes:
   Step s = 0, 1, ... takes the gradients at the weights W^s, through the routine of
   `MuonSetObjectiveAndGradient()` where one is set, else as the caller left them. The loss that
   `MuonGetLoss()` gives afterwards is that of W^s.
+
+  With `-muon_delay 1` messages about layers of LMOs are on their way when this routine returns\: step s changes
+  those layers along the gradients of step s - 1, with the rate of that step. `MuonProgress()` helps messages on.
 
   What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of
   its entries. Its memory may be another after each step, `MuonLayerGetGradient()` gives it.
@@ -170,7 +178,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on
   every rank, with weights and state as they were before it.
 
-.seealso: `Muon`, `MuonSolve()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`, `MuonGetConvergedReason()`, `MuonGetTraffic()`, `MuonWeightsChanged()`
+.seealso: `Muon`, `MuonSolve()`, `MuonProgress()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`, `MuonGetConvergedReason()`, `MuonGetTraffic()`, `MuonWeightsChanged()`
 @*/
 PetscErrorCode MuonStep(Muon muon)
 {
@@ -195,11 +203,17 @@ PetscErrorCode MuonStep(Muon muon)
   muon->mismatch     = NULL;
   muon->synchronized = PETSC_FALSE;
   muon->failed.rank  = -1;
-  for (PetscInt k = 0; k < 3; k++) muon->traffic.up[k] = muon->traffic.down[k] = 0;
-  muon->sent[0] = muon->sent[1] = 0;
-  ierr                          = MuonTakeStep_Private(muon);
+  for (PetscInt k = 0; k < 3; k++) {
+    muon->traffic.up[k]   = muon->late.bits[k];
+    muon->traffic.down[k] = 0;
+  }
+  muon->sent[0] = muon->late.bits[3];
+  muon->sent[1] = 0;
+  PetscCall(PetscArrayzero(muon->late.bits, 4));
+  ierr = MuonTakeStep_Private(muon);
   PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
   PetscCall(ierr);
+  if (muon->delay > 0 && muon->reason >= 0) PetscCall(MuonLateBegin_Private(muon));
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.total_up[k] += muon->traffic.up[k];
     muon->traffic.total_down[k] += muon->traffic.down[k];

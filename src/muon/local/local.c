@@ -5,6 +5,7 @@ typedef struct {
   PetscInt   steps;   /* of a round */
   PetscInt   nlayers; /* that the outer optimizer has */
   MuonArray *shared;  /* its weights of each */
+  MuonArray *start;   /* where it is late, this worker's own when the round began */
 } Muon_Local;
 
 static PetscBool  MuonCitationLocalSet = PETSC_FALSE;
@@ -32,6 +33,7 @@ static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
              MuonLayerIsEntries(layer) ? "ranges of a parallel vector" : "memory of a device");
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
   PetscCall(MuonArrayCreate(&W, W.precision, shared));
+  PetscCall(PetscMemzero(&local->start[l], sizeof(*local->start)));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
   PetscCall(MuonLayerArrayInitialize(&array));
   array.comm     = layer->ranks > 1 ? layer->comm : PETSC_COMM_SELF;
@@ -58,6 +60,7 @@ static PetscErrorCode MuonLocalShare_Private(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
     MuonArrayAxpby(1, &own, 0, &local->shared[l]);
+    if (local->start[l].data != NULL) MuonArrayAxpby(1, &own, 0, &local->start[l]);
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   }
   PetscCall(MuonWeightsChanged(local->outer));
@@ -73,12 +76,16 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   PetscCheck(muon->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_type %s no rank has the mean gradient that would be clipped, expected 0", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon),
              MUONLOCAL);
   PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->shared), &local->shared));
+  PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->start), &local->start));
   for (; local->nlayers < muon->nlayers; local->nlayers++) PetscCall(MuonLocalAddLayer_Private(muon, local->nlayers));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerSetRule(outer->layer[l], muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
     outer->layer[l]->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
+    PetscCall(MuonArrayDestroy(&local->start[l]));
+    if (outer->delay > 0) PetscCall(MuonArrayCreate(&local->shared[l], local->shared[l].precision, &local->start[l]));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
+  if (!MuonParametersIsSet((PetscObject)outer, "node_size")) outer->node_size = muon->node_size;
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -91,11 +98,11 @@ static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The gradient of the outer optimizer is the way that this worker went, backwards */
+/* The gradient of the outer optimizer is the way that this worker went, backwards; start becomes it */
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
-  MuonArray         own, G = local->shared[l];
+  MuonArray         own, G = local->shared[l], *start = &local->start[l];
   MuonLayerArray    gradient;
 
   PetscFunctionBegin;
@@ -103,8 +110,9 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
   PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   G.data = gradient.w;
   G.ld   = (size_t)gradient.ld;
-  MuonArrayAxpby(1, &local->shared[l], 0, &G);
+  MuonArrayAxpby(1, start->data != NULL ? start : &local->shared[l], 0, &G);
   MuonArrayAxpby(-1, &own, 1, &G);
+  if (start->data != NULL) MuonArrayAxpby(1, &G, 0, start);
   PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,15 +139,31 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
     muon->traffic.down[k] = outer->traffic.down[k];
   }
   PetscCall(MuonGetConvergedReason(outer, &reason));
-  if (reason < 0) {
-    muon->reason = reason;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (reason < 0) muon->reason = reason;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (muon->layer[l]->frozen) continue;
+    MuonArray *start = &local->start[l];
+
+    if (muon->layer[l]->frozen || (reason < 0 && start->data == NULL)) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
-    MuonArrayAxpby(1, &local->shared[l], 0, &own);
+    if (reason >= 0) MuonArrayAxpby(1, &local->shared[l], 0, &own);
+    if (start->data != NULL) { /* which has the way */
+      if (reason >= 0) MuonArrayAxpby(-1, start, 1, &own);
+      MuonArrayAxpby(1, &own, reason >= 0 ? 0 : 1, start);
+    }
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonVisitState_Local(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
+{
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+
+  PetscFunctionBegin;
+  visitor->layer  = shard->name;
+  visitor->holder = MUON_STATE_WORKER;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    if (muon->layer[l] == shard->layer) PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &local->start[l]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,8 +210,12 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(MuonDestroy(&local->outer));
-  for (PetscInt l = 0; l < local->nlayers; l++) PetscCall(MuonArrayDestroy(&local->shared[l]));
+  for (PetscInt l = 0; l < local->nlayers; l++) {
+    PetscCall(MuonArrayDestroy(&local->shared[l]));
+    PetscCall(MuonArrayDestroy(&local->start[l]));
+  }
   PetscCall(PetscFree(local->shared));
+  PetscCall(PetscFree(local->start));
   PetscCall(PetscFree(muon->data));
   muon->nested = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -254,6 +282,13 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   weights stay what they were. A worker may be several ranks\: layers of parallel matrices take their steps with
   the whole gradient of the worker. The outer optimizer takes one copy of the weights and one gradient more.
 
+  With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j, who began
+  the round at S_j, takes d_j = S_j - W_j for the gradient of round r, and goes on at W_j = W - d_j, which is S_j
+  then\; W is what round r - 1 has made of the shared weights.
+
+  With `-muon_node_size` the ranks of a node take their steps together, and the outer optimizer has the same nodes
+  unless it is given others.
+
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.
 
@@ -264,7 +299,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 + * - B. Therien, X. Huang, I. Rish, E. Belilovsky, MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv\:2505.23725, 2025
 - * - A. Sarfi, B. Therien, J. Lidin, E. Belilovsky, Communication efficient LLM pre-training with SparseLoCo, arXiv\:2508.15706, 2025
 
-.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
+.seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MuonProgress()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
 M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
 {
@@ -285,6 +320,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
   muon->ops->configure             = MuonConfigure_Local;
   muon->ops->begin                 = MuonBegin_Local;
   muon->ops->end                   = MuonEnd_Local;
+  muon->ops->visitstate            = MuonVisitState_Local;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_Local;
   muon->ops->view                  = MuonView_Local;
   muon->ops->reset                 = MuonReset_Local;

@@ -25,6 +25,19 @@ double MuonCostSeconds(Muon muon, const MuonCost *cost, PetscBool whole)
   return (double)muon->cost_alpha * cost->rounds + 8 / (double)muon->cost_beta * (whole ? cost->whole : cost->bytes) + cost->work / (double)muon->cost_gamma;
 }
 
+double MuonCostOfStep(const MuonCostTimes *times, double steps, PetscBool late)
+{
+  return times->gradient + times->step + (times->work + times->down + (late ? PetscMax(times->up - steps * times->gradient, 0) : times->up)) / steps;
+}
+
+double MuonCostSwitch(Muon muon, const char key[])
+{
+  void                *field;
+  const MuonParameter *row = MuonParametersFind((PetscObject)muon, key, &field);
+
+  return row != NULL ? MuonParameterGet_Private(row, field) : 0;
+}
+
 MuonCost MuonCostOf(double J, int n, const MuonCostMessages messages[])
 {
   const double levels = ceil(log2(J)), others = J - 1;
@@ -69,23 +82,30 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
-/* With even shares, if not one rank owns all */
-static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
+/* If not one rank owns all, shares are even */
+void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3])
 {
-  const PetscBool  star = Ways[row->way].down == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
-  MuonCostMessages messages[3];
+  const PetscBool star = messages[1].pattern == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
 
-  if (row->way >= MUON_COST_VOTES) return MuonCostOfVote(row->way - MUON_COST_VOTES, workers, entries);
   for (int k = 0; k < 3; k++) {
-    messages[k]       = row->messages[k];
+    messages[k].bytes /= ranks;
     messages[k].most  = star ? 1 : 1 / workers;
     messages[k].least = star ? 0 : 1 / workers;
   }
+  messages[0].calls = ceil(messages[0].calls / ranks);
+}
+
+static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
+{
+  MuonCostMessages messages[3] = {row->messages[0], row->messages[1], row->messages[2]};
+
+  if (row->way >= MUON_COST_VOTES) return MuonCostOfVote(row->way - MUON_COST_VOTES, workers, entries);
+  MuonCostOfNodes(workers, 1, messages);
   return MuonCostOf(workers, 3, messages);
 }
 
 /* Most bytes of a shard's messages, up and down; sums move the entries alone */
-static PetscErrorCode MuonCostOfShard_Private(Muon muon, MuonShard *shard, PetscBool sums, double bytes[2], PetscBool *legal)
+static PetscErrorCode MuonCostOfShard_Private(MuonShard *shard, PetscBool sums, double bytes[2], PetscBool *legal)
 {
   const MuonArray state = MuonShardStateShape(shard);
   PetscBool       summable;
@@ -107,8 +127,8 @@ typedef struct {
 
 static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 {
-  const double encoded[2] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8};
-  double       entries    = 0;
+  const Muon from       = MuonCostSender(muon);
+  double     counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(sizes, sizeof(*sizes)));
@@ -119,18 +139,34 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
     double    one[2];
     PetscBool unused;
 
-    PetscCall(MuonCostOfShard_Private(muon, &muon->shard[p], PETSC_FALSE, one, &unused));
-    for (int d = 0; d < 2; d++) sizes->bytes[d] += one[d];
+    PetscCall(MuonCostOfShard_Private(&from->shard[p], PETSC_FALSE, one, &unused));
+    for (int d = 0; d < 2; d++) {
+      sizes->bytes[d] += one[d];
+      if (MuonGroupIsAway(from->shard[p].group) == PETSC_FALSE) counted[2 + d] += one[d];
+    }
   }
+  if (from->ngroups > 0 && from->group[from->ngroups - 1]->home >= 0) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counted, 4, MPI_DOUBLE, MPI_SUM, from->group[from->ngroups - 1]->grid->inside));
   for (int d = 0; d < 2; d++) {
-    sizes->part[d] = encoded[d] > 0 && sizes->bytes[d] > 0 ? encoded[d] / sizes->bytes[d] : 1;
+    sizes->part[d] = counted[d] > 0 && counted[2 + d] > 0 ? counted[d] / counted[2 + d] : 1;
     sizes->bytes[d] *= sizes->part[d] * sizes->scale;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The messages of a group that go another way over the same shards, whose owners are the exchange's own */
-static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, int way, const MuonCostSizes *sizes, MuonCostMessages m[3], PetscBool *legal)
+int MuonCostFindWay(const MuonGroup group, PetscBool sums)
+{
+  int found = -1, usual = -1;
+
+  for (int way = 0; way < MUON_COST_VOTES; way++) {
+    if ((Ways[way].mode != MUON_EXCHANGE_MODE_GATHER) != (sums == PETSC_TRUE)) continue;
+    if (usual < 0 && strcmp(Ways[way].type, MUONEXCHANGELAYERWISE) == 0) usual = way;
+    if (strcmp(Ways[way].type, ((PetscObject)group->exchange)->type_name) == 0 && (found < 0 || group->mode == Ways[way].mode)) found = way;
+  }
+  return found >= 0 ? found : usual;
+}
+
+/* The owners are those of an exchange of this type over the same shards */
+PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const double bytes[], MuonCostMessages m[3], PetscBool *legal)
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   MuonExchange    mine = group->exchange, other;
@@ -146,13 +182,11 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, int wa
   PetscCall(MuonExchangeIsLegal(other, Ways[way].mode, &allowed));
   if (allowed == PETSC_FALSE) *legal = PETSC_FALSE;
   PetscCall(PetscCalloc1(2 * mine->nworkers, &share));
+  PetscCall(PetscMemzero(m, 3 * sizeof(*m)));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    double bytes[2];
-
-    PetscCall(MuonCostOfShard_Private(muon, &group->shard[k], sums, bytes, legal));
     for (int d = 0; d < 2; d++) {
-      share[2 * other->owner[group->shard[k].id] + d] += bytes[d];
-      m[d].bytes += bytes[d];
+      share[2 * other->owner[group->shard[k].id] + d] += bytes[2 * k + d];
+      m[d].bytes += bytes[2 * k + d];
     }
   }
   for (int d = 0; d < 2; d++) {
@@ -163,7 +197,6 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, int wa
       m[d].most  = PetscMax(m[d].most, share[2 * r + d] / m[d].bytes);
       m[d].least = PetscMin(m[d].least, share[2 * r + d] / m[d].bytes);
     }
-    m[d].bytes *= sizes->scale * (d == 0 && sums ? 1 : sizes->part[d]);
   }
   /* Sizes go ahead of messages; the status reduction is records of all to all, and a vote */
   m[2].pattern = MUON_COST_RECORD;
@@ -173,21 +206,33 @@ static PetscErrorCode MuonCostOfGroup_Private(Muon muon, MuonGroup group, int wa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all groups, one after the other; the messages of the row are those of all groups together */
+/* Of all groups, one after the other, but those of the ranks of a node at the same time, on one link; the messages of the row are those of all groups together */
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSizes *sizes, MuonCostRow *row, PetscBool *legal)
 {
+  const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  const Muon      from = MuonCostSender(muon);
+  double         *bytes;
+  double          rounds = 0;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
+  PetscCall(PetscMalloc1(2 * from->nshards, &bytes));
   row->way = way;
   *legal   = PETSC_TRUE;
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
+  for (PetscInt g = 0; g < from->ngroups; g++) {
+    const MuonGroup  group = from->group[g];
     MuonCostMessages m[3];
     MuonCost         one;
+    double           before = group->home > 0 ? rounds : 0; /* of the ranks of the node so far */
 
-    PetscCall(PetscMemzero(m, sizeof(m)));
-    PetscCall(MuonCostOfGroup_Private(muon, muon->group[g], way, sizes, m, legal));
-    one = MuonCostOf(muon->group[g]->exchange->nworkers, 3, m);
-    row->cost.rounds += one.rounds;
+    for (PetscInt k = 0; k < group->nshards; k++) {
+      PetscCall(MuonCostOfShard_Private(&group->shard[k], sums, &bytes[2 * k], legal));
+      for (int d = 0; d < 2; d++) bytes[2 * k + d] *= sizes->scale * (d == 0 && sums ? 1 : sizes->part[d]);
+    }
+    PetscCall(MuonCostOfGroup_Private(group, way, bytes, m, legal));
+    one    = MuonCostOf(group->exchange->nworkers, 3, m);
+    rounds = PetscMax(one.rounds, before);
+    row->cost.rounds += rounds - before;
     row->cost.bytes += one.bytes;
     row->cost.whole += one.whole;
     row->cost.work += one.work;
@@ -197,6 +242,7 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
       row->messages[k] = m[k];
     }
   }
+  PetscCall(PetscFree(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,20 +266,25 @@ PetscErrorCode MuonGetCost_Private(Muon muon, MuonExchangeType type, MuonExchang
 /* The rows, the cheapest of them, and for which numbers of workers which row is cheapest */
 static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, const char title[], double entries, int n, const MuonCostRow row[])
 {
-  const MuonGroup group = muon->group[0];
-  int             best  = -1;
-  const char     *type  = ((PetscObject)group->exchange)->type_name;
+  const MuonGroup group = MuonCostSender(muon)->group[0];
+  const double    steps = MuonCostSwitch(muon, "local_steps"), late = MuonCostSwitch(MuonCostSender(muon), "delay");
+  int             best = -1;
+  const char     *type = ((PetscObject)group->exchange)->type_name;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", title));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %-12s %-9s %8s %14s %12s %12s\n", "exchange", "mode", "rounds", "bytes on link", "seconds", "whole trees"));
   for (int k = 0; k < n; k++) {
-    const int       way    = row[k].way;
-    const MuonCost *cost   = &row[k].cost;
+    const int       way  = row[k].way;
+    const MuonCost *cost = &row[k].cost;
+    MuonCost        up;
     const PetscBool chosen = way < MUON_COST_VOTES && group->mode == Ways[way].mode && strcmp(type, Ways[way].type) == 0 ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCall(PetscViewerASCIIPrintf(viewer, "%1s %-12s %-9s %8.0f %14.6g %12.6g %12.6g\n", chosen ? "*" : "", Ways[way].type, MuonExchangeModes[Ways[way].mode], cost->rounds, cost->bytes, MuonCostSeconds(muon, cost, PETSC_FALSE),
                                      MuonCostSeconds(muon, cost, PETSC_TRUE)));
+    up = MuonCostOf(muon->cost_workers > 0 ? (double)muon->cost_workers : group->exchange->nworkers, 1, row[k].messages);
+    if (chosen && late) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
+    if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %d steps: %.6g seconds a step\n", (int)steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / steps));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "cheapest by the number of workers, with even shares:"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
@@ -258,7 +309,8 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 
 PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
 {
-  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : muon->size;
+  const int     nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
+  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : nodes;
   MuonCostSizes sizes;
   MuonCostRow   row[MUON_COST_WAYS];
   PetscBool     ascii;

@@ -37,11 +37,31 @@ typedef struct {
   double          bytes, calls, most, least;
 } MuonCostMessages;
 
+/* Seconds of a step beside its messages, of compressors, and of the messages of one exchange: those up that may be late, and all others */
+typedef struct {
+  double gradient, step, work, up, down;
+} MuonCostTimes;
+
+/* Whose messages are sent: with local steps those of the other optimizer */
+static inline Muon MuonCostSender(Muon muon)
+{
+  return muon->nested != NULL ? muon->nested : muon;
+}
+
 /* n such directions one after the other, without MPI */
 PETSC_INTERN MuonCost MuonCostOf(double ranks, int n, const MuonCostMessages messages[]);
+/* Up, down and records as they are between workers of so many ranks, which have even shares */
+PETSC_INTERN void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3]);
 /* A vote on so many entries, by the number of its way; -1 behind the last */
 PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries);
 /* On the link of the optimizer's options */
 PETSC_INTERN double MuonCostSeconds(Muon, const MuonCost *, PetscBool whole);
+/* Of a step where each worker takes some alone before an exchange, whose way up may be hidden behind their gradients */
+PETSC_INTERN double MuonCostOfStep(const MuonCostTimes *, double steps, PetscBool late);
+/* A parameter that only some optimizers have, 0 without */
+PETSC_INTERN double MuonCostSwitch(Muon, const char key[]);
+/* The way that messages of a group go, or sums; and the messages, of so many bytes for each of its shards, up and down */
+PETSC_INTERN int            MuonCostFindWay(const MuonGroup, PetscBool sums);
+PETSC_INTERN PetscErrorCode MuonCostOfGroup_Private(const MuonGroup, int way, const double bytes[], MuonCostMessages[3], PetscBool *legal);
 /* A step's messages between workers if the exchange were of that type and mode. Collective, after MuonSetUp() */
 PETSC_INTERN PetscErrorCode MuonGetCost_Private(Muon, MuonExchangeType, MuonExchangeMode, MuonCost *, PetscBool *legal);

@@ -7,10 +7,12 @@
 
 /*
    Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one
-   worker that keeps its state in rows
+   worker that keeps its state in rows. With nodes a layer has a home, the rank of each that does all but its gradient
 */
 PETSC_INTERN PetscErrorCode MuonFindWorkerGrids_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetWorkerGrids_Private(Muon);
+/* What owners and homes are chosen by */
+PETSC_INTERN PetscErrorCode MuonDescribeJob_Private(MuonLayer, PetscLogDouble entrybytes, MuonExchangeItem *);
 /* Gives grids the weights of workers */
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 
@@ -24,6 +26,8 @@ PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 /* Workers, shards and groups, these with the operations of the type or else of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
+/* Collective: waits for messages of a round under way, which is sent again, or is no more where its step is -1 */
+PETSC_INTERN PetscErrorCode MuonDropLate_Private(Muon);
 /* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
 /* The assembly of blocks inside the workers: of the shards in this order that this rank owns, or of all where it is NULL */

@@ -47,8 +47,16 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
     else PetscCall(MuonWorkerEncode_Private(muon, shard, status));
     MuonNoteStatus(muon, shard->layer, *status);
   }
-  PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
+  if (group->late) PetscCall(MuonExchangeMoveBegin(group->exchange, *status));
+  else PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
   for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonFollowOwn_Private(&group->shard[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonArrive_Mean(Muon muon, MuonGroup group)
+{
+  PetscFunctionBegin;
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeMoveEnd(group->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,7 +137,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
-    if (valid) MuonCountMessage_Private(muon, shard->group, 1, shard->owns, &cost);
+    if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
     else received = MUON_STATUS_CORRUPT;
   }
   MuonStatusMerge(received, status);
@@ -142,10 +150,10 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
+  if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, group->round));
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
   else {
-    if (sums) MuonKernelSetProgress(MuonExchangeReduceProgress, group->exchange);
+    if (sums) MuonKernelSetProgress(MuonExchangeProgress, group->exchange);
     ierr = MuonServeShards_Private(muon, group, record, status);
     MuonKernelSetProgress(NULL, NULL);
     PetscCall(ierr);
@@ -195,4 +203,4 @@ static PetscErrorCode MuonSetUp_Mean(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL};
+const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL, MuonArrive_Mean};

@@ -1,12 +1,14 @@
 #include "muonstep.h"
 
-/* The momenta of a group's workers, and what they send */
+/* The momenta of a group's workers, and what they send; in a group that is late they keep it until the step is taken */
 static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   PetscLogDouble flops;
 
   PetscFunctionBegin;
   group->replica = 0;
+  if (MuonGroupIsAway(group)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->late == PETSC_FALSE) group->round = muon->step;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
@@ -17,8 +19,10 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
     MuonNoteStatus(muon, shard->layer, *status);
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
-  PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step));
-  PetscCall((*group->ops->workers)(muon, group, status));
+  if (group->late == PETSC_FALSE) {
+    PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
+    PetscCall((*group->ops->workers)(muon, group, status));
+  }
   for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &group->shard[k].gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -37,6 +41,9 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
                            MuonServerEncode     S = C(Xnew - W) -> MuonExchangeMove()
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
      for all shards      MuonCommit           [commit], M = T, {commit}: W += S
+
+   In groups that are late (-muon_delay) a step makes T, then finishes the round that the step before has begun, and
+   begins its own after the commit: MuonLateArrive(), MuonLateBegin().
 
    A loop over shards never ends early: a rank that failed goes on with error packets in place of its messages,
    so that all ranks make the same calls. Nothing of the state changes before MuonReduceStatus().
@@ -74,10 +81,12 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
+  if (muon->delay > 0) PetscCall(MuonLateArrive_Private(muon, &status));
   MuonNextPhase(muon, status);
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonNextPhase(muon, status);
+    if (MuonGroupIsAway(muon->group[g]) || (muon->group[g]->late && muon->late.step < 0)) continue;
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
@@ -106,11 +115,22 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 
 static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 {
+  MuonArray whole;
+
   PetscFunctionBegin;
+  if (MuonGroupIsAway(shard->group)) {
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscCall(MuonShardGather_Private(muon, shard, &whole, &whole));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
-  else if (shard->M.data != NULL && shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
+  else if (shard->M.data != NULL && shard->group->late) {
+  } /* it is there since the round began */
+  else if (shard->M.data != NULL && shard->in_place)
+    PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
   else if (shard->M.data != NULL) MuonArraySwap(&shard->M, &shard->Tnew);
   PetscCall((*shard->group->ops->commit)(muon, shard));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,6 +138,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscTryTypeMethod(shard->layer, commit);
   PetscCall(MuonMeasureUpdate_Private(muon, shard));
   if (shard->X.data != NULL) MuonArraySwap(&shard->X, &shard->Xnew);
+  if (shard->change.data != NULL) MuonArraySwap(&shard->change, &shard->changenew);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,7 +146,7 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
 {
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (ok) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
+    if (ok && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
     PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));

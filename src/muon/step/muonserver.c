@@ -188,6 +188,8 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   MuonArray      host;
 
   PetscFunctionBegin;
+  if (shard->change.data != NULL) PetscCall(MuonLateCorrect_Private(shard, Xnew, W, status));
+  if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->group->no_downlink) {
     if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
     /* A step says nothing of the weights that it is taken from */
@@ -197,7 +199,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
     PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonCompressorSetStep(shard->down, muon->step));
+  PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, PETSC_FALSE, NULL, NULL));

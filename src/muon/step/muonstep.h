@@ -39,13 +39,14 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 /* The commit takes the step from the weights where they are: no other memory has the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
+  if (shard->muon->delay_correction && shard->group->late) return PETSC_FALSE; /* which looks at the new weights */
   if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* A message up or down, which stays on this rank where it owns what the message is of; one that nobody encodes, of an array as it is */
-PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, int down, PetscBool owns, const MuonCompressorCost *);
-PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, const MuonShard *, int down);
+PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
+PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
 
 /*
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round
@@ -128,6 +129,21 @@ PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, PetscBool *ok, PetscBool *differs);
 /* What a reason below zero has to say beside its name: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
+
+/*
+   Rounds that end in the step after that in which they began. T, whose messages are sent when the step is taken,
+   waits in the momentum's place or in its own. Arrive: before the servers' half of a step, waits for what is
+   under way; Begin: after a step that was taken; Correct: adds to new weights by how much their change differs
+   from that of the round before
+*/
+PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonLateArrive_Private(Muon, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonLateBegin_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
+static inline MuonArray    *MuonShardWaiting(MuonShard *shard)
+{
+  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->waiting;
+}
 
 /* Compressors of a type that has one of each direction for all layers; what its keys begin with is borrowed */
 typedef struct {

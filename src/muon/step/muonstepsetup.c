@@ -11,17 +11,21 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   MuonArray       whole, W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
+  if (MuonGroupIsAway(shard->group)) W = MuonArrayPart(&W, 0, 0, 0, MuonArrayColumns(&W));
   if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
   /*
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
   */
-  if (shard->full.mean.data != NULL || (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
+  if (shard->full.mean.data != NULL || shard->group->late ||
+      (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
     layer->ready    = MuonShardReady_Private;
     layer->readyctx = shard;
   }
+  if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
+  if (shard->group->late && MuonShardWaiting(shard) == &shard->waiting) PetscCall(MuonArrayCreate(&state, state.precision, &shard->waiting));
   if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -32,6 +36,10 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
     MuonArrayAxpby(1, &W, 0, &shard->X);
     layer->watched = muon->check_weights;
+  }
+  if (muon->delay_correction && shard->group->late) {
+    PetscCall(MuonArrayCreate(&W, W.precision, &shard->change));
+    PetscCall(MuonArrayCreate(&W, W.precision, &shard->changenew));
   }
   if (shard->X.data != NULL || (shard->group->no_downlink && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));

@@ -4,19 +4,21 @@
    The worker's half of a step: gradient -> momentum -> message or sum.
 */
 
-void MuonCountMessage_Private(Muon muon, const MuonGroup group, int down, PetscBool owns, const MuonCompressorCost *cost)
+void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard, int down, PetscBool owns, const MuonCompressorCost *cost)
 {
-  PetscLogDouble *bits = down ? muon->traffic.down : muon->traffic.up;
+  PetscLogDouble *bits   = down ? muon->traffic.down : muon->traffic.up;
+  const PetscBool leaves = owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
 
   if (muon->isolated) return; /* nothing is sent but by the other optimizer */
-  if (owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE)) muon->sent[down] += cost->encoded;
+  if (leaves) muon->sent[down] += cost->encoded;
+  if (leaves && shard != NULL) shard->figure[down] += cost->encoded / 8;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
   if (muon->count_entropy) bits[2] += cost->entropy;
 }
 
 /* Of sums the entries alone count */
-PetscErrorCode MuonCountDirect_Private(Muon muon, const MuonShard *shard, int down)
+PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
 {
   const MuonArray      shape   = down ? MuonShardWeightsShape(shard) : MuonShardStateShape(shard);
   const PetscLogDouble entries = (PetscLogDouble)MuonArrayEntries(&shape), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shape);
@@ -28,7 +30,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, const MuonShard *shard, int do
     PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
     cost.encoded = 8.0 * (PetscLogDouble)bytes;
   }
-  MuonCountMessage_Private(muon, shard->group, down, shard->owns, &cost);
+  MuonCountMessage_Private(muon, shard->group, shard, down, shard->owns, &cost);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,7 +69,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   shard->beta            = layer->workermomentum ? (double)layer->momentum : 0;
   shard->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - shard->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
   PetscTryTypeMethod(muon, momentum, shard);
-  shard->sent = shard->up;
+  if (shard->group->late == PETSC_FALSE) shard->sent = shard->up; /* else it is what the round under way was sent with */
   if (shard->begun) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->full.mean.data != NULL) {
     ours = PETSC_FALSE;
@@ -83,6 +85,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   /* Entries that are replaced are those that are not finite in the precision of the state */
   usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
   usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
+  usable          = usable && shard->group->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
   shard->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
   shard->T        = G;
   if (at_worker == PETSC_FALSE) M.data = NULL;
@@ -124,14 +127,14 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   MuonStatusMerge(upload.status, status);
   shard->sent = upload.compressor;
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorSetStep(shard->sent, muon->step));
+  PetscCall(MuonCompressorSetStep(shard->sent, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->sent, upload.T, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, shard->id, most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->up_own : NULL));
   PetscCall(MuonCompressorGetStatus(shard->sent, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCountMessage_Private(muon, shard->group, 0, shard->owns, &cost);
+  MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
   if (upload.R != NULL) shard->own_at = shard->up_own.data >= to && shard->up_own.data < to + bytes ? (ptrdiff_t)(shard->up_own.data - to) : -1;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,7 +11,8 @@ A plan is a text file, a folder's *.txt here by its name or any other by its pat
     tune OPTIONS                   of the runs that tune, behind all others; they have the first seed
     run NAME GRID|- LABEL OPTIONS  one method: this line is all that a new one needs; the first is what others are compared with
     reach RUN ...                  tables of what it costs to come to the loss of the worst seed of each; of the first run where there is no such line
-    figure NAME X[,X] RUN ...      curves, X as for plot.py --x; link:100e6: in front of it computes seconds for that link
+    figure NAME X[,X] RUN ...      curves, X as for plot.py --x; link:100e6: in front of it computes seconds for that link, lab:100e6: takes those measured there
+    lab RUN ...                    the short list that --lab also runs on links of 10 and 100 Mbit/s and 1 Gbit/s between hosts of share/petscmuon/lab, with the first seed
 
 Every run has a folder: its options, what it printed, and run.csv when it is finished. A run that was stopped goes on with its checkpoint, a finished one is not run again. Figures and tables are made from the
 csv files alone; figures need matplotlib.
@@ -53,7 +54,7 @@ class Missing(Exception):
 
 class Plan:
   def __init__(self, path, scale):
-    self.path, self.title, self.notes, self.ranks, self.seeds, self.all, self.tune, self.grids, self.runs, self.figures, self.reach = path, "", [], 2, ["1"], [], [], {}, {}, [], []
+    self.path, self.title, self.notes, self.ranks, self.seeds, self.all, self.tune, self.grids, self.runs, self.figures, self.reach, self.lab, self.lab_at = path, "", [], 2, ["1"], [], [], {}, {}, [], [], [], path
     scales = {}
     try:
       with open(path) as f:
@@ -73,13 +74,13 @@ class Plan:
     if scale not in scales:
       raise Bad("%s: no scale %s; there are %s" % (path, scale, ", ".join(scales) or "none"))
     self.all += scales[scale]
-    for where, _, _, names in self.figures + [(path, None, None, self.reach)]:
+    for where, _, _, names in self.figures + [(path, None, None, self.reach), (self.lab_at, None, None, self.lab)]:
       for name in names:
         if name not in self.runs:
           raise Bad("%s: no run %s" % (where, name))
 
   def line(self, where, word, rest, scales):
-    least = {"title": 1, "note": 1, "ranks": 1, "seeds": 1, "all": 1, "scale": 1, "grid": 3, "tune": 1, "run": 3, "figure": 3, "reach": 1}
+    least = {"title": 1, "note": 1, "ranks": 1, "seeds": 1, "all": 1, "scale": 1, "grid": 3, "tune": 1, "run": 3, "figure": 3, "reach": 1, "lab": 1}
     if word not in least:
       raise Bad("%s: unknown word %s, expected %s" % (where, word, ", ".join(least)))
     if len(rest) < least[word]:
@@ -96,6 +97,8 @@ class Plan:
       self.all += rest
     elif word == "reach":
       self.reach += rest
+    elif word == "lab":
+      self.lab, self.lab_at = self.lab + rest, where
     elif word == "tune":
       self.tune += rest
     elif word == "scale":
@@ -109,11 +112,11 @@ class Plan:
         raise Bad("%s: no grid %s" % (where, rest[1]))
       self.runs[rest[0]] = (rest[1], rest[2], rest[3:])
     else:
-      link, x = (float(rest[1].split(":")[1]), rest[1].split(":")[2]) if rest[1].startswith("link:") and rest[1].count(":") == 2 else (None, rest[1])
+      how, link, x = rest[1].split(":") if re.fullmatch(r"(link|lab):[0-9.e+]+:.*", rest[1]) else (None, 0, rest[1])
       for one in x.split(","):
         if one not in plot.AXES:
           raise Bad("%s: unknown %s, expected %s" % (where, one, ", ".join(plot.AXES)))
-      self.figures.append((where, rest[0], (link, x.split(",")), rest[2:]))
+      self.figures.append((where, rest[0], (how, float(link), x.split(",")), rest[2:]))
 
 
 def check_data(data):
@@ -127,9 +130,12 @@ def check_data(data):
 
 def write(path, text):
   """Whole or not at all."""
-  with open(path + ".part", "w") as f:
-    f.write(text)
-  os.replace(path + ".part", path)
+  try:
+    with open(path + ".part", "w") as f:
+      f.write(text)
+    os.replace(path + ".part", path)
+  except OSError as e: # which does not always know the file
+    raise Bad("%s: %s" % (path, e.strerror))
 
 
 class Study:
@@ -137,9 +143,9 @@ class Study:
     self.plan, self.options, self.folder = plan, options, options.output
     self.took, self.left = [], 0.0
 
-  def run(self, name, words, seed, short=False):
-    """The rows of a run, which is run as far as it was not; None where it diverged."""
-    folder = os.path.join(self.folder, "runs", name)
+  def run(self, name, words, seed, short=False, link=None):
+    """The rows of a run, which is run as far as it was not; None where it diverged. On a link: between hosts of the lab."""
+    folder = os.path.join(self.folder, "runs", name + ("-lab%g" % link if link else ""))
     words = self.plan.all + self.options.more + words + (self.plan.tune if short else []) + ["-nanogpt_seed", seed, "-muon_seed", seed, "-nanogpt_data", self.options.data]
     text = " ".join(shlex.quote(word) for word in words) + "\n"
     os.makedirs(folder, exist_ok=True)
@@ -153,9 +159,9 @@ class Study:
     if not os.path.exists(path) and self.options.report:
       raise Missing
     if not os.path.exists(path):
-      self.start(folder, words)
+      self.start(folder, words, link)
       self.left -= 1
-      print("%-40s %6.0f s   %s   about %s left" % (name, self.took[-1], self.outcome(path), self.estimate()), flush=True)
+      print("%-40s %6.0f s   %s   about %s left" % (os.path.basename(folder), self.took[-1], self.outcome(path), self.estimate()), flush=True)
     rows = plot.read_study(path)
     return None if math.isnan(plot.last(rows)) else rows
 
@@ -167,7 +173,10 @@ class Study:
     seconds = max(self.left, 0) * statistics.mean(self.took)
     return "%d:%02d h" % (seconds // 3600, seconds // 60 % 60)
 
-  def launch(self):
+  def launch(self, link):
+    if link:
+      lab = [path for path in (os.path.join(ROOT, "share", "petscmuon", "lab", "run"), os.path.join(ROOT, "lab", "run")) if os.path.exists(path)]
+      return [lab[0], "--rate", "%gmbit" % (link / 1e6) if link < 1e9 else "%ggbit" % (link / 1e9), "--hosts", str(self.plan.ranks), "--", self.options.program]
     mpiexec = [path for path in (os.path.join(ROOT, "config", "mpiexec"), os.path.join(ROOT, "bin", "petscmuon-mpiexec")) if os.path.exists(path)]
     return [mpiexec[0], "-n", str(self.plan.ranks), self.options.program]
 
@@ -175,10 +184,10 @@ class Study:
     """Files of the starts of a run; beside them are those of layers."""
     return sorted(one for one in os.listdir(folder) if re.fullmatch(r"part-\d+\.csv", one))
 
-  def start(self, folder, words):
+  def start(self, folder, words, link):
     part = len(self.parts(folder))
     checkpoint = os.path.join(folder, "checkpoint")
-    command = self.launch() + words
+    command = self.launch(link) + words
     command += ["-nanogpt_csv", os.path.join(folder, "part-%02d.csv" % part), "-muon_monitor_csv", os.path.join(folder, "steps.csv"), "-nanogpt_sample", "0"]
     command += ["-muon_checkpoint", checkpoint, "-muon_checkpoint_interval", "1000000000", "-muon_checkpoint_seconds", "60", "-muon_checkpoint_keep", "1", "-muon_restart", checkpoint, "-muon_restart_if_present"]
     log, began = os.path.join(folder, "log-%02d" % part), time.time()
@@ -230,8 +239,10 @@ class Study:
     write(os.path.join(folder, "run.csv"), text.getvalue())
 
   def everything(self):
-    """{run: (rate, whether it is at the edge of its grid, {seed: rows})}, and {run: {value: last loss}} of the tuning."""
+    """{run: (rate, whether it is at the edge of its grid, {seed: rows})}, {run: {value: last loss}} of the tuning, and {link: {run: rows}} of the lab."""
     plan, found, tuned = self.plan, {}, {}
+    if self.options.lab and not plan.lab:
+      raise Bad("%s: no line says lab, which runs are to be measured there" % plan.path)
     jobs = [(name, value) for name, (grid, _, _) in plan.runs.items() if grid != "-" and len(plan.grids[grid][1]) > 1 for value in plan.grids[grid][1]]
     done = lambda name: os.path.exists(os.path.join(self.folder, "runs", name, "run.csv"))
     self.left = sum(not done("%s-tune-%s" % job) for job in jobs) + len(plan.runs) * len(plan.seeds)
@@ -256,11 +267,47 @@ class Study:
           continue
         edge = name in best and len(plan.grids[grid][1]) > 2 and value in (plan.grids[grid][1][0], plan.grids[grid][1][-1])
         found.setdefault(name, (value, edge, {}))[2][seed] = rows
-    return found, tuned
+    measured, seed = {}, plan.seeds[0]
+    jobs = [(link, name) for link in LINKS for name in plan.lab]
+    self.left = sum(not done("%s-lab%g" % (called(name, seed), link)) for link, name in jobs)
+    for link, name in jobs:
+      if self.options.lab or done("%s-lab%g" % (called(name, seed), link)):
+        rows = self.run(called(name, seed), plan.runs[name][2] + ([plan.grids[plan.runs[name][0]][0], rate[name]] if rate[name] else []), seed, link=link)
+        if rows:
+          measured.setdefault(link, {})[name] = rows
+    return found, tuned, measured
 
 
-def report(study, found, tuned):
-  """report.md, and the figures beside it."""
+def algorithm(words):
+  """The options of a run that say what is sent and when, by their keys; -nanogpt_runs is the type where nothing else is."""
+  pairs = [(word, following) for word, following in zip(words, words[1:] + [""]) if re.match(r"-[a-z]", word)]
+  last = dict([("-muon_type", value) for key, value in pairs if key == "-nanogpt_runs"] + pairs)
+  kept = r"-(muon_(type|delay|node_size|momentum_at|layer_rule)$|(outer|local|ef21|ef14|sign)_)"
+  return " ".join("%s %s" % pair for pair in sorted(last.items()) if re.match(kept, pair[0]))
+
+
+def file_of_losses(plan, groups):
+  """The file of -muon_advise_study: the last losses, medians and ranges over the seeds."""
+  rows = [(algorithm(plan.all + plan.runs[name][2]), sorted(plot.last(rows) for rows in runs)) for name, runs in groups.items() if runs]
+  return "options,loss,least,most\n" + "".join("%s,%.6g,%.6g,%.6g\n" % (options, statistics.median(values), values[0], values[-1]) for options, values in rows)
+
+
+def in_lab(study, groups, measured, label, reference):
+  """The lines of the section about what was measured on links, beside what is computed for it."""
+  target = max(rows[-1]["validation"] for rows in groups[reference])
+  out = ["", "## Measured in the lab", "", "Seconds on hosts of `share/petscmuon/lab/run`, %d of them on this machine, with the first seed, beside those **computed** as above for the bytes of the same run: to the loss %.4f, and of all steps." % (study.plan.ranks, target), "",
+         "| link | method | s to the loss | computed | s of all steps | computed | computed over measured |", "|---|---|---|---|---|---|---|"]
+  number = lambda value: "never" if value is None else "%.3g" % value
+  for link, runs in measured.items():
+    for name, rows in runs.items():
+      computed = plot.on_link([rows], link, plot.work_of(groups.get(name) or [rows]))[0]
+      out.append("| %s | %s | %s | %s | %s | %s | %.2f |" % (plot.rate_name(link), label(name), number(plot.reach(rows, target, "seconds")), number(plot.reach(computed, target, "seconds")),
+                                                           number(rows[-1]["seconds"]), number(computed[-1]["seconds"]), computed[-1]["seconds"] / rows[-1]["seconds"]))
+  return out
+
+
+def report(study, found, tuned, measured):
+  """report.md, and beside it the figures and losses.csv."""
   plan, reference = study.plan, next(iter(study.plan.runs))
   commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h of %cs"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout.strip() or "unknown"
   with open("/proc/cpuinfo") as f:
@@ -292,6 +339,8 @@ def report(study, found, tuned):
       cells = [plot.spread([plot.reach(rows, target, "steps") for rows in runs]), plot.spread([None if b is None else b / 1e6 for b in (plot.reach(rows, target, "both") for rows in runs)])]
       cells += [plot.spread([plot.reach(rows, target, "seconds") for rows in plot.on_link(runs, link)]) for link in LINKS]
       out.append("| %s | %s |" % (label(name), " | ".join(cells)))
+  if measured:
+    out += in_lab(study, groups, measured, label, reference)
   if tuned:
     out += ["", "## Rates", "", "Last losses of the shorter runs that rates were chosen by, `%s`, one seed." % " ".join(plan.tune), ""]
     for name, losses in tuned.items():
@@ -300,12 +349,16 @@ def report(study, found, tuned):
   out += ["", "## Where the seconds of process 0 went", "", "Measured in these runs, as parts of all.", "", "| method | %s |" % " | ".join(shares), "|---|%s" % ("---|" * len(shares))]
   out += ["| %s | %s |" % (label(name), " | ".join("%.2f" % statistics.median(rows[-1]["seconds_" + one] / rows[-1]["seconds"] for rows in runs) for one in shares)) for name, runs in groups.items() if runs]
   try:
-    for _, name, (link, xs), names in plan.figures:
-      figure = plot.draw_study({label(one): groups[one] for one in names if groups.get(one)}, xs, link, None, "validation loss, nats a token")
+    for _, name, (how, link, xs), names in plan.figures:
+      drawn = {label(one): [measured[link][one]] for one in names if one in measured.get(link, {})} if how == "lab" else {label(one): groups[one] for one in names if groups.get(one)}
+      if not drawn:
+        continue
+      figure = plot.draw_study(drawn, xs, link if how == "link" else None, None, "validation loss, nats a token", "measured on %s" % plot.rate_name(link) if how == "lab" else None)
       figure.savefig(os.path.join(study.folder, name + ".svg"), metadata={"Date": None})
       out += ["", "![](%s.svg)" % name]
   except plot.Bad as e:
     out += ["", "No figures: %s" % e]
+  write(os.path.join(study.folder, "losses.csv"), file_of_losses(plan, groups))
   write(os.path.join(study.folder, "report.md"), "\n".join(out + [""]))
 
 
@@ -319,6 +372,7 @@ def main(arguments=None):
   parser.add_argument("--machine", default="", help="what the report says of the machine, in place of its processor")
   parser.add_argument("--remark", default="", help="one more sentence of the report")
   parser.add_argument("--more", default="", help="more options of all runs, in one word")
+  parser.add_argument("--lab", action="store_true", help="measure the plan's short list on links of a limited rate too, which takes root; without it what was measured before is reported")
   parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
   options = parser.parse_args(arguments)
   options.more = shlex.split(options.more)
@@ -330,8 +384,8 @@ def main(arguments=None):
     plan = Plan(path, options.scale)
     check_data(options.data)
     study = Study(plan, options)
-    found, tuned = study.everything()
-    report(study, found, tuned)
+    found, tuned, measured = study.everything()
+    report(study, found, tuned, measured)
     print("The report is %s" % os.path.join(options.output, "report.md"))
   except (Bad, plot.Bad, OSError) as e:
     print("study.py: %s" % e, file=sys.stderr)

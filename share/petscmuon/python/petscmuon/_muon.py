@@ -183,7 +183,7 @@ class Muon:
       c.call("PetscOptionsUsed", self._options, (self._prefix + key).encode(), ctypes.byref(used))
       # The solvers of SLEPc read theirs when they are first used
       if not used.value and "svd_" not in key:
-        c.call("MuonGetNearestOption_Private", self._handle, key.encode(), ctypes.c_size_t(len(text)), text)
+        c.call("MuonGetNearestOption_Private", self._handle, key.encode(), None, ctypes.c_size_t(len(text)), text)
         nearest = text.value.decode()
         unread.append("nothing reads '%s', expected %s" % (key, "an option of what this optimizer has" if nearest == key.lower() else "'%s', the nearest that exists" % nearest))
     # Keys of the command line that were read in this optimizer's own database

@@ -83,18 +83,18 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether this step sends the first gradient whole, which momentum and estimates become */
-static PetscBool EF21IsFirst(Muon muon)
+/* Whether the first gradient is sent whole, which momentum and estimates become; so many steps were taken by then */
+static PetscBool EF21IsFirst(Muon muon, int taken)
 {
   const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
 
-  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started == 0 ? PETSC_TRUE : PETSC_FALSE;
+  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started <= taken ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)
 {
   PetscFunctionBegin;
-  if (EF21IsFirst(muon)) {
+  if (EF21IsFirst(muon, 0)) {
     shard->beta            = 0;
     shard->gradient_weight = 1;
   }
@@ -109,7 +109,7 @@ static PetscErrorCode MuonWorker_EF21(Muon muon, MuonShard *shard, MuonUpload *u
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   upload->R = &state->Gj;
-  if (EF21IsFirst(muon)) upload->compressor = state->first;
+  if (EF21IsFirst(muon, shard->group->late ? 1 : 0)) upload->compressor = state->first;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +152,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
   if (ef21->driftdue) PetscCall(EF21MeasureDrift_Private(muon));
-  ef21->started = 1;
+  ef21->started = PetscMin(ef21->started + 1, 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,12 +7,12 @@
 
 /*
    What one rank measured of one layer, up and down, in the Frobenius norm and in the layer's: by how much a
-   message fell short, squared and relative, and what is left after it
+   message fell short, squared and relative, and what is left after it; and the bytes of its messages
 */
 typedef struct {
-  double contraction[2][2], lag[2][2];
+  double contraction[2][2], lag[2][2], bytes[2];
 } EF21Figures;
-#define EF21_FIGURES 8
+#define EF21_FIGURES 10
 
 typedef struct {
   PetscBool            wanted, active; /* by the user; in this step */
@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   MuonCompressors all;
   MuonEF21Init    init;
-  int             started; /* a step was committed */
+  int             started; /* steps that were committed, at most 2: what is late is sent behind the first */
   EF21Meter       meter;
   PetscInt        driftinterval;
   PetscBool       driftdue; /* after this step */

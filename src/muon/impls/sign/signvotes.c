@@ -97,7 +97,7 @@ void MuonVotesCountMessage(Muon muon, MuonGroup group, int down, PetscBool owns,
 
     if (p > 0 && p < 1) cost.entropy -= d * (p * log2(p) + (1 - p) * log2(1 - p));
   }
-  MuonCountMessage_Private(muon, group, down, owns, &cost);
+  MuonCountMessage_Private(muon, group, NULL, down, owns, &cost);
 }
 
 /* The header of a message on so many planes of an item */
@@ -211,7 +211,8 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
     MuonVotesCountMessage(muon, group, 0, owns, entries, 1, to + head, (double)entries, 8.0 * (double)whole);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
-  PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
+  if (group->late) PetscCall(MuonExchangeMoveBegin(group->exchange, *status));
+  else PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,6 +276,7 @@ PetscErrorCode MuonVotesUp_Private(Muon muon, MuonGroup group, MuonStatus *statu
     MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
     MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, 8.0 * votes->size * (double)votes->bits);
     PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
+    if (group->late == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

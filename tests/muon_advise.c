@@ -1,0 +1,132 @@
+static char help[] = "The adviser: rows in order, messages and bytes of the run's own compressors beside the cost model and the counters, losses of a study; a run with it is one without.\n\n";
+
+#include "muon_common.h"
+#include <muon/monitor/muoncost.h>
+
+/* The last line is the bad one; the order of options does not matter */
+static PetscErrorCode WriteStudy(PetscBool bad)
+{
+  FILE *file;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFOpen(PETSC_COMM_WORLD, "study.csv", "w", &file));
+  PetscCall(
+    PetscFPrintf(PETSC_COMM_WORLD, file, "options,loss,least\n-outer_ef21_server_compressor qsgd -local_steps 30 -muon_type local -outer_muon_type ef21 -outer_ef21_compressor qsgd,1.25,1\n-muon_type dense,%s\n", bad == PETSC_TRUE ? "many" : "7"));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A row of -compressor bf16 both ways, or of none where that is the run's: H steps a round have 1/H of the messages of a step, printed with six digits and as whole bytes */
+static PetscErrorCode CheckRow(const char options[], PetscBool bf16, double messages, double bytes, const double expected[2], PetscInt *own)
+{
+  const char *const steps = strstr(options, "-local_steps ");
+  const double      H     = steps != NULL ? atof(steps + strlen("-local_steps ")) : 1;
+
+  PetscFunctionBegin;
+  if ((bf16 == PETSC_TRUE && strstr(options, "_compressor bf16") == NULL) || (bf16 == PETSC_FALSE && strstr(options, "_compressor") != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
+  (*own)++;
+  PetscCheck(PetscAbsReal((PetscReal)(messages * H - expected[0])) <= 1e-5 * expected[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g seconds of messages, expected %g / %g", options, messages, expected[0], H);
+  PetscCheck(PetscAbsReal((PetscReal)(bytes * H - expected[1])) <= 0.5 * H, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes, expected %g / %g", options, bytes, expected[1], H);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckAdvice(PetscBool bf16, const double expected[2])
+{
+  FILE    *file = fopen("advice", "r");
+  char     line[1024];
+  double   last = 0;
+  PetscInt rows = 0, own = 0, losses = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no advice");
+  while (fgets(line, sizeof(line), file) != NULL) {
+    double            seconds, messages, bytes, loss = -1;
+    const char *const options = strstr(line, " -");
+
+    if (options == NULL || sscanf(line, "%lf %lf %lf %lf", &seconds, &messages, &bytes, &loss) < 3) continue;
+    rows++;
+    PetscCheck(seconds >= last, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g seconds come after %g", seconds, last);
+    last = seconds;
+    PetscCall(CheckRow(options, bf16, messages, bytes, expected, &own));
+    if (loss < 0) PetscCheck(strstr(line, "not measured") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No loss in %s", line);
+    else if (strcmp(options, " -muon_type dense \n") == 0) losses += loss == 7 ? 1 : 100;
+    else losses += loss == 1.25 && strstr(line, "-local_steps 30") != NULL && strstr(line, "_compressor qsgd -outer_ef21_server_compressor qsgd") != NULL ? 1 : 100;
+  }
+  (void)fclose(file);
+  /* The link is slow: rounds come first, and the row of the study behind them */
+  PetscCheck(rows == 21 && own >= 2 && losses == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows, %" PetscInt_FMT " of the run's compressors, %" PetscInt_FMT " with a loss", rows, own, losses);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Problem          p, q;
+  State            a, b;
+  Muon             sender;
+  MuonExchange     exchange;
+  MuonExchangeMode mode;
+  MuonExchangeType type;
+  MuonCost         cost;
+  PetscBool        bad = PETSC_FALSE, bf16, legal, local;
+  double           expected[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
+  PetscCall(WriteStudy(bad));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &q));
+  PetscCall(MuonSetFromOptions(q.muon));
+  PetscCall(PetscOptionsSetValue(NULL, "-muon_advise", "ascii:advice"));
+  PetscCall(MuonSetFromOptions(p.muon));
+  PetscCall(MuonSolve(p.muon));
+  PetscCall(MuonSolve(q.muon));
+  PetscCall(StateTake(&p, &a));
+  PetscCall(StateTake(&q, &b));
+  PetscCheck(StateIsSame(&a, &b) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A run with the adviser is not one without");
+  PetscCall(StateFree(&a));
+  PetscCall(StateFree(&b));
+  sender = p.muon;
+  PetscCall(PetscObjectTypeCompare((PetscObject)p.muon, MUONLOCAL, &local));
+  if (local == PETSC_TRUE) PetscCall(MuonLocalGetOuter(p.muon, &sender));
+  PetscCall(PetscObjectTypeCompare((PetscObject)sender, MUONEF21, &bf16));
+  PetscCall(MuonGetExchange(sender, &exchange));
+  PetscCall(MuonExchangeGetType(exchange, &type));
+  PetscCall(MuonExchangeGetMode(exchange, &mode));
+  PetscCall(MuonGetCost_Private(p.muon, type, mode, &cost, &legal));
+  PetscCheck(legal == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The run's own exchange is not legal");
+  expected[0] = MuonCostSeconds(p.muon, &cost, PETSC_FALSE);
+  expected[1] = (double)(p.muon->meanup + p.muon->meandown) / 8;
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(CheckAdvice(bf16, expected));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  link: internal
+
+  # The adviser measures the work of summing messages, so that gamma is not in the model that it is compared with
+  testset:
+    nsize: 3
+    args: -muon_max_steps 4 -muon_advise_steps 2 -muon_cost_alpha 1e-3 -muon_cost_beta 1e6 -muon_cost_gamma 1e30 -muon_advise_study study.csv
+    test:
+      suffix: bf16
+      args: -ef21_compressor bf16 -ef21_server_compressor bf16 -muon_exchange_type {{layerwise star replicated}}
+    test:
+      suffix: dense
+      args: -muon_advise_steps 9 -muon_type dense -muon_exchange_mode allreduce -muon_state_precision single -muon_downlink_precision single
+    test:
+      suffix: local
+      args: -muon_type local -local_steps 2 -outer_muon_type ef21 -outer_ef21_compressor bf16 -outer_ef21_server_compressor bf16
+
+  testset:
+    nsize: 2
+    table: suffix | args | error
+      bad    | -bad -muon_advise_study study.csv             | study.csv:3: expected options and a loss
+      nosuch | -muon_advise_study nosuch.csv                 | -muon_advise_study nosuch.csv
+
+TEST*/
