@@ -345,6 +345,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_theory theorem             - step sizes by a theorem, see `MuonTheory` for the constants that it needs
 . -muon_theory_estimate n          - estimates these in every n-th step, see `MuonTheory`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
+. -muon_node_size (s|auto)         - ranks of a node that are one worker for layers on one rank; `auto` for all of each node
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step

@@ -49,7 +49,8 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     const MuonGroup group = muon->group[g];
 
     muon->traffic.mpi += group->bytes;
-    group->bytes = 0;
+    muon->traffic.own += group->inside;
+    group->bytes = group->inside = 0;
     if (group->exchange != muon->exchange) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;

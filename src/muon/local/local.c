@@ -85,6 +85,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     if (outer->delay > 0) PetscCall(MuonArrayCreate(&local->shared[l], local->shared[l].precision, &local->start[l]));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
+  if (!MuonParametersIsSet((PetscObject)outer, "node_size")) outer->node_size = muon->node_size;
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,6 +285,9 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j, who began
   the round at S_j, takes d_j = S_j - W_j for the gradient of round r, and goes on at W_j = W - d_j, which is S_j
   then\; W is what round r - 1 has made of the shared weights.
+
+  With `-muon_node_size` the ranks of a node take their steps together, and the outer optimizer has the same nodes
+  unless it is given others.
 
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.

@@ -9,7 +9,7 @@
    rest is the model of muoncost.h. Nothing of the run's state is written.
 */
 
-/* So many entries of a matrix are compressed at most; how often that and messages are timed; rows that are printed */
+/* So many entries of a matrix are compressed at most; how often that and messages are timed; rows that are printed beside those with a loss */
 #define MUON_ADVISE_ENTRIES  ((size_t)1 << 22)
 #define MUON_ADVISE_TIMES    3
 #define MUON_ADVISE_MESSAGES 9
@@ -96,7 +96,7 @@ static PetscErrorCode MuonAdviseReadStudy_Private(Muon muon, PetscInt n, MuonAdv
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Along a ring with all links at work, the slowest rank, the median: small messages have the latency */
+/* Along a ring with all links at work, the slowest rank: the least of small messages is the latency, other programs make it longer; large ones have a median */
 static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon)
 {
   const MPI_Comm comm     = PetscObjectComm((PetscObject)muon);
@@ -121,8 +121,8 @@ static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon)
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 2 * MUON_ADVISE_MESSAGES, MPIU_REAL, MPIU_MAX, comm));
   for (int k = 0; k < 2; k++) PetscCall(PetscSortReal(MUON_ADVISE_MESSAGES, seconds[k]));
-  muon->cost_alpha = seconds[0][middle];
-  muon->cost_beta  = 8 * (PetscReal)bytes[1] / PetscMax(seconds[1][middle] - seconds[0][middle], (PetscReal)1e-9);
+  muon->cost_alpha = seconds[0][0];
+  muon->cost_beta  = 8 * (PetscReal)bytes[1] / PetscMax(seconds[1][middle] - seconds[0][0], (PetscReal)1e-9);
   PetscCall(PetscFree(buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -344,7 +344,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
     char loss[32] = "not measured";
 
     if (row[k].loss < (double)PETSC_INFINITY) PetscCall(PetscSNPrintf(loss, sizeof(loss), "%.6g", row[k].loss));
-    if (k < MUON_ADVISE_ROWS) PetscCall(PetscViewerASCIIPrintf(viewer, "  %12.6g %12.6g %14.0f %12s  %s\n", row[k].seconds, row[k].messages, row[k].bytes, loss, row[k].options));
+    if (k < MUON_ADVISE_ROWS || row[k].loss < (double)PETSC_INFINITY) PetscCall(PetscViewerASCIIPrintf(viewer, "  %12.6g %12.6g %14.0f %12s  %s\n", row[k].seconds, row[k].messages, row[k].bytes, loss, row[k].options));
     PetscCall(PetscFree(row[k].options));
   }
   muon->cost_alpha = given[0];

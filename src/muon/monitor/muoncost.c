@@ -127,8 +127,8 @@ typedef struct {
 
 static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 {
-  const double encoded[2] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8};
-  double       entries    = 0;
+  const Muon from       = MuonCostSender(muon);
+  double     counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(sizes, sizeof(*sizes)));
@@ -139,11 +139,15 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
     double    one[2];
     PetscBool unused;
 
-    PetscCall(MuonCostOfShard_Private(&MuonCostSender(muon)->shard[p], PETSC_FALSE, one, &unused));
-    for (int d = 0; d < 2; d++) sizes->bytes[d] += one[d];
+    PetscCall(MuonCostOfShard_Private(&from->shard[p], PETSC_FALSE, one, &unused));
+    for (int d = 0; d < 2; d++) {
+      sizes->bytes[d] += one[d];
+      if (MuonGroupIsAway(from->shard[p].group) == PETSC_FALSE) counted[2 + d] += one[d];
+    }
   }
+  if (from->ngroups > 0 && from->group[from->ngroups - 1]->home >= 0) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counted, 4, MPI_DOUBLE, MPI_SUM, from->group[from->ngroups - 1]->grid->inside));
   for (int d = 0; d < 2; d++) {
-    sizes->part[d] = encoded[d] > 0 && sizes->bytes[d] > 0 ? encoded[d] / sizes->bytes[d] : 1;
+    sizes->part[d] = counted[d] > 0 && counted[2 + d] > 0 ? counted[d] / counted[2 + d] : 1;
     sizes->bytes[d] *= sizes->part[d] * sizes->scale;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,12 +206,13 @@ PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all groups, one after the other; the messages of the row are those of all groups together */
+/* Of all groups, one after the other, but those of the ranks of a node at the same time, on one link; the messages of the row are those of all groups together */
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSizes *sizes, MuonCostRow *row, PetscBool *legal)
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   const Muon      from = MuonCostSender(muon);
   double         *bytes;
+  double          rounds = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
@@ -218,14 +223,16 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
     const MuonGroup  group = from->group[g];
     MuonCostMessages m[3];
     MuonCost         one;
+    double           before = group->home > 0 ? rounds : 0; /* of the ranks of the node so far */
 
     for (PetscInt k = 0; k < group->nshards; k++) {
       PetscCall(MuonCostOfShard_Private(&group->shard[k], sums, &bytes[2 * k], legal));
       for (int d = 0; d < 2; d++) bytes[2 * k + d] *= sizes->scale * (d == 0 && sums ? 1 : sizes->part[d]);
     }
     PetscCall(MuonCostOfGroup_Private(group, way, bytes, m, legal));
-    one = MuonCostOf(group->exchange->nworkers, 3, m);
-    row->cost.rounds += one.rounds;
+    one    = MuonCostOf(group->exchange->nworkers, 3, m);
+    rounds = PetscMax(one.rounds, before);
+    row->cost.rounds += rounds - before;
     row->cost.bytes += one.bytes;
     row->cost.whole += one.whole;
     row->cost.work += one.work;
@@ -302,7 +309,8 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 
 PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
 {
-  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : muon->size;
+  const int     nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
+  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : nodes;
   MuonCostSizes sizes;
   MuonCostRow   row[MUON_COST_WAYS];
   PetscBool     ascii;

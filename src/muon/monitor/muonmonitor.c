@@ -27,7 +27,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const MuonShard *shard = muon->nested != NULL ? &muon->nested->shard[p] : &muon->shard[p]; /* of those that are sent */
-    const double     J = shard->group->exchange->nworkers, bits = 32.0 * (double)shard->rows * (double)shard->layer->N;
+    const double     J = shard->group->exchange->nworkers, bits = 32.0 * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
 
     if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;

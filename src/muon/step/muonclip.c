@@ -42,7 +42,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
     PetscBool        ours;
     double           one;
 
-    if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE || MuonGroupIsAway(shard->group)) continue;
     PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
     G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
     if (G.data != NULL) {

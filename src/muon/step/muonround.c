@@ -7,6 +7,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 
   PetscFunctionBegin;
   group->replica = 0;
+  if (MuonGroupIsAway(group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->late == PETSC_FALSE) group->round = muon->step;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->nshards; k++) {
@@ -85,7 +86,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonNextPhase(muon, status);
-    if (muon->group[g]->late && muon->late.step < 0) continue;
+    if (MuonGroupIsAway(muon->group[g]) || (muon->group[g]->late && muon->late.step < 0)) continue;
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
@@ -114,7 +115,15 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 
 static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 {
+  MuonArray whole;
+
   PetscFunctionBegin;
+  if (MuonGroupIsAway(shard->group)) {
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscCall(MuonShardGather_Private(muon, shard, &whole, &whole));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);

@@ -60,16 +60,18 @@ PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Mean and worst of the figures [down][k] of ranks; NaN is the worst of all. A server's are the worst of its ranks */
-static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const PetscMPIInt worker_of[], PetscMPIInt server, PetscReal *mean, PetscReal *worst)
+/* Mean and worst of the figures [down][k] of ranks, those at home where the group has one; NaN is the worst of all. A server's are the worst of its ranks */
+static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const MuonGroup group, PetscMPIInt server, PetscReal *mean, PetscReal *worst)
 {
+  const MuonWorkerGrid grid = group->grid;
+
   double sum = 0, most = 0;
 
   for (PetscMPIInt j = 0; j < muon->size; j++) {
     const double one = figure[(size_t)j * (size_t)stride];
 
-    if (server >= 0 && worker_of[j] != server) continue;
-    sum += one / muon->size;
+    if ((server >= 0 && grid->worker_of[j] != server) || (group->home >= 0 && grid->position_of[j] != group->home)) continue;
+    sum += one / (group->home >= 0 ? grid->nworkers : muon->size);
     most = one > most || one != one ? one : most;
   }
   *mean  = (PetscReal)(server >= 0 ? most : sum);
@@ -86,21 +88,20 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)muon->nshards, &all));
   PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * muon->nshards, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < muon->nshards; i++) {
-    MuonShard           *shard     = &muon->shard[i];
-    const PetscMPIInt   *worker_of = shard->group->grid->worker_of;
-    MuonEF21Compression *result    = &meter->result[i];
+    MuonShard           *shard  = &muon->shard[i];
+    MuonEF21Compression *result = &meter->result[i];
 
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
       const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
-      MuonCompressor    c      = down ? shard->down : shard->sent;
+      MuonCompressor    c      = down ? shard->down : shard->sent != NULL ? shard->sent : shard->up;
       PetscReal         alpha, most;
 
       for (int k = 0; k < 2; k++) {
-        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], worker_of, server, &result->mean[down][k], &result->worst[down][k]);
-        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], worker_of, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], shard->group, server, &result->mean[down][k], &result->worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], shard->group, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
-      EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], worker_of, -1, &result->bytes[down], &most);
+      EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], shard->group, -1, &result->bytes[down], &most);
       shard->figure[2 + down] = (double)result->lag_mean[down][0];
       /* It stands beside the contraction in the Frobenius norm */
       PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
