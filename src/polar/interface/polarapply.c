@@ -129,7 +129,7 @@ PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const
   rank calls it alone.
 
   An entry of `G` that is NaN or Inf gives the status `MUON_STATUS_NANORINF`, a decomposition that failed
-  `MUON_STATUS_LMO`; both leave `Q` as it was. The ranks of a parallel matrix have the same status.
+  `MUON_STATUS_LMO`. The first leaves `Q` as it was, the second need not. The ranks of a parallel matrix have the same status.
 
 .seealso: `MuonPolar`, `MuonPolarApplyMany()`, `MuonStatus`, `MuonPolarSetType()`, `MuonLMOApply()`
 @*/
