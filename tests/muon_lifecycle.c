@@ -400,6 +400,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
 
 TEST*/

@@ -608,7 +608,7 @@ int main(int argc, char **argv)
 
   # Every rank holds what it hands to MPI to the formula; times are the machine's
   test:
-    nsize: {{2 4 8 16}}
+    nsize: {{2 4 8}}
     timeoutfactor: 3
     args: -benchmark_width 8 -benchmark_steps 1
     filter: sed -n '/^bytes /,$p' | sed '/^oracles/d' | cut -c 1-20 | sed 's/ *$//'
