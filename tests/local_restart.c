@@ -167,6 +167,11 @@ int main(int argc, char **argv)
       late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
       first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -local_stagger with -outer_ef21_init gradient
     test:
+      suffix: preset
+      args: -muon_preset {{muloco diloco sparseloco}separate output} -muon_view -local_steps 4
+      filter: grep -o -E -e " (type|local_steps|preset|layer_rule|shape_factor|feedback|ef14_[a-z]*|adamw_[a-z0-9_]*):? [a-z0-9.-]+" -e "learning rate [0-9.]*, momentum.*" -e "h0.up.*"
+      requires: double
+    test:
       suffix: clip
       args: -muon_clip 1
       error: with -muon_type local no rank has the mean gradient that would be clipped, expected 0
