@@ -217,7 +217,7 @@ int main(int argc, char **argv)
       suffix: view
       nsize: 2
       args: -muon_delay 1 -muon_delay_correction -muon_view
-      filter: grep -E "delay|type: layer|load"
+      filter: grep -o -E "delay.*|type: layer.*|load: the busiest worker"
     test:
       suffix: two
       args: -muon_delay 2
