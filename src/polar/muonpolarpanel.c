@@ -111,6 +111,7 @@ static PetscErrorCode MuonPolarPanelShape(MuonPolar polar, const MuonKernelReal 
   p->comm   = G->comm;
   p->size   = G->size;
   p->factor = 1.0;
+  p->scale  = task[0]->scale;
   for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) most = PetscMax(most, G->ranges[r + 1] - G->ranges[r]);
   p->cut = p->size > 1 ? wide : PETSC_FALSE;
   /*
@@ -185,6 +186,7 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, size_t number, double scal
   MuonMark         mark;
 
   PetscFunctionBegin;
+  scale *= p->scale;
   if (p->ldy > 0 && scale == 1.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   if (p->cut) {
@@ -322,6 +324,10 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, double scale, const voi
   if (!p->Z) {
     PetscCall(MuonPolarPanelUpdate(p, 0.0, scale, 0.0, B));
     PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (p->ldy > 0) {
+    scale *= p->scale;
+    p->scale = 1.0;
   }
   p->real->multiply(p->left, p->s, p->local, p->count, scale, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, p->ldz > 0 ? p->ldz : MuonPolarPanelLD(p));
   p->Y   = p->Z;

@@ -30,6 +30,7 @@ typedef struct {
   void                 *Y;           /* without padding between columns */
   void                 *Z;           /* a second panel, NULL as long as there is none */
   PetscBool             cut;         /* the columns were dealt to the ranks: store sends them back */
+  double                scale;       /* the task's: what the factor is multiplied by when it is stored */
   size_t                ldy, ldz;    /* the distances of columns in a panel that is the matrix and in its factor, else 0 */
   double                factor;      /* what the entries are to be multiplied by, which the Gram matrix and the product are; 1 in a loaded panel */
 } MuonPolarPanel;

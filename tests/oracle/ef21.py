@@ -514,6 +514,18 @@ def late(run, shake):
 
 # ---- Steps of each worker alone, then one of an outer optimizer along the ways that they went
 
+def last_steps(run):
+    """After which step of a round the weights of each layer are exchanged: the largest goes where there is least."""
+    s, active = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen']
+    parts = min(s.local_steps, len(active)) if s.stagger else 1
+    load, out = [(0, 0, part) for part in range(parts)], {}
+    for i in sorted(active, key=lambda i: (-run.start[i].size, run.layers[i].name)):
+        size, count, part = min(load)
+        load[part] = size + run.start[i].size, count + 1, part
+        out[i] = (part + 1) * s.local_steps // parts - 1
+    return out
+
+
 def local(run, shake):
     s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen'], range(run.all.workers)
     rules = [[Rule(s, layer) for layer in run.layers] for j in workers]
@@ -522,7 +534,7 @@ def local(run, shake):
     M = [[0.0] * len(run.start) for j in workers]
     kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
     began = [[x.copy() for x in run.start] for j in workers]  # where each worker's round began: elsewhere than the others' where rounds are late
-    change, waiting = [0.0] * len(run.start), [None] * len(run.start)
+    change, waiting, at = [0.0] * len(run.start), [None] * len(run.start), last_steps(run)
     for k in range(s.steps):
         last = sum(run.loss_at(j, own[j]) for j in workers) / s.workers
         for j in workers:
@@ -532,10 +544,10 @@ def local(run, shake):
                 h, (previous, fresh) = penalized(s, layer, g[i], own[j][i]), weights(s, layer, k)
                 M[j][i] = shake(previous * M[j][i] + fresh * h)
                 own[j][i] = rules[j][i].step(own[j][i], nesterov(s, h, M[j][i], previous), rate(s, k), shake)
-        if (k + 1) % s.local_steps != 0:
-            continue
-        r = (k + 1) // s.local_steps - 1
+        r = k // s.local_steps
         for i in L:
+            if k % s.local_steps != at[i]:
+                continue
             layer, sent, went = run.layers[i], [], [shake(began[j][i] - own[j][i]) for j in workers]
             ready, waiting[i] = waiting[i], (r, went)
             if s.delay == 0:

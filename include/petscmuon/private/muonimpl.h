@@ -177,6 +177,8 @@ struct _n_MuonGroup {
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
   PetscBool           late;    /* what is sent in one step is taken in the next */
+  PetscInt            phase;   /* of these layers */
+  PetscBool           rests;   /* in this step, which is one of another phase */
   PetscInt64          round;   /* the step whose gradients are at work */
 };
 
@@ -284,8 +286,9 @@ struct _p_Muon {
   PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
-  PetscBool isolated, synchronized; /* the second: in this step the other one took its */
+  PetscBool isolated, synchronized, changed; /* the second: in this step the other one took its; the third: MuonWeightsChanged() was called since then */
   Muon      nested;
+  PetscInt  phases; /* in which layers take their steps, set by who sets group->rests; 0 and 1 where all layers take all steps */
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
@@ -422,6 +425,12 @@ static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *w
 static inline PetscBool MuonGroupIsAway(const MuonGroup group)
 {
   return group->home >= 0 && group->home != group->grid->position ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Nothing of a step happens here */
+static inline PetscBool MuonGroupSkips(const MuonGroup group)
+{
+  return group->rests || MuonGroupIsAway(group) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What several ranks compute alike counts once */

@@ -51,7 +51,7 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     muon->traffic.mpi += group->bytes;
     muon->traffic.own += group->inside;
     group->bytes = group->inside = 0;
-    if (group->exchange != muon->exchange) {
+    if (group->exchange != muon->exchange && group->rests == PETSC_FALSE) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;
       muon->traffic.own += own;
@@ -478,6 +478,7 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCheckRanksAgree_Private(muon));
+  muon->changed = PETSC_TRUE;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     MuonArray  whole, W;

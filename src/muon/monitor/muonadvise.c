@@ -96,13 +96,14 @@ static PetscErrorCode MuonAdviseReadStudy_Private(Muon muon, PetscInt n, MuonAdv
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Along a ring with all links at work, the slowest rank: the least of small messages is the latency, other programs make it longer; large ones have a median */
-static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon)
+/* All ranks of a node send to the next one at the same time, the slowest counts: the least of small messages is the latency, other programs make it longer; large ones have a median */
+static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon, PetscMPIInt node)
 {
   const MPI_Comm comm     = PetscObjectComm((PetscObject)muon);
-  const int      bytes[2] = {8, 1 << 20}, middle = MUON_ADVISE_MESSAGES / 2, to = (muon->rank + 1) % muon->size, from = (muon->rank + muon->size - 1) % muon->size;
+  const int      bytes[2] = {8, 1 << 20}, middle = MUON_ADVISE_MESSAGES / 2, by = node < muon->size ? node : 1, to = (muon->rank + by) % muon->size, from = (muon->rank + muon->size - by) % muon->size;
   PetscReal      seconds[2][MUON_ADVISE_MESSAGES];
   PetscMPIInt    tag;
+  double         begin;
   char          *buffer;
 
   PetscFunctionBegin;
@@ -110,13 +111,10 @@ static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon)
   PetscCall(PetscCalloc1(2 * bytes[1], &buffer));
   for (int k = 0; k < 2; k++) {
     for (int i = -1; i < MUON_ADVISE_MESSAGES; i++) { /* the first opens connections */
-      PetscLogDouble begin, end;
-
       PetscCallMPI(MPI_Barrier(comm));
-      PetscCall(PetscTime(&begin));
+      begin = MPI_Wtime();
       PetscCallMPI(MPI_Sendrecv(buffer, bytes[k], MPI_CHAR, to, tag, buffer + bytes[1], bytes[k], MPI_CHAR, from, tag, comm, MPI_STATUS_IGNORE));
-      PetscCall(PetscTime(&end));
-      seconds[k][PetscMax(i, 0)] = (PetscReal)(end - begin);
+      seconds[k][PetscMax(i, 0)] = (PetscReal)(MPI_Wtime() - begin);
     }
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 2 * MUON_ADVISE_MESSAGES, MPIU_REAL, MPIU_MAX, comm));
@@ -208,6 +206,12 @@ static double MuonAdviseSpread(const MuonGroup group)
   return group->nshards > 0 && group->shard[0].layer->ranks > 1 ? (double)group->grid->size : 1;
 }
 
+/* Layers of a node are in groups, each of which another of its ranks works for at the same time */
+static double MuonAdviseHomes(const MuonGroup group)
+{
+  return group->home >= 0 ? (double)group->grid->size : 1;
+}
+
 static double MuonAdviseWorkers(Muon muon, const MuonGroup group)
 {
   return muon->cost_workers > 0 ? (double)muon->cost_workers : (double)group->exchange->nworkers * group->grid->size / MuonAdviseSpread(group);
@@ -252,16 +256,18 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
       if (nodes > 1) inside += (double)MuonArrayBytes(&state);
     }
     PetscCall(MuonCostOfGroup_Private(group, MuonCostFindWay(group, sums), bytes, m, &legal));
-    if (workers != group->exchange->nworkers) MuonCostOfNodes(workers, nodes, m);
+    if (nodes > 1 || workers != group->exchange->nworkers) MuonCostOfNodes(workers, nodes, m);
     nothing = m[1].pattern == MUON_COST_NOTHING ? PETSC_TRUE : PETSC_FALSE;
     if (nothing) m[1].bytes = 0;
     row->bytes += (m[0].bytes * (nothing || m[0].pattern == MUON_COST_ALLREDUCE ? workers : workers - 1) + m[1].bytes * (workers - 1)) / workers * (workers > 1) / (double)row->steps;
     cost = MuonCostOf(workers, 1, m);
     if (!sums) cost.work = 0; /* it was measured */
+    if (!sums) cost.rounds /= MuonAdviseHomes(group);
     part[1] *= MuonCostSeconds(muon, &cost, PETSC_FALSE) / PetscMax(part[0] + part[1], 1);
     times->up += part[1];
     times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) - part[1];
     cost = MuonCostOf(workers, 2, m + 1);
+    cost.rounds /= MuonAdviseHomes(group);
     times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) + inside / (double)muon->cost_gamma;
     times->work += (work[0][0] + workers * (nothing ? 1 : m[0].most) * work[0][1]) / nodes;
     if (!nothing) times->work += m[1].most * work[1][0] / nodes + work[1][1];
@@ -297,6 +303,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   const PetscReal    given[]  = {muon->cost_alpha, muon->cost_beta};
   const PetscBool    measures = muon->size > 1 && !MuonParametersIsSet((PetscObject)muon, "cost_alpha") && !MuonParametersIsSet((PetscObject)muon, "cost_beta") ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt     steps[]  = {1, 5, 30};
+  double             nodes    = MuonCostSwitch(muon, "node_size");
   MuonAdviseRow      row[12 * PAIRS];
   MuonAdviseMessage *message;
   MPI_Comm           inside;
@@ -311,19 +318,19 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &node, 1, MPI_INT, MPI_MIN, comm));
   PetscCallMPI(MPI_Allreduce(&phase[LMO], &lmo[1], 1, MPI_DOUBLE, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, phase, PHASES, MPI_DOUBLE, MPI_MAX, comm));
-  lmo[1] = muon->isolated || exchange->everywhere ? phase[LMO] : lmo[1] / MuonAdviseSpread(group);
+  if (nodes <= 1) nodes = (double)node;
+  lmo[1] = muon->isolated || exchange->everywhere ? phase[LMO] * MuonAdviseHomes(group) : lmo[1] / MuonAdviseSpread(group);
   lmo[0] = lmo[1];
   if (exchange->everywhere == PETSC_FALSE && exchange->ownership != MUON_EXCHANGE_OWNERSHIP_ONE) lmo[0] = muon->isolated || muon->cost_workers > 0 ? lmo[1] / workers : phase[LMO];
   PetscCall(PetscCalloc1((size_t)muon->nshards * COMPRESSORS, &message));
   PetscCall(MuonAdviseMeasure_Private(muon, message));
-  if (measures) PetscCall(MuonAdviseMeasureLink_Private(muon));
+  if (measures) PetscCall(MuonAdviseMeasureLink_Private(muon, node));
   for (int k = 0; k < PAIRS * 12; k++) {
-    MuonCostTimes times = {phase[GRADIENT], phase[STEP] + lmo[k / 4 % 3 > 0], 0, 0, 0};
-    MuonAdviseRow one   = {0, 0, 0, k / 2 % 2 ? node : 1, PETSC_INFINITY, steps[k / 4 % 3], k / 12, k % 2, NULL};
+    MuonCostTimes times = {phase[GRADIENT], phase[STEP] + (k / 4 % 3 > 0 ? lmo[1] / (k / 2 % 2 ? nodes : 1) : lmo[0]), 0, 0, 0};
+    MuonAdviseRow one   = {0, 0, 0, k / 2 % 2 ? nodes : 1, PETSC_INFINITY, steps[k / 4 % 3], k / 12, k % 2, NULL};
     PetscInt      at    = n;
 
-    if (one.late && MuonParametersFind((PetscObject)muon, "delay", NULL) == NULL) continue;
-    if (k / 2 % 2 && (MuonParametersFind((PetscObject)muon, "node_size", NULL) == NULL || node == 1 || node >= workers || fmod(workers, node) != 0)) continue;
+    if (k / 2 % 2 && (nodes == 1 || nodes >= workers || fmod(workers, nodes) != 0)) continue;
     PetscCall(MuonAdvisePair_Private(muon, message, &one, &times));
     one.messages = (times.up + times.down) / (double)one.steps;
     one.seconds  = MuonCostOfStep(&times, (double)one.steps, one.late ? PETSC_TRUE : PETSC_FALSE);

@@ -27,7 +27,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const MuonShard *shard = muon->nested != NULL ? &muon->nested->shard[p] : &muon->shard[p]; /* of those that are sent */
-    const double     J = shard->group->exchange->nworkers, bits = 32.0 * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
+    const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
 
     if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
@@ -344,7 +344,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
 {
   PetscViewer viewer = vf->viewer;
-  PetscInt    tablevel;
+  PetscInt    tablevel, moved = 0;
   double      value[COLUMNS];
   PetscBool   draw, has[COLUMNS];
 
@@ -365,6 +365,10 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
     if (has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumns[k], value[k]));
   }
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
+  if (muon->synchronized && muon->nested->phases > 1) {
+    for (PetscInt p = 0; p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
+    PetscCall(PetscViewerASCIIPrintf(viewer, " synchronized %" PetscInt_FMT " of %" PetscInt_FMT " layers", moved, muon->nested->nshards));
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));

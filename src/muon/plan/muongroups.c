@@ -26,9 +26,9 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What layers of a group have in common beside operations: workers, home, and whether they are late, as those of the workers' momentum are, which LMOs have */
+/* What layers of a group have in common beside operations: workers, home, phase, and whether they are late, as those of the workers' momentum are, which LMOs have */
 typedef struct {
-  PetscInt    grid;
+  PetscInt    grid, phase;
   PetscMPIInt home;
   PetscBool   late;
 } MuonGroupKey;
@@ -39,7 +39,7 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonG
 
   PetscFunctionBegin;
   *ops = NULL;
-  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || late != key->late || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || late != key->late || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, group, muon->layer[l], ops);
   if (*ops == NULL) *ops = mean;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,6 +60,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
   group->ops   = ops;
   group->grid  = grid;
   group->home  = key->home;
+  group->phase = key->phase;
   group->late  = key->late;
   group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
@@ -105,7 +106,8 @@ static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *
 /* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  const MuonGroupKey none    = {0, -1, PETSC_FALSE};
+  const MuonGroupKey none   = {0, 0, -1, PETSC_FALSE};
+  const PetscInt     phases = PetscMax(muon->phases, 1), kinds = muon->delay > 0 ? 2 : 1;
   PetscBool          carries = PETSC_FALSE;
   PetscMPIInt        most    = 0;
 
@@ -113,10 +115,10 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
   PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
-  for (PetscInt p = 0; p < muon->ngrids; p++) most += 2 * muon->grid[p]->size;
+  for (PetscInt p = 0; p < muon->ngrids; p++) most += (PetscMPIInt)(kinds * phases) * muon->grid[p]->size;
   PetscCall(PetscMalloc1(muon->nactive + most + 1, &muon->group));
-  for (PetscInt k = 0; k < (muon->delay > 0 ? 2 : 1) * muon->ngrids; k++) {
-    MuonGroupKey key   = {k % muon->ngrids, -1, k >= muon->ngrids ? PETSC_TRUE : PETSC_FALSE};
+  for (PetscInt k = 0; k < kinds * phases * muon->ngrids; k++) {
+    MuonGroupKey key   = {k % muon->ngrids, k / muon->ngrids % phases, -1, k / muon->ngrids >= phases ? PETSC_TRUE : PETSC_FALSE};
     PetscBool    homes = PETSC_FALSE;
 
     for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == key.grid && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;

@@ -7,7 +7,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 
   PetscFunctionBegin;
   group->replica = 0;
-  if (MuonGroupIsAway(group)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonGroupSkips(group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->late == PETSC_FALSE) group->round = muon->step;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->nshards; k++) {
@@ -67,7 +67,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   /* The first layer without a gradient */
   for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
     PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
-    if (given) continue;
+    if (given || ((const MuonShard *)muon->active[l]->shard)->group->rests) continue;
     first = l;
     count++;
   }
@@ -86,7 +86,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonNextPhase(muon, status);
-    if (MuonGroupIsAway(muon->group[g]) || (muon->group[g]->late && muon->late.step < 0)) continue;
+    if (MuonGroupSkips(muon->group[g]) || (muon->group[g]->late && muon->late.step < 0)) continue;
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
@@ -146,7 +146,7 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
 {
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (ok && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
+    if (ok && muon->shard[p].group->rests == PETSC_FALSE && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
     PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));

@@ -74,7 +74,7 @@ static MuonShard *MuonGetSummed_Private(Muon muon, PetscInt l)
 {
   MuonShard *shard = (MuonShard *)muon->active[l]->readyctx;
 
-  return shard != NULL && shard->group->late && shard->full.mean.data == NULL ? NULL : shard;
+  return shard != NULL && (shard->group->rests || (shard->group->late && shard->full.mean.data == NULL)) ? NULL : shard;
 }
 
 /*
