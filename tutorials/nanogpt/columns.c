@@ -13,9 +13,11 @@ static const char *const Events[PHASES] = {"MuonGradient", "MuonLMO", "MuonCompr
 /* An error of process 0 is one of all */
 static PetscErrorCode Check(Columns columns, PetscBool failed, const char what[])
 {
+  int wrong = failed ? 1 : 0;
+
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Bcast(&failed, 1, MPIU_BOOL, 0, PETSC_COMM_WORLD));
-  PetscCheck(failed == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "-nanogpt_csv %s: the file cannot be %s", columns->name, what);
+  PetscCallMPI(MPI_Bcast(&wrong, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(wrong == 0, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "-nanogpt_csv %s: the file cannot be %s", columns->name, what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

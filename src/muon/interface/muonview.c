@@ -144,9 +144,12 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(MuonPolarDescribeBLAS(sizeof(blas), blas, &slow));
   if (blas[0] != '\0') PetscCall(PetscViewerASCIIPrintf(viewer, "BLAS: %s\n", blas));
   PetscTryTypeMethod(muon, view, viewer);
-  if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
-  for (PetscInt g = 1; g < muon->ngroups; g++) {
-    if (muon->group[g - 1]->ops->votes && muon->group[g]->home <= 0) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
+  if (muon->exchange != NULL && (muon->exchange->nitems > 0 || muon->delay == 0 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
+    const PetscBool other = (before != NULL && before->ops->votes) || (group->late && (before == NULL || before->late == PETSC_FALSE)) ? PETSC_TRUE : PETSC_FALSE;
+
+    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of what is late */
   }
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
