@@ -4,7 +4,7 @@ PYTHON3      ?= python3
 # Names of tests or of programs, globs allowed
 TESTS        ?=
 # Tests at a time
-J            ?= 2
+J            ?= 3
 # Ranks of quickstart and benchmarks
 NP           ?= 2
 FUZZ_SECONDS ?= 60

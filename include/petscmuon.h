@@ -480,7 +480,8 @@ typedef struct {
 
    A contraction is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0, and a lag the norm of what the receiver lacks
    after the message. Mean and worst are those of the workers; down they are the server's. A bound is 1 - alpha of
-   `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm.
+   `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm. Bytes are means over the ranks of what left
+   them for this layer; what a rank sends to itself is left out.
 
 .seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`
 S*/
@@ -489,6 +490,7 @@ typedef struct {
   PetscReal bound[2];
   PetscReal mean[2][2], worst[2][2];         /* contraction */
   PetscReal lag_mean[2][2], lag_worst[2][2]; /* what is left after the step */
+  PetscReal bytes[2];                        /* of its messages in the step */
 } MuonEF21Compression;
 
 PETSC_EXTERN PetscClassId      MUON_CLASSID;

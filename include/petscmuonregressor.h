@@ -15,6 +15,4 @@ PETSC_EXTERN PetscErrorCode PetscRegressorMLPRegister(void);
 
 #if defined(PETSCMUON_HAVE_REGRESSOR)
   #include <petscregressor.h>
-
-PETSC_EXTERN PetscErrorCode PetscRegressorMLPGetMuon(PetscRegressor, Muon *);
 #endif

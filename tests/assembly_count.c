@@ -152,6 +152,6 @@ int main(int argc, char **argv)
   link: internal
 
   test:
-    nsize: {{1 2 3 4 8}}
+    nsize: {{1 2 3 6}}
 
 TEST*/

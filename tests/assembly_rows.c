@@ -43,6 +43,6 @@ int main(int argc, char **argv)
   link: internal
 
   test:
-    nsize: {{1 2 3 4 6 8}}
+    nsize: {{1 2 3 4 6}}
 
 TEST*/

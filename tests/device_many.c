@@ -105,7 +105,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonPolarSetUp(polar));
   device->trace(Told);
-  PetscCall(MuonPolarApplyMatrices(MATRICES, each, G, Q, status));
+  PetscCall(MuonPolarApplyMatrices(1.0, MATRICES, each, G, Q, status));
   device->trace(NULL);
   PetscCheck(products == calls, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " calls of products, expected %" PetscInt_FMT, products, calls);
   for (PetscInt k = 0; k < MATRICES; k++) {
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 
     device->copy(bytes, Q[k].here.data, many);
     device->zero(bytes, Q[k].here.data);
-    PetscCall(MuonPolarApplyMatrices(1, &polar, &G[k], &Q[k], &alone));
+    PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G[k], &Q[k], &alone));
     PetscCheck(alone == status[k] && alone == (k == 5 ? MUON_STATUS_NANORINF : MUON_STATUS_OK), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix %" PetscInt_FMT " ended with %s, and %s alone", k, MuonStatuses[status[k]], MuonStatuses[alone]);
     device->copy(bytes, Q[k].here.data, one);
     PetscCall(PetscMemcmp(many, one, bytes, &same));

@@ -73,7 +73,7 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   G             = MuonMatrixOfArray(&g);
   Q             = MuonMatrixOfArray(&q);
   polar->memory = MUON_HOST;
-  PetscCall(MuonPolarApplyMatrices(1, &polar, &G, &Q, &status));
+  PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G, &Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the host: status %s", ((PetscObject)polar)->type_name, MuonStatuses[status]);
   g.memory = q.memory = MUON_DEVICE;
   g.data              = device->allocate(bytes);
@@ -84,7 +84,7 @@ static PetscErrorCode Check(MuonPolar polar, MuonPrecision precision, size_t m, 
   Q             = MuonMatrixOfArray(&q);
   polar->memory = MUON_DEVICE;
   before        = weighted == PETSC_TRUE ? ((const PetscInt *)polar->data)[2] : 0;
-  PetscCall(MuonPolarApplyMatrices(1, &polar, &G, &Q, &status));
+  PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G, &Q, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on the device: status %s", ((PetscObject)polar)->type_name, MuonStatuses[status]);
   device->copy(bytes, q.data, back);
   for (size_t k = 0; k < ld * n; k++) {

@@ -64,7 +64,7 @@ static PetscErrorCode Check(MuonPolar polar, PetscInt m, PetscInt n, int rowmajo
     Q[far]        = G[far];
     PetscCall(MuonArrayCreate(&g, precision, &Q[far].here));
     polar->memory = g.memory;
-    PetscCall(MuonPolarApplyMatrices(1, &polar, &G[far], &Q[far], &status));
+    PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G[far], &Q[far], &status));
     PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT " in memory %d ended with %s", m, n, far, MuonStatuses[status]);
     device->copy(MuonArrayBytes(&g), Q[far].here.data, back[far]);
     PetscCall(MuonArrayDestroy(&Q[far].here));

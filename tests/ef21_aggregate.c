@@ -162,8 +162,7 @@ int main(int argc, char **argv)
 
   testset:
     nsize: {{1 2 3 4}}
-    timeoutfactor: 3
-    args: -ef21_compressor_values natural -ef21_server_compressor_values natural -ef21_compressor_ratio 0.25 -ef21_server_compressor_ratio 0.25 -muon_learning_rate 0.01
+    args: -steps 200 -ef21_compressor_values natural -ef21_server_compressor_values natural -ef21_compressor_ratio 0.25 -ef21_server_compressor_ratio 0.25 -muon_learning_rate 0.01
     table: suffix | args
       topk  | -ef21_compressor topk -ef21_server_compressor topk
       rankk | -ef21_compressor rankk -ef21_server_compressor rankk -muon_exchange_type star
@@ -172,6 +171,7 @@ int main(int argc, char **argv)
   test:
     suffix: native
     nsize: {{2 3}}
+    timeoutfactor: 3
     args: -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_server_compressor natural -ef21_compressor_values native -muon_learning_rate 0.01
 
   test:

@@ -127,7 +127,7 @@ static PetscErrorCode WriteFigures(TestProblem *p, PetscInt l, PetscInt step, FI
 }
 
 /*
-   Eight numbers of a layer that takes part are shared in a step that is measured, and nothing in others
+   Ten numbers of a layer that takes part are shared in a step that is measured, and nothing in others
 */
 static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt step)
 {
@@ -143,7 +143,7 @@ static PetscErrorCode CheckTraffic(TestProblem *p, TestProblem *plain, PetscInt 
 
     PetscCall(MuonLayerGetRule(p->layer[l], &rule));
     PetscCall(PetscStrcmp(rule, MUONLAYERFROZEN, &frozen));
-    if (frozen == PETSC_FALSE) extra += 8 * sizeof(double);
+    if (frozen == PETSC_FALSE) extra += 10 * sizeof(double);
   }
   PetscCall(MuonGetTraffic(p->muon, &traffic[0]));
   PetscCall(MuonGetTraffic(plain->muon, &traffic[1]));

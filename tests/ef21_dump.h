@@ -102,7 +102,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   MuonWeightDecayStyle decaystyle;
   MuonClipLayers       clipped;
   PetscReal            minimum, start, clip, lr, constant, dampening, momentum, decay, scale, loss, dual, beta1, beta2, epsilon;
-  PetscInt             warmup, max, momentumwarmup;
+  PetscInt             warmup, max, momentumwarmup, node;
   PetscReal            seed;
   PetscBool            ef21, ef14, sign, local;
   Muon                 sends; /* the optimizer whose messages there are */
@@ -131,7 +131,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   sends = p->muon;
   PetscCall(PetscStrcmp(type, MUONLOCAL, &local));
   if (local == PETSC_TRUE) PetscCall(MuonLocalGetOuter(p->muon, &sends));
-  fprintf(dump->file, "shards=%d delay=%d correction=%d ", (int)p->shards, (int)sends->delay, (int)sends->delay_correction);
+  PetscCall(GetInt((PetscObject)p->muon, "muon_node_size", &node));
+  fprintf(dump->file, "shards=%d node=%d delay=%d correction=%d ", (int)p->shards, (int)node, (int)sends->delay, (int)sends->delay_correction);
   PetscCall(MuonGetLoss(p->muon, &loss));
   PetscCall(MuonGetGradientDualNorm(p->muon, &dual));
   PetscCall(PetscStrcmp(type, MUONEF21, &ef21));
@@ -153,7 +154,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   }
   if (local == PETSC_TRUE) {
     MuonType  outer;
-    PetscInt  every;
+    PetscInt  every, stagger;
     PetscReal feedback = 1;
 
     PetscCall(MuonGetType(sends, &outer));
@@ -163,7 +164,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(MuonGetLearningRate(sends, &lr));
     PetscCall(GetReal((PetscObject)sends, "muon_momentum", &momentum));
     if (ef14 == PETSC_TRUE) PetscCall(GetReal((PetscObject)sends, "ef14_feedback", &feedback));
-    fprintf(dump->file, " local_steps=%d outer=%s outer_lr=%.17g outer_momentum=%.17g feedback=%.17g", (int)every, outer, (double)lr, (double)momentum, (double)feedback);
+    PetscCall(GetInt((PetscObject)p->muon, "local_stagger", &stagger));
+    fprintf(dump->file, " local_steps=%d stagger=%d outer=%s outer_lr=%.17g outer_momentum=%.17g feedback=%.17g", (int)every, (int)stagger, outer, (double)lr, (double)momentum, (double)feedback);
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {

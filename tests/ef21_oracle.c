@@ -71,6 +71,12 @@ int main(int argc, char **argv)
       suffix: bf16
       nsize: 4
       args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values bf16
+    # Nodes of ranks, each of which is one worker with their mean gradient
+    test:
+      suffix: nodes
+      nsize: 4
+      args: -muon_node_size 2 -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values double
+      args: -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004 -muon_schedule linear
     # Each layer its own settings and rules
     test:
       suffix: mixed

@@ -305,6 +305,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{1 2 3 4}}
+    nsize: {{1 2 4}}
 
 TEST*/

@@ -40,6 +40,16 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
       args: -lmo_type frobenius -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.4 -outer_ef14_compressor_values double -outer_ef14_feedback 0.95
       args: -outer_muon_momentum 0 -outer_muon_learning_rate 1 -steps 20
+    # Layers after steps of their own, more of them than steps and fewer
+    test:
+      suffix: stagger
+      nsize: 2
+      args: -local_stagger -local_steps {{3 8}} -muon_rule_match "gain:adamw,row:frozen" -muon_adamw_learning_rate 0.004 -steps 21
+    # Nodes of ranks take their inner steps together
+    test:
+      suffix: nodes
+      nsize: 4
+      args: -muon_node_size 2 -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_ratio 0.6 -outer_ef21_compressor_values double -lmo_type frobenius -steps 20
     # Rounds that come a round later
     test:
       suffix: delay

@@ -131,6 +131,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{2 3}}
+    nsize: 3
 
 TEST*/

@@ -415,6 +415,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{2 4}}
+    nsize: 4
 
 TEST*/

@@ -129,6 +129,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{2 3 4}}
+    nsize: {{2 3}}
 
 TEST*/

@@ -285,6 +285,12 @@ int main(int argc, char **argv)
     tolerance: 1e-5
     requires: double
 
+  # The paper's break-even, by options: the votes on the 23.5 million entries of ResNet-50 cost 15 x 2.9375 MB of bits on 16 workers, and 2 x 15/16 x 23.5 MB of int8
+  test:
+    suffix: breakeven
+    args: -what view -muon_view_cost -muon_cost_workers 16 -muon_cost_entries 23.5e6
+    filter: awk '/votes/ {votes = 1} votes && $1 == "replicated" {print $1, $2, $4}'
+
   # A unit, as it was once given, is an error and no other speed
   testset:
     nsize: 2

@@ -346,7 +346,8 @@ static PetscErrorCode CheckReports(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Life(void)
+/* Each way in one of the rounds, each exchange in all */
+static PetscErrorCode Life(PetscInt round)
 {
   PetscBool legal, last = PETSC_FALSE;
   Way       way;
@@ -360,7 +361,7 @@ static PetscErrorCode Life(void)
   PetscCall(CheckReports());
   for (PetscInt number = 0; last == PETSC_FALSE; number++) {
     PetscCall(WayGet(number, &way, &legal, &last));
-    if (legal == PETSC_FALSE) continue;
+    if (legal == PETSC_FALSE || number / 3 % 3 != round) continue;
     PetscCall(CheckGaps(&way));
     PetscCall(CheckMemory(&way));
   }
@@ -387,7 +388,7 @@ int main(int argc, char **argv)
       PetscCall(PetscMuonInitialize(NULL, NULL, NULL, NULL));
       PetscCall(PetscMuonInitialize(NULL, NULL, NULL, NULL));
     }
-    PetscCall(Life());
+    PetscCall(Life(round));
     PetscCall(PetscMuonFinalize());
     PetscCall(PetscInitialized(&started));
     if (round == 1 && started == PETSC_TRUE) return 1;
@@ -400,6 +401,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
 
 TEST*/

@@ -167,6 +167,7 @@ static PetscErrorCode OtherValue(const MuonParameter *row, double now, size_t le
   PetscFunctionBegin;
   if (row->kind == MUON_PARAMETER_INT || row->kind == MUON_PARAMETER_INT64) other = floor(other);
   if (other == now) other = row->most < MUON_UNBOUNDED ? (other + row->most) / 2 : other + 1;
+  if (row->kind == MUON_PARAMETER_INT) other = ceil(other);
   if (row->kind == MUON_PARAMETER_ENUM) PetscCall(PetscStrncpy(text, row->names[(int)now == (int)row->least ? (int)row->least + 1 : (int)row->least], length));
   else if (row->kind == MUON_PARAMETER_BOOL) PetscCall(PetscStrncpy(text, other != 0 ? "true" : "false", length));
   else PetscCall(MuonNumberWrite(other, length, text));

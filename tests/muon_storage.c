@@ -311,7 +311,8 @@ int main(int argc, char **argv)
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (PetscMPIInt s = 1; s <= size; s++) {
-    if (size % s != 0) continue;
+    /* Six ranks add what fewer have not: three workers of two, two of three */
+    if (size % s != 0 || (size == 6 && (s == 1 || s == 6))) continue;
     for (PetscInt k = 0; k < 4; k++) {
       PetscCall(PetscMemzero(&spread, sizeof(spread)));
       for (PetscInt l = 0; l < NLAYERS; l++) spread.ranks[l] = s;
@@ -342,6 +343,6 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
-    nsize: {{1 2 3 4 6 8}}
+    nsize: {{1 2 3 4 6}}
 
 TEST*/

@@ -79,7 +79,7 @@ static PetscErrorCode Apply(MuonPolar polar, const char what[], int how, MuonPre
   PetscFunctionBeginUser;
   PetscCall(SpreadCreate(how, precision, rowmajor, (m + n) % 3, m, n, A, &G));
   PetscCall(SpreadCreate(how, precision, rowmajor, (m + n + 1) % 3, m, n, NULL, &R));
-  PetscCall(MuonPolarApplyMatrices(1, &polar, &G.matrix, &R.matrix, &status));
+  PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G.matrix, &R.matrix, &status));
   PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, distribution %d, precision %d, order %d: status %d, expected %d", what, m, n, how, (int)precision, rowmajor, (int)status, (int)expected);
   off = Difference(&R.matrix, Q);
   PetscCheck(off <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d, distribution %d, precision %d, order %d: an entry is off by %g, bound %g", what, m, n, how, (int)precision, rowmajor, off, bound);
@@ -170,7 +170,7 @@ static PetscErrorCode CheckType(MuonPolar polar, const char type[], int m, int n
     unit = PetscMax(of == MUON_SINGLE ? ldexp(1.0, -24) : ldexp(1.0, -53), precision == MUON_POLAR_PRECISION_SINGLE ? ldexp(1.0, -24) : ldexp(1.0, -53));
     PetscCall(SpreadCreate(-1, of, 0, 0, m, n, from, &G));
     PetscCall(SpreadCreate(-1, of, 0, 1, m, n, NULL, &W));
-    PetscCall(MuonPolarApplyMatrices(1, &polar, &G.matrix, &W.matrix, &status));
+    PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G.matrix, &W.matrix, &status));
     for (int j = 0; j < n; j++) {
       for (int i = 0; i < m; i++) Q[i + j * m] = TestArrayGet(&W.matrix.here, i, j);
     }

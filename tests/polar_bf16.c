@@ -20,7 +20,7 @@ static PetscErrorCode Apply(MuonPolar polar, MuonPolarPrecision precision, Mat G
 
 /*
    What Zolotarev's function promises in bfloat16: the factor of the rounded matrix, in the ball, whose product with
-   the matrix lacks a fiftieth of the nuclear norm at most beside what single precision lacks. Gaussian matrices, three
+   the matrix lacks .022 of the nuclear norm at most beside what single precision lacks. Gaussian matrices, three
    decades, and 40 ones above a tail of .002, in which the directions of the rounding are as large
 */
 static PetscErrorCode CheckBall(MuonPolar polar)
@@ -61,7 +61,7 @@ static PetscErrorCode CheckBall(MuonPolar polar)
       TestSVD(m, n, Q, sigma, W, W + l * s);
       for (int j = 0; j < s; j++) norm = PetscMax(norm, sigma[j]);
       PetscCheck(norm <= 1.01, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, kind %d: the norm is %g", m, n, kind, norm);
-      PetscCheck(gap[1] <= gap[0] + 0.02, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, kind %d: 1 - <G,Q>/nuclear norm is %g, and %g in single", m, n, kind, gap[1], gap[0]);
+      PetscCheck(gap[1] <= gap[0] + 0.022, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, kind %d: 1 - <G,Q>/nuclear norm is %g, and %g in single", m, n, kind, gap[1], gap[0]);
       PetscCheck(gap[0] != gap[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, kind %d: nothing was rounded", m, n, kind);
       PetscCall(PetscInfo(polar, "%d x %d, kind %d: norm %g, gap %g, in single %g\n", m, n, kind, norm, gap[1], gap[0]));
       PetscCall(TestMatDestroy(&G));

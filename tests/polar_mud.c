@@ -47,7 +47,7 @@ static PetscErrorCode ApplyRows(MuonPolar polar, int m, int n, const double *A, 
   G.here.rowmajor  = 1;
   D                = G;
   D.here.data      = q;
-  PetscCall(MuonPolarApplyMatrices(1, &polar, &G, &D, &status));
+  PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G, &D, &status));
   PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows: status %s", MuonStatuses[status]);
   for (int i = 0; i < m; i++) {
     for (int j = 0; j < n; j++) Q[i + j * m] = (double)q[i * n + j];

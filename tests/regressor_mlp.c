@@ -129,7 +129,7 @@ int main(int argc, char **argv)
   PetscCall(Run(PETSC_COMM_WORLD, MATDENSE, &spread, &p));
   PetscCall(Run(PETSC_COMM_SELF, MATDENSE, &alone, &q));
   PetscCall(Run(PETSC_COMM_WORLD, MATAIJ, &sparse, &s));
-  PetscCall(PetscRegressorMLPGetMuon(spread, &muon));
+  PetscCall(PetscObjectQuery((PetscObject)spread, "Muon", (PetscObject *)&muon));
   PetscCall(VecGetOwnershipRange(p, &first, &last));
   PetscCall(VecGetArrayRead(p, &here));
   PetscCall(VecGetArrayRead(q, &there));

@@ -391,7 +391,7 @@ int main(int argc, char **argv)
   link: internal
 
   test:
-    nsize: {{1 2 3 4 5 8 16}}
+    nsize: {{1 2 3 5 8}}
     output_file: output/sign_exchange_1.out
 
 TEST*/

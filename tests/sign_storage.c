@@ -298,13 +298,16 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CheckGram(size));
   for (PetscMPIInt s = 2; s <= size; s++) {
-    if (size % s != 0) continue;
+    /* Six ranks add what fewer have not: three workers of two, two of three */
+    if (size % s != 0 || (size == 6 && s == 6)) continue;
     for (int direction = MUON_SIGN_DIRECTION_POLAR; direction <= MUON_SIGN_DIRECTION_ADAM; direction++) {
       for (int update = MUON_SIGN_UPDATE_NONE; update <= MUON_SIGN_UPDATE_POLAR; update++) {
         for (int k = 0; k < 2; k++) {
           Choices choices = {(MuonSignDirection)direction, (MuonSignUpdate)update, MUON_SIGN_TIE_PLUS, NULL, PETSC_DETERMINE, kinds[k], MUONPOLARSVD, PETSC_FALSE, PETSC_FALSE};
 
+          if (size == 6 && (direction + update + k) % 2 == 0) continue;
           PetscCall(Check("default", s, &choices, PETSC_FALSE));
           PetscCall(Check("NaN", s, &choices, PETSC_TRUE));
           choices.exchange = MUONEXCHANGEROWS;
@@ -321,7 +324,6 @@ int main(int argc, char **argv)
       PetscCall(Check(exchanges[k].type, s, &choices, PETSC_FALSE));
     }
   }
-  PetscCall(CheckGram(size));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());
   return 0;

@@ -84,7 +84,7 @@ int main(void)
       Check(GroupCheck(shorter, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
       free(shorter);
     }
-    for (size_t bit = 0; bit < 8 * length; bit++) {
+    for (size_t bit = 0; bit < 8 * length; bit += length < 300 ? 1 : 7) {
       copy[bit / 8] = (unsigned char)(copy[bit / 8] ^ 1 << bit % 8);
       if (GroupCheck(copy, length, &from) == MUON_WIRE_OK) accepted++;
       else refused++;

@@ -141,20 +141,22 @@ int main(void)
   for (unsigned which = 0; which < CORPUS_PACKETS; which++) {
     CorpusPacket   from;
     unsigned char *packet, *longer;
-    size_t         length, at = MUON_WIRE_PACKET_HEADER;
+    size_t         length, stride, at = MUON_WIRE_PACKET_HEADER;
 
     CorpusPacketCreate(&from, which);
     packet = PacketOf(&from.who, from.contents, from.messages, &length);
     longer = (unsigned char *)Allocate(length + 1);
     Check(AtTheWall(packet, length, &from) == MUON_WIRE_OK, "%s, as it is", from.name);
 
+    /* Every bit of short packets, every seventh of long ones */
+    stride = length < 300 ? 1 : 7;
     /* Damage that the checksum finds, without exception */
-    for (size_t bit = 0; bit < 8 * length; bit++) {
+    for (size_t bit = 0; bit < 8 * length; bit += stride) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       Check(AtTheWall(packet, length, &from) == MUON_WIRE_CORRUPT, "%s, bit %d", from.name, (int)bit);
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
     }
-    for (size_t cut = 0; cut < length; cut++) {
+    for (size_t cut = 0; cut < length; cut += 1 + stride / 2) {
       Check(AtTheWall(packet, cut, &from) == MUON_WIRE_CORRUPT, "%s, %d bytes of %d", from.name, (int)cut, (int)length);
       if (cut < MUON_WIRE_PACKET_HEADER) continue;
       memcpy(longer, packet, cut);
@@ -171,7 +173,7 @@ int main(void)
     }
 
     /* Damage that the checksum agrees with */
-    for (size_t bit = 0; bit < 8 * length; bit++) {
+    for (size_t bit = 0; bit < 8 * length; bit += stride) {
       if (bit / 8 >= 32 && bit / 8 < 36) continue;
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       Rectify(packet, length);

@@ -68,10 +68,10 @@ int main(int argc, char **argv)
     }
 
     /*
-       Flips in the smallest packets and, one in eleven, in all; now and then with the checksum that came,
+       Flips in the smallest packets and, one in 37, in all; now and then with the checksum that came,
        else with one that fits
     */
-    for (size_t bit = 0; bit < 8 * length; bit += length < 200 ? 1 : 11) {
+    for (size_t bit = 0; bit < 8 * length; bit += length < 200 ? 1 : 37) {
       packet[bit / 8] = (unsigned char)(packet[bit / 8] ^ 1 << bit % 8);
       if (bit % 5 == 0) Mutation(mutations, packet, length, &from, which);
       if (bit / 8 < 32 || bit / 8 >= 36) {

@@ -158,4 +158,12 @@ int main(int argc, char **argv)
     nsize: 7
     error: points cannot be shared equally
 
+  # Bars of the bytes of 32 x 3, 32 x 32 and 1 x 32 entries, up and down: as many rows of green pixels above the axis in the middle of each, to two
+  test:
+    suffix: draw
+    nsize: 2
+    env: PETSC_OPTIONS=
+    args: -muon_type dense -muon_monitor draw::draw_lg -muon_monitor_interval 600 -draw_type image -draw_save .ppm
+    filter: for f in $(find . -name '*_1.ppm'); do tail -c 270000 $f | od -An -v -tu1 -w900 | awk 'NR < 284 { for (k = 0; k < 3; k++) h[k] += $(3 * (88 + 77 * k) + 1) == 0 && $(3 * (88 + 77 * k) + 2) == 255 } END { a = h[0] - h[1] * 96 / 1024; b = h[2] - h[1] * 32 / 1024; print (h[1] > 250 && a * a <= 4 && b * b <= 4) }'; done
+
 TEST*/

@@ -392,9 +392,9 @@ def check_format(sources):
 TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
 
 def all_files(root):
-  done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True)
-  # An unpacked archive has no git
-  names = done.stdout.splitlines() or [os.path.relpath(name, root) for name in glob.glob(os.path.join(root, "**"), recursive=True)]
+  # A machine without git and an unpacked archive have all files that are there
+  listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True).stdout if shutil.which("git") else ""
+  names = listed.splitlines() or [os.path.relpath(name, root) for name in glob.glob(os.path.join(root, "**"), recursive=True)]
   return sorted(name for name in names if os.path.isfile(os.path.join(root, name)) and not name.startswith("build"))
 
 def read_sources(root, names):

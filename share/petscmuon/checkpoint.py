@@ -52,6 +52,7 @@ def crc_table():
 
 
 TABLE = crc_table()
+BYTES = TABLE.tolist()
 
 
 def apply(operator, words):
@@ -74,7 +75,12 @@ OPERATORS = [lane_operator()]
 
 
 def crc32c(data):
-  """CRC-32C of four bytes or more, as lanes side by side that are joined in pairs."""
+  """CRC-32C, of more than one lane as lanes side by side that are joined in pairs."""
+  if len(data) <= LANE:
+    word = 0xFFFFFFFF
+    for byte in bytes(data):
+      word = word >> 8 ^ BYTES[(word ^ byte) & 255]
+    return word ^ 0xFFFFFFFF
   data = np.frombuffer(data, np.uint8)
   lanes = -(-len(data) // LANE)
   padded = np.zeros(lanes * LANE, np.uint8)
@@ -82,8 +88,6 @@ def crc32c(data):
   # Zeros in front leave a register of zeros as it is, and one of ones is these four bytes
   padded[len(padded) - len(data):][:4] ^= 255
   columns = np.ascontiguousarray(padded.reshape(lanes, LANE).T)
-  if lanes == 1:
-    columns = columns[-len(data):]
   words = np.zeros(lanes, np.uint32)
   for column in columns:
     words = words >> np.uint32(8) ^ TABLE[(words ^ column) & np.uint32(255)]

@@ -18,7 +18,8 @@ tokens, seconds, up, down, both and paper: bytes up, down and both ways as the n
 computed: --work seconds a step, by default those of gradient, LMO and compressing in the fastest part of the label's runs, and the bytes of both ways behind one another. --reach prints what it costs to come down to a loss, --final draws the last loss against
 the bytes, --rates against the rate behind the label's @.
 
-With --layers the file is one of -nanogpt_csv, behind whose name is .layers: bars of the bytes of each layer's messages, at most, and of the part that they left out where the run measured it (-ef21_monitor_compression).
+With --layers the file is one of -nanogpt_csv, behind whose name is .layers: bars of the bytes that left a rank for each layer in the last step, of the part that its messages left out and of its lag. A run without
+-ef21_monitor_compression did not measure these: the bytes are the most that a message takes.
 
 With --polar the file is one of tests/benchmarks/polar -benchmark_csv, and a diagram for each shape has the methods as points: how far <G,Q> is from the nuclear norm, as a fraction of it, against the time.
 
@@ -35,6 +36,7 @@ import sys
 
 COLUMNS = ("step", "loss", "bits_up", "bits_down")
 POLAR_COLUMNS = ("rows", "columns", "method", "seconds", "gap")
+LAYER_COLUMNS = ("bytes_up", "bytes_down", "contraction_up", "contraction_down", "lag_up", "lag_down")
 WIRE_COLUMNS = ("data", "compressor", "paper", "sent", "entropy")
 # A factor that is exact to rounding is drawn here
 LEAST_GAP = 1e-7
@@ -338,13 +340,16 @@ def draw_wire(found):
 
 
 def draw_layers(path):
-  """Bars of the messages of layers, and of what they left out."""
-  rows = [dict(row, numbers=numbers(path, line, row, ("bytes_up", "bytes_down"))) for line, row in rows_of(path, ("layer", "bytes_up", "bytes_down"), "-nanogpt_csv, .layers")]
-  measured = all(row.get("contraction_up") for row in rows)
-  figure, axes = panels(2 if measured else 1, 1.5 + 0.3 * len(rows))
-  for a, columns, name in zip(axes, (None, ("contraction_up", "contraction_down")), ("bytes of a message, at most", "part left out, squared")):
+  """Bars of the messages of layers, of what they left out and of what is missing at the receiver."""
+  rows = [(line, row) for line, row in rows_of(path, ("layer", "bytes_up", "bytes_down"), "-nanogpt_csv, .layers")]
+  measured = all(row.get("lag_up") for _, row in rows)
+  for line, row in rows:
+    numbers(path, line, row, LAYER_COLUMNS if measured else LAYER_COLUMNS[:2])
+  rows = [row for _, row in rows]
+  figure, axes = panels(3 if measured else 1, 1.5 + 0.3 * len(rows))
+  for a, column, name in zip(axes, ("bytes", "contraction", "lag"), ("bytes sent in a step" if measured else "bytes of a message, at most", "part left out, squared", "lag, Frobenius norm")):
     for k, way in enumerate(("up", "down")):
-      values = [float(row[columns[k]]) if columns else row["numbers"][k] for row in rows]
+      values = [float(row["%s_%s" % (column, way)]) for row in rows]
       a.barh([i + 0.35 * k for i in range(len(rows))], values, height=0.35, label=way)
     a.set_yticks([i + 0.17 for i in range(len(rows))])
     a.set_yticklabels([row["layer"] for row in rows])

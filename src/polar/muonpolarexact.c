@@ -65,7 +65,7 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, PetscInt n, MuonPolarTask
   PetscCall(MuonArrayOnHost(&task->Q.here, PETSC_FALSE, &host.Q.here));
   PetscCall(MuonSVDSetWorkspace(polar->svd, polar->work));
   PetscCall(MuonSVDCompute(polar->svd, &host.G, (PetscInt)s, sigma, U, V, &rank, &task->status));
-  if (task->status == MUON_STATUS_OK) PetscCall(MuonSVDMultiply(polar->work, 1.0, rank, U, V, &host.Q.here));
+  if (task->status == MUON_STATUS_OK) PetscCall(MuonSVDMultiply(polar->work, task->scale, rank, U, V, &host.Q.here));
   PetscCall(MuonArrayOffHost(&task->Q.here, task->status == MUON_STATUS_OK ? PETSC_TRUE : PETSC_FALSE, &host.Q.here));
   PetscCall(MuonArrayOffHost(&task->G.here, PETSC_FALSE, &host.G.here));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -38,7 +38,7 @@ PetscErrorCode MuonPolarCopy_Private(const MuonKernelReal *real, void *to, const
 
 size_t MuonPolarPanelLD(const MuonPolarPanel *p)
 {
-  return p->left ? p->s : p->local;
+  return p->ldy > 0 ? p->ldy : p->left ? p->s : p->local;
 }
 
 /* Where the rows of a rank start, or the columns that are dealt to it when rows become columns */
@@ -94,22 +94,24 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, size_t n, MuonPolarTask *const task[], MuonPolarPanel *p)
+/* Everything but the memory */
+static PetscErrorCode MuonPolarPanelShape(MuonPolar polar, const MuonKernelReal *real, size_t n, MuonPolarTask *const task[], MuonPolarPanel *p)
 {
   const MuonMatrix *G    = &task[0]->G;
   const PetscBool   wide = G->rows < G->columns || (G->rows == G->columns && polar->rowwise) ? PETSC_TRUE : PETSC_FALSE;
   PetscInt          most = G->size > 1 ? 0 : G->rows;
   PetscBLASInt      fits;
-  char             *rows;
-  MuonMark          mark;
 
   PetscFunctionBegin;
-  p->real  = real;
-  p->polar = polar;
-  p->G     = G;
-  p->count = n;
-  p->comm  = G->comm;
-  p->size  = G->size;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  p->real   = real;
+  p->polar  = polar;
+  p->G      = G;
+  p->count  = n;
+  p->comm   = G->comm;
+  p->size   = G->size;
+  p->factor = 1.0;
+  p->scale  = task[0]->scale;
   for (PetscMPIInt r = 0; r < p->size && p->size > 1; r++) most = PetscMax(most, G->ranges[r + 1] - G->ranges[r]);
   p->cut = p->size > 1 ? wide : PETSC_FALSE;
   /*
@@ -123,21 +125,57 @@ PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, s
   else p->local = p->size > 1 ? MuonArrayRows(&G->here) : p->l;
   /* The same question on all ranks */
   PetscCall(PetscBLASIntCast(p->cut ? G->columns : PetscMax(most, G->columns), &fits));
-  p->whole = PETSC_FALSE;
-  p->Z     = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonPolarPanelFill(MuonPolar polar, const MuonKernelReal *real, size_t n, MuonPolarTask *const task[], PetscBool divide, MuonPolarPanel *p)
+{
+  char    *rows;
+  MuonMark mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPanelShape(polar, real, n, task, p));
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, n * p->s * p->local * real->size, &p->Y));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   rows = (char *)p->Y;
-  if (p->cut) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&G->here) * real->size, &rows));
+  if (p->cut) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&p->G->here) * real->size, &rows));
   for (size_t k = 0; k < n; k++) {
     const MuonArray *g = &task[k]->G.here;
     char            *Y = rows + k * p->s * p->l * real->size;
 
     if (n > 1 && MuonArrayEntries(g) < p->s * p->l) MuonDeviceGet()->zero(p->s * p->l * real->size, Y);
-    real->load(g->len, g->count, g->precision, g->data, g->ld, task[k]->norm, task[k]->exponent, Y, n > 1 ? MuonPolarPanelLD(p) : g->len);
+    real->load(g->len, g->count, g->precision, g->data, g->ld, divide ? task[k]->norm : 1.0, task[k]->exponent, Y, n > 1 ? MuonPolarPanelLD(p) : g->len);
   }
   if (p->cut) PetscCall(MuonPolarPanelTurn(p, PETSC_TRUE, rows, p->Y));
   PetscCall(MuonWorkspaceRelease(polar->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPolarPanelLoad(MuonPolar polar, const MuonKernelReal *real, size_t n, MuonPolarTask *const task[], MuonPolarPanel *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonPolarPanelFill(polar, real, n, task, PETSC_TRUE, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Squares and products of entries with other exponents might leave the range of the kernel */
+PetscErrorCode MuonPolarPanelOpen(MuonPolar polar, const MuonKernelReal *real, MuonPolarTask *task, MuonPolarPanel *p)
+{
+  const MuonArray *g = &task->G.here, *q = &task->Q.here;
+
+  PetscFunctionBegin;
+  if (real->memory == MUON_HOST && task->G.size == 1 && real->arrays == MuonArrayKernels(g) && g->data != q->data && PetscAbsInt(task->exponent) <= 40) {
+    PetscCall(MuonPolarPanelShape(polar, real, 1, &task, p));
+    p->whole  = PETSC_TRUE;
+    p->Y      = g->data;
+    p->Z      = q->data;
+    p->ldy    = g->count > 1 ? g->ld : g->len;
+    p->ldz    = q->count > 1 ? q->ld : q->len;
+    p->factor = 1.0 / ldexp(task->norm, task->exponent);
+  } else {
+    PetscCall(MuonPolarPanelFill(polar, real, 1, &task, PETSC_FALSE, p));
+    p->factor = 1.0 / task->norm;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,12 +186,14 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, size_t number, double scal
   MuonMark         mark;
 
   PetscFunctionBegin;
+  scale *= p->scale;
+  if (p->ldy > 0 && scale == 1.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   if (p->cut) {
     PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonArrayEntries(q) * p->real->size, &Y));
     PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE, Y, p->Y));
   }
-  p->real->store(q->len, q->count, scale, Y, p->count > 1 ? MuonPolarPanelLD(p) : q->len, q->precision, q->data, q->ld);
+  p->real->store(q->len, q->count, scale, Y, p->count > 1 || p->ldy > 0 ? MuonPolarPanelLD(p) : q->len, q->precision, q->data, q->ld);
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,7 +230,7 @@ PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *p, size_t columns, void *A)
 PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
 {
   PetscFunctionBegin;
-  p->real->gram(p->left, p->s, p->local, p->count, 1.0, p->Y, MuonPolarPanelLD(p), 0.0, A);
+  p->real->gram(p->left, p->s, p->local, p->count, p->factor * p->factor, p->Y, MuonPolarPanelLD(p), 0.0, A);
   PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * (p->s + 1) * p->local));
   PetscCall(MuonPolarPanelSum(p, p->s, A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,24 +313,31 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, const void *B)
+PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, double scale, const void *B)
 {
   void *Y = p->Y;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarPanelReserve(p));
+  scale *= p->factor;
+  p->factor = 1.0;
   if (!p->Z) {
-    PetscCall(MuonPolarPanelUpdate(p, 0.0, 1.0, 0.0, B));
+    PetscCall(MuonPolarPanelUpdate(p, 0.0, scale, 0.0, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  p->real->multiply(p->left, p->s, p->local, p->count, 1.0, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, MuonPolarPanelLD(p));
-  p->Y = p->Z;
-  p->Z = Y;
+  if (p->ldy > 0) {
+    scale *= p->scale;
+    p->scale = 1.0;
+  }
+  p->real->multiply(p->left, p->s, p->local, p->count, scale, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, p->ldz > 0 ? p->ldz : MuonPolarPanelLD(p));
+  p->Y   = p->Z;
+  p->Z   = p->ldy > 0 ? NULL : Y;
+  p->ldy = p->ldz;
   PetscCall(PetscLogFlops(2.0 * p->count * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelDraw(const MuonPolarPanel *p, uint64_t seed, void *v)
+PetscErrorCode MuonPolarPanelDraw(const MuonKernelReal *real, size_t n, uint64_t seed, void *v)
 {
   const MuonKernelStream stream = {seed, 0, 0, 0, 0};
   const size_t           chunk  = 256;
@@ -298,12 +345,12 @@ PetscErrorCode MuonPolarPanelDraw(const MuonPolarPanel *p, uint64_t seed, void *
   uint32_t               words[256];
 
   PetscFunctionBegin;
-  for (size_t i = 0; i < p->s; i += chunk) {
-    const size_t count = PetscMin(chunk, p->s - i);
+  for (size_t i = 0; i < n; i += chunk) {
+    const size_t count = PetscMin(chunk, n - i);
 
     MuonKernelStreamWords(&stream, i, count, words);
     for (size_t j = 0; j < count; j++) part[j] = (double)words[j] / 2147483648.0 - 1.0;
-    p->real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, (char *)v + i * p->real->size, count);
+    real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, (char *)v + i * real->size, count);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,7 +386,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, co
   PetscCall(MuonMemoryAllocate(real->memory, 2 * p->s * real->size, &vectors));
   v = (char *)vectors;
   w = v + p->s * real->size;
-  PetscCall(MuonPolarPanelDraw(p, 0x506f6c6172ULL, v));
+  PetscCall(MuonPolarPanelDraw(real, p->s, 0x506f6c6172ULL, v));
   last = sqrt(kernels->SumSquares(p->s, 1, v, p->s));
   held = real->hold(p->s, 1, A);
   for (PetscInt k = 0; k < asked + WATCH; k++) {

@@ -30,6 +30,9 @@ typedef struct {
   void                 *Y;           /* without padding between columns */
   void                 *Z;           /* a second panel, NULL as long as there is none */
   PetscBool             cut;         /* the columns were dealt to the ranks: store sends them back */
+  double                scale;       /* the task's: what the factor is multiplied by when it is stored */
+  size_t                ldy, ldz;    /* the distances of columns in a panel that is the matrix and in its factor, else 0 */
+  double                factor;      /* what the entries are to be multiplied by, which the Gram matrix and the product are; 1 in a loaded panel */
 } MuonPolarPanel;
 
 /*
@@ -39,6 +42,12 @@ typedef struct {
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelLoad(MuonPolar, const MuonKernelReal *, size_t n, MuonPolarTask *const[], MuonPolarPanel *);
 PETSC_INTERN PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *, size_t number, double scale, const MuonMatrix *Q);
+/*
+   A panel for a method that needs its Gram matrix and one product, which may be made where the factor belongs.
+   It is the matrix itself where that is on one host in the precision of the kernel, which saves three passes
+   over memory, and else the matrix divided by a power of two: the result is the same to the last bit
+*/
+PETSC_INTERN PetscErrorCode MuonPolarPanelOpen(MuonPolar, const MuonKernelReal *, MuonPolarTask *, MuonPolarPanel *);
 /*
    A = the Gram matrix of the short side, the same bits on all ranks, contiguous with leading dimension s;
    collective
@@ -50,10 +59,10 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
 */
 PETSC_INTERN PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *, size_t columns, void *A);
 /*
-   Y = B Y on the short side, B symmetric, with scratch for a strip of the long side, or for a second panel
+   Y = scale B Y on the short side, B symmetric, with scratch for a strip of the long side, or for a second panel
    where whole says so; local
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, const void *B);
+PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, double scale, const void *B);
 /* Gets that second panel; to be called before a mark that is released earlier than the panel */
 PETSC_INTERN PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *);
 /* The least extents of the long side that a rank has, which every rank knows without asking */
@@ -62,8 +71,8 @@ PETSC_INTERN size_t MuonPolarPanelLeast(const MuonPolarPanel *);
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
 /* The distance of its columns */
 PETSC_INTERN size_t MuonPolarPanelLD(const MuonPolarPanel *);
-/* v = s numbers in [-1,1), the same everywhere and nobody's eigenvector */
-PETSC_INTERN PetscErrorCode MuonPolarPanelDraw(const MuonPolarPanel *, uint64_t seed, void *v);
+/* v = n numbers in [-1,1), the same everywhere and nobody's eigenvector */
+PETSC_INTERN PetscErrorCode MuonPolarPanelDraw(const MuonKernelReal *, size_t n, uint64_t seed, void *v);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
 PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);
 /*

@@ -7,51 +7,48 @@
 
 #if defined(PETSCMUON_HAVE_REGRESSOR)
   #include <petsc/private/regressorimpl.h>
-  #include <petscblaslapack.h>
+  #include <petscmuon/private/petscmuonimpl.h>
 
   #define MLP_MAX_HIDDEN 32
 
 static const char *const MLPActivations[] = {"tanh", "relu", "logistic"};
 
 typedef struct {
-  PetscInt nhidden, hidden[MLP_MAX_HIDDEN], activation, seed;
+  PetscInt nlayers, size[MLP_MAX_HIDDEN + 2]; /* features, hidden layers, 1 */
+  PetscInt activation, seed;
   /* From PetscRegressorSetUp() on */
   Muon         muon;
-  PetscInt     nlayers, size[MLP_MAX_HIDDEN + 2]; /* features, hidden layers, 1 */
-  PetscInt     nw, width;                         /* weights and biases; activations of a row */
-  PetscScalar *w, *g;                             /* of each layer the matrix by columns, then its bias */
-  PetscReal   *mean, *deviation;                  /* of each feature, and of the target */
-  /* In PetscRegressorFit(): the rows of this rank and the target, standardized, and work */
-  PetscInt           rows;
+  PetscInt     nw, width;        /* weights and biases; activations of a row */
+  PetscScalar *w, *g;            /* of each layer the matrix by columns, then its bias */
+  PetscReal   *mean, *deviation; /* of the target, and of each feature */
+  /* After MLPBegin_Private(): the rows of this rank, standardized; the activations of each layer and, behind all, their derivatives */
+  Mat                X;
+  PetscBLASInt       rows;
   const PetscScalar *x, *y;
   PetscScalar       *work;
 } PetscRegressor_MLP;
 
-/* C = A B + beta C, where A or B may be transposed and C is m x n */
-static PetscErrorCode MLPProduct_Private(const char trans[], PetscInt m, PetscInt n, PetscInt k, const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C)
+/* C = A B + beta C, where A or B may be transposed and C is m x n; no array has gaps, and those of data may have no rows */
+static void MLPProduct_Private(int transa, int transb, PetscInt m, PetscInt n, PetscInt k, const PetscScalar A[], const PetscScalar B[], double beta, PetscScalar C[])
 {
-  const PetscScalar one       = 1;
-  const PetscInt    number[6] = {m, n, k, PetscMax(lda, 1), PetscMax(ldb, 1), PetscMax(m, 1)};
-  PetscBLASInt      b[6];
+  const size_t lda = (size_t)PetscMax(transa ? k : m, 1), ldb = (size_t)PetscMax(transb ? n : k, 1);
 
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < 6; i++) PetscCall(PetscBLASIntCast(number[i], &b[i]));
-  PetscCallBLAS("BLASgemm", BLASgemm_(trans, trans + 1, &b[0], &b[1], &b[2], &one, A, &b[3], B, &b[4], &beta, C, &b[5]));
-  PetscCall(PetscLogFlops(2.0 * m * n * k));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  MuonKernelsHost[MUON_PETSCSCALAR].Multiply(transa, transb, (size_t)m, (size_t)n, (size_t)k, 1.0, A, lda, B, ldb, beta, C, (size_t)m);
 }
 
 /* Activations of the layers one behind the other, each a matrix with as many rows as the data has */
-static PetscErrorCode MLPForward_Private(PetscRegressor_MLP *mlp, PetscInt n, const PetscScalar *in, PetscScalar *out, const PetscScalar **result)
+static PetscErrorCode MLPForward_Private(PetscRegressor_MLP *mlp)
 {
-  const PetscScalar *w = mlp->w;
+  const PetscInt     n  = mlp->rows;
+  const PetscScalar *in = mlp->x, *w = mlp->w;
+  PetscScalar       *out = mlp->work;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < mlp->nlayers; l++) {
     const PetscInt m = mlp->size[l + 1], k = mlp->size[l];
 
     for (PetscInt i = 0; i < m * n; i++) out[i] = w[m * k + i / n];
-    PetscCall(MLPProduct_Private("NT", n, m, k, in, n, w, m, 1, out));
+    MLPProduct_Private(0, 1, n, m, k, in, w, 1, out);
     for (PetscInt i = 0; l < mlp->nlayers - 1 && i < m * n; i++) {
       out[i] = mlp->activation == 0 ? PetscTanhScalar(out[i]) : mlp->activation == 1 ? PetscMax(out[i], 0) : 1 / (1 + PetscExpScalar(-out[i]));
     }
@@ -59,7 +56,7 @@ static PetscErrorCode MLPForward_Private(PetscRegressor_MLP *mlp, PetscInt n, co
     out += m * n;
     w += m * (k + 1);
   }
-  *result = in;
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)n * (PetscLogDouble)mlp->nw));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,106 +65,78 @@ static PetscErrorCode MLPObjective_Private(Muon muon, PetscReal *loss, void *ctx
 {
   PetscRegressor_MLP *mlp = (PetscRegressor_MLP *)ctx;
   const PetscInt      n   = mlp->rows;
-  PetscScalar        *act = mlp->work, *delta = act + mlp->width * n, *next = delta + mlp->width * n, *swap;
-  const PetscScalar  *out, *in, *w                                          = mlp->w + mlp->nw;
-  PetscScalar        *g = mlp->g + mlp->nw;
+  PetscScalar        *out = mlp->work + (mlp->width - 1) * n, *g = mlp->g + mlp->nw;
+  const PetscScalar  *w = mlp->w + mlp->nw;
 
   PetscFunctionBegin;
   *loss = 0;
-  PetscCall(MLPForward_Private(mlp, n, mlp->x, act, &out));
+  PetscCall(MLPForward_Private(mlp));
   for (PetscInt i = 0; i < n; i++) {
     *loss += PetscSqr(PetscRealPart(out[i] - mlp->y[i])) / (PetscReal)n;
-    delta[i] = 2 * (out[i] - mlp->y[i]) / (PetscReal)n;
+    out[i + mlp->width * n] = 2 * (out[i] - mlp->y[i]) / (PetscReal)n;
   }
-  act += mlp->width * n;
   for (PetscInt l = mlp->nlayers - 1; l >= 0; l--) {
-    const PetscInt m = mlp->size[l + 1], k = mlp->size[l];
+    const PetscInt     m = mlp->size[l + 1], k = mlp->size[l];
+    const PetscScalar *delta = out + mlp->width * n, *in = l > 0 ? out - k * n : mlp->x;
 
-    act -= m * n;
-    in = l > 0 ? act - k * n : mlp->x;
     w -= m * (k + 1);
     g -= m * (k + 1);
-    PetscCall(MLPProduct_Private("TN", m, k, n, delta, n, in, n, 0, g));
+    MLPProduct_Private(1, 0, m, k, n, delta, in, 0, g);
     PetscCall(PetscArrayzero(g + m * k, m));
     for (PetscInt i = 0; i < m * n; i++) g[m * k + i / n] += delta[i];
     if (l == 0) break;
-    PetscCall(MLPProduct_Private("NN", n, k, m, delta, n, w, m, 0, next));
-    for (PetscInt i = 0; i < k * n; i++) next[i] *= mlp->activation == 0 ? 1 - in[i] * in[i] : mlp->activation == 1 ? (PetscScalar)(in[i] > 0) : in[i] * (1 - in[i]);
-    swap  = delta;
-    delta = next;
-    next  = swap;
+    out -= k * n;
+    MLPProduct_Private(0, 0, n, k, m, delta, w, 0, out + mlp->width * n);
+    for (PetscInt i = 0; i < k * n; i++) out[i + mlp->width * n] *= mlp->activation == 0 ? 1 - in[i] * in[i] : mlp->activation == 1 ? (PetscScalar)(in[i] > 0) : in[i] * (1 - in[i]);
   }
+  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)n * (PetscLogDouble)mlp->nw));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector has one entry for each row, on each rank, and the matrix the features of the network */
-static PetscErrorCode MLPCheckData_Private(PetscRegressor regressor, Mat X, Vec y, const char what[])
+/* By mean and deviation over all ranks, which a fit computes. What is constant up to the rounding of its mean keeps its scale */
+static PetscErrorCode MLPStandardize_Private(Vec v, PetscBool fit, PetscReal *mean, PetscReal *deviation)
 {
-  const PetscInt features = ((PetscRegressor_MLP *)regressor->data)->size[0];
-  PetscInt       N, rows, local;
-  PetscMPIInt    same;
+  PetscInt M;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, NULL, &N));
-  PetscCheck(N == features, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ARG_SIZ, "A matrix of %" PetscInt_FMT " features, expected the %" PetscInt_FMT " of the first fit; PetscRegressorReset() starts anew", N, features);
-  PetscCall(MatGetLocalSize(X, &rows, NULL));
-  PetscCall(VecGetLocalSize(y, &local));
-  same = local == rows ? 1 : 0;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)regressor)));
-  PetscCheck(same == 1, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " entries of the %s and %" PetscInt_FMT " rows of the matrix are on this rank, expected as many on each", local, what, rows);
+  PetscCall(VecGetSize(v, &M));
+  if (fit) PetscCall(VecMean(v, mean));
+  PetscCall(VecShift(v, -*mean));
+  if (fit) PetscCall(VecNorm(v, NORM_2, deviation));
+  if (fit) *deviation /= PetscSqrtReal((PetscReal)M);
+  if (fit && !(*deviation > (PetscReal)M * PETSC_MACHINE_EPSILON * PetscAbsReal(*mean))) *deviation = 1;
+  PetscCall(VecScale(v, 1 / *deviation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is constant up to the rounding of its mean keeps its scale */
-static PetscReal MLPDeviation_Private(PetscReal norm, PetscInt rows, PetscReal mean)
+/* A standardized copy of the rows, and work. The vector has one entry for each row, on each rank, and the matrix the features of the network */
+static PetscErrorCode MLPBegin_Private(PetscRegressor regressor, Mat X, Vec y, PetscBool fit)
 {
-  const PetscReal deviation = norm / PetscSqrtReal((PetscReal)rows);
-
-  return deviation > (PetscReal)rows * PETSC_MACHINE_EPSILON * PetscAbsReal(mean) ? deviation : 1;
-}
-
-/* A standardized copy, by mean and deviation over the rows of all ranks; a fit computes these */
-static PetscErrorCode MLPStandardize_Private(PetscRegressor_MLP *mlp, Mat X, PetscBool fit, Mat *copy)
-{
-  PetscInt     rows, M, N;
-  PetscScalar *x;
+  PetscRegressor_MLP *mlp  = (PetscRegressor_MLP *)regressor->data;
+  MPI_Comm            comm = PetscObjectComm((PetscObject)regressor);
+  PetscInt            M, N, local;
+  PetscLayout         rows, entries;
+  PetscBool           same;
+  Vec                 column;
 
   PetscFunctionBegin;
-  PetscCall(MatConvert(X, MATDENSE, MAT_INITIAL_MATRIX, copy));
   PetscCall(MatGetSize(X, &M, &N));
-  PetscCall(MatGetLocalSize(X, &rows, NULL));
-  if (fit) PetscCall(MatGetColumnMeansRealPart(*copy, mlp->mean));
-  PetscCall(MatDenseGetArray(*copy, &x));
-  for (PetscInt i = 0; i < rows * N; i++) x[i] -= mlp->mean[i / rows];
-  PetscCall(MatDenseRestoreArray(*copy, &x));
-  if (fit) PetscCall(MatGetColumnNorms(*copy, NORM_2, mlp->deviation));
-  for (PetscInt j = 0; fit && j < N; j++) mlp->deviation[j] = MLPDeviation_Private(mlp->deviation[j], M, mlp->mean[j]);
-  PetscCall(MatDenseGetArray(*copy, &x));
-  for (PetscInt i = 0; i < rows * N; i++) x[i] /= mlp->deviation[i / rows];
-  PetscCall(MatDenseRestoreArray(*copy, &x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Uniform within sqrt(6 / (inputs + outputs)), the same on all ranks */
-static PetscErrorCode MLPInitialize_Private(PetscRegressor_MLP *mlp)
-{
-  PetscRandom  random;
-  PetscScalar *w = mlp->w;
-
-  PetscFunctionBegin;
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
-  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
-  PetscCall(PetscRandomSetSeed(random, (unsigned long)mlp->seed));
-  PetscCall(PetscRandomSeed(random));
-  for (PetscInt l = 0; l < mlp->nlayers; l++) {
-    const PetscInt  m = mlp->size[l + 1], k = mlp->size[l];
-    const PetscReal range = PetscSqrtReal(6 / (PetscReal)(m + k));
-
-    PetscCall(PetscRandomSetInterval(random, -range, range));
-    for (PetscInt i = 0; i < m * k; i++) PetscCall(PetscRandomGetValue(random, w++));
-    for (PetscInt i = 0; i < m; i++) *w++ = 0;
+  PetscCheck(M > 0 || fit == PETSC_FALSE, comm, PETSC_ERR_ARG_SIZ, "No rows to fit, expected some");
+  PetscCheck(N == mlp->size[0], comm, PETSC_ERR_ARG_SIZ, "A matrix of %" PetscInt_FMT " features, expected the %" PetscInt_FMT " of the first fit; PetscRegressorReset() starts anew", N, mlp->size[0]);
+  PetscCall(MatGetLayouts(X, &rows, NULL));
+  PetscCall(VecGetLayout(y, &entries));
+  PetscCall(PetscLayoutCompare(rows, entries, &same));
+  PetscCall(MatGetLocalSize(X, &local, NULL));
+  PetscCheck(same, comm, PETSC_ERR_ARG_SIZ, "The matrix has %" PetscInt_FMT " rows on this rank, expected as many entries of the %s on each", local, fit ? "target" : "prediction");
+  PetscCall(PetscBLASIntCast(local, &mlp->rows));
+  PetscCall(MatConvert(X, MATDENSE, MAT_INITIAL_MATRIX, &mlp->X));
+  for (PetscInt j = 0; j < N; j++) {
+    PetscCall(MatDenseGetColumnVec(mlp->X, j, &column));
+    PetscCall(MLPStandardize_Private(column, fit, &mlp->mean[j + 1], &mlp->deviation[j + 1]));
+    PetscCall(MatDenseRestoreColumnVec(mlp->X, j, &column));
   }
-  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(PetscMalloc1((fit ? 2 : 1) * mlp->width * mlp->rows, &mlp->work));
+  PetscCall(MatDenseGetArrayRead(mlp->X, &mlp->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,6 +145,7 @@ static PetscErrorCode PetscRegressorReset_MLP(PetscRegressor regressor)
   PetscRegressor_MLP *mlp = (PetscRegressor_MLP *)regressor->data;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectCompose((PetscObject)regressor, "Muon", NULL));
   PetscCall(MuonDestroy(&mlp->muon));
   PetscCall(PetscFree4(mlp->w, mlp->g, mlp->mean, mlp->deviation));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,40 +154,38 @@ static PetscErrorCode PetscRegressorReset_MLP(PetscRegressor regressor)
 static PetscErrorCode PetscRegressorSetUp_MLP(PetscRegressor regressor)
 {
   PetscRegressor_MLP *mlp    = (PetscRegressor_MLP *)regressor->data;
-  const char         *prefix = ((PetscObject)regressor)->prefix;
   MPI_Comm            comm   = PetscObjectComm((PetscObject)regressor);
-  PetscInt            at     = 0;
-  char                text[PETSC_MAX_OPTION_NAME];
+  const char         *prefix = ((PetscObject)regressor)->prefix;
+  char                text[64];
   MuonLayerArray      array;
 
   PetscFunctionBegin;
-  PetscCheck(regressor->training != NULL && regressor->target != NULL, comm, PETSC_ERR_ORDER, "-%sregressor_type " PETSCREGRESSORMLP ": no rows and no target, expected PetscRegressorFit() to set up", prefix != NULL ? prefix : "");
+  PetscCheck(regressor->training != NULL && regressor->target != NULL, comm, PETSC_ERR_ORDER, "-regressor_type " PETSCREGRESSORMLP ": no rows and no target, expected PetscRegressorFit() to set up");
   PetscCall(MatGetSize(regressor->training, NULL, &mlp->size[0]));
-  mlp->nlayers            = mlp->nhidden + 1;
   mlp->size[mlp->nlayers] = 1;
   mlp->nw = mlp->width = 0;
   for (PetscInt l = 0; l < mlp->nlayers; l++) {
-    if (l < mlp->nhidden) mlp->size[l + 1] = mlp->hidden[l];
+    PetscCheck(mlp->size[l + 1] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%sregressor_mlp_layers: layer %" PetscInt_FMT " has %" PetscInt_FMT " neurons, expected at least 1", prefix != NULL ? prefix : "", l + 1, mlp->size[l + 1]);
     mlp->nw += mlp->size[l + 1] * (mlp->size[l] + 1);
     mlp->width += mlp->size[l + 1];
   }
   PetscCall(PetscMalloc4(mlp->nw, &mlp->w, mlp->nw, &mlp->g, mlp->size[0] + 1, &mlp->mean, mlp->size[0] + 1, &mlp->deviation));
   PetscCall(MuonCreate(comm, &mlp->muon));
+  PetscCall(PetscObjectCompose((PetscObject)regressor, "Muon", (PetscObject)mlp->muon));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)mlp->muon, (PetscObject)regressor, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)mlp->muon, ((PetscObject)regressor)->options));
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%sregressor_mlp_", prefix != NULL ? prefix : ""));
-  PetscCall(MuonSetOptionsPrefix(mlp->muon, text));
-  for (PetscInt l = 0; l < mlp->nlayers; l++) {
-    PetscCall(MuonLayerArrayInitialize(&array));
-    for (PetscInt bias = 0; bias < 2; bias++) {
-      array.M = mlp->size[l + 1];
-      array.N = bias ? 1 : mlp->size[l];
-      array.w = mlp->w + at;
-      array.g = mlp->g + at;
-      PetscCall(PetscSNPrintf(text, sizeof(text), "%s%" PetscInt_FMT, bias ? "b" : "W", l + 1));
-      PetscCall(MuonAddLayerArray(mlp->muon, text, &array, NULL));
-      at += array.M * array.N;
-    }
+  PetscCall(MuonSetOptionsPrefix(mlp->muon, prefix));
+  PetscCall(MuonAppendOptionsPrefix(mlp->muon, "regressor_mlp_"));
+  PetscCall(MuonLayerArrayInitialize(&array));
+  array.w = mlp->w;
+  array.g = mlp->g;
+  for (PetscInt i = 0; i < 2 * mlp->nlayers; i++) {
+    array.M = mlp->size[i / 2 + 1];
+    array.N = i % 2 ? 1 : mlp->size[i / 2];
+    PetscCall(PetscSNPrintf(text, sizeof(text), "%s%" PetscInt_FMT, i % 2 ? "b" : "W", i / 2 + 1));
+    PetscCall(MuonAddLayerArray(mlp->muon, text, &array, NULL));
+    array.w = (PetscScalar *)array.w + array.M * array.N;
+    array.g = (PetscScalar *)array.g + array.M * array.N;
   }
   PetscCall(PetscSNPrintf(text, sizeof(text), "b*:" MUONLAYERADAMW ",W%" PetscInt_FMT ":" MUONLAYERADAMW, mlp->nlayers));
   PetscCall(MuonSetRuleMatch(mlp->muon, text));
@@ -234,41 +202,42 @@ static PetscErrorCode PetscRegressorFit_MLP(PetscRegressor regressor)
 {
   PetscRegressor_MLP *mlp  = (PetscRegressor_MLP *)regressor->data;
   MPI_Comm            comm = PetscObjectComm((PetscObject)regressor);
-  const PetscInt      N    = mlp->size[0];
-  Mat                 X;
+  PetscScalar        *w    = mlp->w;
+  PetscRandom         random;
   Vec                 y;
-  PetscInt            M;
-  PetscScalar         sum;
   MuonConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(MLPCheckData_Private(regressor, regressor->training, regressor->target, "target"));
-  PetscCall(MatGetSize(regressor->training, &M, NULL));
-  PetscCheck(M > 0, comm, PETSC_ERR_ARG_SIZ, "No rows to fit, expected some");
   PetscCheck(regressor->regularizer_weight == regressor->default_regularizer_weight, comm, PETSC_ERR_SUP,
              "-regressor_type " PETSCREGRESSORMLP " knows no regularizer, and its weight was set to %g; -regressor_mlp_muon_weight_decay is that of the optimizer", (double)regressor->regularizer_weight);
-  PetscCall(MLPStandardize_Private(mlp, regressor->training, PETSC_TRUE, &X));
+  PetscCall(MLPBegin_Private(regressor, regressor->training, regressor->target, PETSC_TRUE));
   PetscCall(VecDuplicate(regressor->target, &y));
   PetscCall(VecCopy(regressor->target, y));
-  PetscCall(VecSum(y, &sum));
-  mlp->mean[N] = PetscRealPart(sum) / (PetscReal)M;
-  PetscCall(VecShift(y, -mlp->mean[N]));
-  PetscCall(VecNorm(y, NORM_2, &mlp->deviation[N]));
-  mlp->deviation[N] = MLPDeviation_Private(mlp->deviation[N], M, mlp->mean[N]);
-  PetscCall(VecScale(y, 1 / mlp->deviation[N]));
-  PetscCall(MLPInitialize_Private(mlp));
-  PetscCall(VecGetLocalSize(y, &mlp->rows));
-  PetscCall(PetscMalloc1(3 * mlp->width * mlp->rows, &mlp->work));
-  PetscCall(MatDenseGetArrayRead(X, &mlp->x));
+  PetscCall(MLPStandardize_Private(y, PETSC_TRUE, mlp->mean, mlp->deviation));
+  /* Uniform within sqrt(6 / (inputs + outputs)), the same on all ranks */
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
+  PetscCall(PetscRandomSetSeed(random, (unsigned long)mlp->seed));
+  PetscCall(PetscRandomSeed(random));
+  PetscCall(PetscArrayzero(w, mlp->nw));
+  for (PetscInt l = 0; l < mlp->nlayers; l++) {
+    const PetscInt  m = mlp->size[l + 1], k = mlp->size[l];
+    const PetscReal range = PetscSqrtReal(6 / (PetscReal)(m + k));
+
+    PetscCall(PetscRandomSetInterval(random, -range, range));
+    PetscCall(PetscRandomGetValues(random, m * k, w));
+    w += m * (k + 1);
+  }
+  PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecGetArrayRead(y, &mlp->y));
   PetscCall(MuonReset(mlp->muon));
   PetscCall(MuonSetWorkerWeight(mlp->muon, (PetscReal)mlp->rows));
   PetscCall(MuonSolve(mlp->muon));
   PetscCall(VecRestoreArrayRead(y, &mlp->y));
-  PetscCall(MatDenseRestoreArrayRead(X, &mlp->x));
-  PetscCall(PetscFree(mlp->work));
   PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&X));
+  PetscCall(MatDenseRestoreArrayRead(mlp->X, &mlp->x));
+  PetscCall(PetscFree(mlp->work));
+  PetscCall(MatDestroy(&mlp->X));
   PetscCall(MuonGetConvergedReason(mlp->muon, &reason));
   PetscCheck(reason >= 0, comm, PETSC_ERR_NOT_CONVERGED, "-regressor_type " PETSCREGRESSORMLP ": the optimizer ended with %s, expected a fit", MuonConvergedReasons[reason]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -277,24 +246,17 @@ static PetscErrorCode PetscRegressorFit_MLP(PetscRegressor regressor)
 static PetscErrorCode PetscRegressorPredict_MLP(PetscRegressor regressor, Mat X, Vec y)
 {
   PetscRegressor_MLP *mlp = (PetscRegressor_MLP *)regressor->data;
-  Mat                 copy;
-  PetscScalar        *work, *target;
-  const PetscScalar  *x, *out;
-  PetscInt            rows;
+  PetscScalar        *target;
 
   PetscFunctionBegin;
-  PetscCall(MLPCheckData_Private(regressor, X, y, "prediction"));
-  PetscCall(MLPStandardize_Private(mlp, X, PETSC_FALSE, &copy));
-  PetscCall(VecGetLocalSize(y, &rows));
-  PetscCall(PetscMalloc1(mlp->width * rows, &work));
-  PetscCall(MatDenseGetArrayRead(copy, &x));
-  PetscCall(MLPForward_Private(mlp, rows, x, work, &out));
-  PetscCall(MatDenseRestoreArrayRead(copy, &x));
+  PetscCall(MLPBegin_Private(regressor, X, y, PETSC_FALSE));
+  PetscCall(MLPForward_Private(mlp));
   PetscCall(VecGetArrayWrite(y, &target));
-  for (PetscInt i = 0; i < rows; i++) target[i] = mlp->mean[mlp->size[0]] + mlp->deviation[mlp->size[0]] * out[i];
+  for (PetscInt i = 0; i < mlp->rows; i++) target[i] = mlp->mean[0] + mlp->deviation[0] * mlp->work[(mlp->width - 1) * mlp->rows + i];
   PetscCall(VecRestoreArrayWrite(y, &target));
-  PetscCall(PetscFree(work));
-  PetscCall(MatDestroy(&copy));
+  PetscCall(MatDenseRestoreArrayRead(mlp->X, &mlp->x));
+  PetscCall(PetscFree(mlp->work));
+  PetscCall(MatDestroy(&mlp->X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,21 +264,16 @@ static PetscErrorCode PetscRegressorSetFromOptions_MLP(PetscRegressor regressor,
 {
   PetscRegressor_MLP *mlp    = (PetscRegressor_MLP *)regressor->data;
   const char         *prefix = ((PetscObject)regressor)->prefix;
-  PetscInt            n      = MLP_MAX_HIDDEN, hidden[MLP_MAX_HIDDEN];
+  PetscInt            n      = MLP_MAX_HIDDEN;
   PetscBool           flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Multilayer perceptron");
-  PetscCall(PetscArraycpy(hidden, mlp->hidden, mlp->nhidden));
-  PetscCall(PetscOptionsIntArray("-regressor_mlp_layers", "Neurons of each hidden layer", NULL, hidden, &n, &flg));
-  if (flg) {
-    PetscCheck(regressor->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ORDER, "-%sregressor_mlp_layers must be set before PetscRegressorFit(), or after PetscRegressorReset()", prefix != NULL ? prefix : "");
-    for (PetscInt l = 0; l < n; l++) {
-      PetscCheck(hidden[l] > 0, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ARG_OUTOFRANGE, "-%sregressor_mlp_layers: layer %" PetscInt_FMT " has %" PetscInt_FMT " neurons, expected at least 1", prefix != NULL ? prefix : "", l + 1, hidden[l]);
-    }
-    PetscCall(PetscArraycpy(mlp->hidden, hidden, n));
-    mlp->nhidden = n;
-  }
+  PetscCall(PetscOptionsHasName(((PetscObject)regressor)->options, prefix, "-regressor_mlp_layers", &flg));
+  PetscCheck(flg == PETSC_FALSE || regressor->setupcalled == PETSC_FALSE, PetscObjectComm((PetscObject)regressor), PETSC_ERR_ORDER, "-%sregressor_mlp_layers must be set before PetscRegressorFit(), or after PetscRegressorReset()",
+             prefix != NULL ? prefix : "");
+  PetscCall(PetscOptionsIntArray("-regressor_mlp_layers", "Neurons of each hidden layer", NULL, mlp->size + 1, &n, &flg));
+  if (flg) mlp->nlayers = n + 1;
   PetscCall(PetscOptionsEList("-regressor_mlp_activation", "Function of the hidden layers", NULL, MLPActivations, PETSC_STATIC_ARRAY_LENGTH(MLPActivations), MLPActivations[mlp->activation], &mlp->activation, NULL));
   PetscCall(PetscOptionsInt("-regressor_mlp_seed", "Seed of the first weights", NULL, mlp->seed, &mlp->seed, NULL));
   PetscOptionsHeadEnd();
@@ -329,11 +286,7 @@ static PetscErrorCode PetscRegressorView_MLP(PetscRegressor regressor, PetscView
   PetscReal           loss;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "hidden layers:"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  for (PetscInt l = 0; l < mlp->nhidden; l++) PetscCall(PetscViewerASCIIPrintf(viewer, " %" PetscInt_FMT, mlp->hidden[l]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s, activation %s\n", mlp->nhidden > 0 ? "" : " none", MLPActivations[mlp->activation]));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " hidden layers, activation %s\n", mlp->nlayers - 1, MLPActivations[mlp->activation]));
   if (mlp->muon == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetLoss(mlp->muon, &loss));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " features, %" PetscInt_FMT " weights; %g of the variance is left\n", mlp->size[0], mlp->nw, (double)loss));
@@ -341,18 +294,10 @@ static PetscErrorCode PetscRegressorView_MLP(PetscRegressor regressor, PetscView
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PetscRegressorMLPGetMuon_MLP(PetscRegressor regressor, Muon *muon)
-{
-  PetscFunctionBegin;
-  *muon = ((PetscRegressor_MLP *)regressor->data)->muon;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PetscRegressorDestroy_MLP(PetscRegressor regressor)
 {
   PetscFunctionBegin;
   PetscCall(PetscRegressorReset_MLP(regressor));
-  PetscCall(PetscObjectComposeFunction((PetscObject)regressor, "PetscRegressorMLPGetMuon_C", NULL));
   PetscCall(PetscFree(regressor->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -381,10 +326,13 @@ static PetscErrorCode PetscRegressorDestroy_MLP(PetscRegressor regressor)
   over all rows, so that the loss is the part of the target's variance that is left. All ranks begin with the same
   weights, each fit anew.
 
+  `PetscObjectQuery()` gives the optimizer, for `MuonGetLoss()` or `MuonGetTraffic()`\: the regressor is composed with it
+  as "Muon" from its first fit on.
+
   The matrix is one that `MatConvert()` makes a `MATDENSE` of. The target is one vector. There is no regularizer\: a weight that
   `PetscRegressorSetRegularizerWeight()` set is an error, and `-regressor_mlp_muon_weight_decay` takes its place.
 
-.seealso: `PetscRegressorSetType()`, `PetscRegressorFit()`, `PetscRegressorPredict()`, `PetscRegressorMLPGetMuon()`, `Muon`, `MuonSetWorkerWeight()`
+.seealso: `PetscRegressorSetType()`, `PetscRegressorFit()`, `PetscRegressorPredict()`, `Muon`, `MuonSetWorkerWeight()`, `PetscObjectQuery()`
 M*/
 static PetscErrorCode PetscRegressorCreate_MLP(PetscRegressor regressor)
 {
@@ -392,42 +340,17 @@ static PetscErrorCode PetscRegressorCreate_MLP(PetscRegressor regressor)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&mlp));
-  mlp->nhidden   = 2;
-  mlp->hidden[0] = mlp->hidden[1] = 64;
-  mlp->seed                       = 1;
-  regressor->data                 = (void *)mlp;
-  regressor->ops->setup           = PetscRegressorSetUp_MLP;
-  regressor->ops->setfromoptions  = PetscRegressorSetFromOptions_MLP;
-  regressor->ops->fit             = PetscRegressorFit_MLP;
-  regressor->ops->predict         = PetscRegressorPredict_MLP;
-  regressor->ops->view            = PetscRegressorView_MLP;
-  regressor->ops->reset           = PetscRegressorReset_MLP;
-  regressor->ops->destroy         = PetscRegressorDestroy_MLP;
-  PetscCall(PetscObjectComposeFunction((PetscObject)regressor, "PetscRegressorMLPGetMuon_C", PetscRegressorMLPGetMuon_MLP));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PetscRegressorMLPGetMuon - Gets the optimizer that trained a `PETSCREGRESSORMLP`
-
-  Not Collective; No Fortran Support
-
-  Input Parameter:
-. regressor - the regressor, of type `PETSCREGRESSORMLP`
-
-  Output Parameter:
-. muon - the optimizer, borrowed, for `MuonGetLoss()` or `MuonGetTraffic()`; `NULL` before the first `PetscRegressorFit()`
-
-  Level: intermediate
-
-.seealso: `PETSCREGRESSORMLP`, `Muon`
-@*/
-PetscErrorCode PetscRegressorMLPGetMuon(PetscRegressor regressor, Muon *muon)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(regressor, PETSCREGRESSOR_CLASSID, 1);
-  PetscAssertPointer(muon, 2);
-  PetscUseMethod(regressor, "PetscRegressorMLPGetMuon_C", (PetscRegressor, Muon *), (regressor, muon));
+  mlp->nlayers = 3;
+  mlp->size[1] = mlp->size[2]    = 64;
+  mlp->seed                      = 1;
+  regressor->data                = (void *)mlp;
+  regressor->ops->setup          = PetscRegressorSetUp_MLP;
+  regressor->ops->setfromoptions = PetscRegressorSetFromOptions_MLP;
+  regressor->ops->fit            = PetscRegressorFit_MLP;
+  regressor->ops->predict        = PetscRegressorPredict_MLP;
+  regressor->ops->view           = PetscRegressorView_MLP;
+  regressor->ops->reset          = PetscRegressorReset_MLP;
+  regressor->ops->destroy        = PetscRegressorDestroy_MLP;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

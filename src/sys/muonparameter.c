@@ -408,7 +408,8 @@ static PetscErrorCode MuonParameterSetText_Private(PetscObject object, const Muo
     PetscCall(MuonParameterSet_Private(object, row, 0, value));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonNumberRead(value, &number, &ok));
+  if ((row->flags & MUON_PARAMETER_AUTO) && strcmp(value, "auto") == 0) number = PETSC_DETERMINE;
+  else PetscCall(MuonNumberRead(value, &number, &ok));
   if (row->kind != MUON_PARAMETER_REAL && !(number >= -most && number <= most && number == (double)(PetscInt64)number)) ok = PETSC_FALSE;
   if (!ok) PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
   PetscCheck(ok, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "%s %s is no number of its kind", name, value);
@@ -431,7 +432,7 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
   if (row->kind == MUON_PARAMETER_REAL && !(row->flags & MUON_PARAMETER_INF)) {
     PetscCall(PetscOptionsReal(key, row->help, "MuonSetParameter", real, &real, &flg));
     if (flg) PetscCall(MuonParameterSet_Private(object, row, (double)real, NULL));
-  } else if (row->kind == MUON_PARAMETER_INT) {
+  } else if (row->kind == MUON_PARAMETER_INT && !(row->flags & MUON_PARAMETER_AUTO)) {
     PetscCall(PetscOptionsInt(key, row->help, "MuonSetParameter", count, &count, &flg));
     if (flg) PetscCall(MuonParameterSet_Private(object, row, (double)count, NULL));
   } else if (row->kind == MUON_PARAMETER_BOOL) {
@@ -440,7 +441,7 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
   } else if (row->kind == MUON_PARAMETER_ENUM) {
     PetscCall(PetscOptionsEnum(key, row->help, "MuonSetParameter", row->names, which, &which, &flg));
     if (flg) PetscCall(MuonParameterSet_Private(object, row, (double)(int)which, NULL));
-  } else { /* PETSc's own numbers may have too few digits, and no infinity */
+  } else { /* PETSc's own numbers may have too few digits, no infinity and no "auto" */
     PetscCall(MuonParameterWrite_Private(object, row, sizeof(text), text));
     PetscCall(PetscOptionsString(key, row->help, "MuonSetParameter", text[0] != '\0' ? text : NULL, text, sizeof(text), &flg));
     if (flg) PetscCall(MuonParameterSetText_Private(object, row, text));

@@ -2,16 +2,17 @@
 
 /*
    Matrices whose rows are spread over the ranks of a communicator, in ranges that all ranks know: sums of
-   whole matrices of which every rank gets its own rows, and the whole matrix of all rows at every rank.
+   whole matrices of which every rank gets its own rows, and the whole matrix of all rows at every rank. With a root
+   of 0 or more one rank has all rows: ranges are of one part, and what is no row of the root's is not looked at.
 */
 
 /*
    Rows and columns of an array change places with what lies in between: the rows of each rank, one rank's
-   behind the other's, each without gaps. A row-major array without gaps is packed as it is
+   behind the other's, each without gaps. A row-major array without gaps is packed as it is, and so is any of one part
 */
-static PetscBool MuonRowsArePacked(const MuonArray *whole)
+static PetscBool MuonRowsArePacked(PetscMPIInt root, const MuonArray *whole)
 {
-  return whole->rowmajor && (whole->ld == whole->len || whole->count < 2) ? PETSC_TRUE : PETSC_FALSE;
+  return (whole->rowmajor || root >= 0) && (whole->ld == whole->len || whole->count < 2) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale, const MuonArray *whole, void *packed, PetscBool pack)
@@ -27,14 +28,14 @@ static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale
   }
 }
 
-PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *request)
+PetscErrorCode MuonRowsSumStart(MPI_Comm comm, PetscMPIInt root, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *request)
 {
   const MPI_Datatype type = whole->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
   const void        *send = whole->data;
-  PetscMPIInt        size, *counts;
+  PetscMPIInt        size = 1, *counts;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (root < 0) PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMalloc1(size, &counts));
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt64 count = (PetscInt64)(ranges[r + 1] - ranges[r]) * (PetscInt64)MuonArrayColumns(whole);
@@ -42,28 +43,32 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, const PetscInt ranges[], double s
     PetscCheck(count <= PETSC_MPI_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries in the rows of rank %d are more than MPI sums in one call, expected at most %d", count, r, PETSC_MPI_INT_MAX);
     counts[r] = (PetscMPIInt)count;
   }
-  if (!MuonRowsArePacked(whole) || scale != 1) {
+  if (!MuonRowsArePacked(root, whole) || scale != 1) {
     MuonRowsPack(size, ranges, scale, whole, packed->data, PETSC_TRUE);
     send = packed->data;
   }
   *bytes += (PetscLogDouble)MuonArrayBytes(whole);
   MuonLogTraffic(1, (PetscLogDouble)MuonArrayBytes(whole), 1);
-  PetscCallMPI(MPI_Ireduce_scatter(send, rows->data, counts, type, MPI_SUM, comm, request));
+  if (root >= 0) PetscCallMPI(MPI_Ireduce(send, rows->data, counts[0], type, MPI_SUM, root, comm, request));
+  else PetscCallMPI(MPI_Ireduce_scatter(send, rows->data, counts, type, MPI_SUM, comm, request));
   PetscCall(PetscFree(counts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
+static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, PetscMPIInt root, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
 {
-  const PetscBool inplace = MuonRowsArePacked(whole);
+  const PetscBool inplace = MuonRowsArePacked(root, whole);
   void *const     data    = inplace ? whole->data : packed->data;
   MuonArray       own     = MuonArrayLike(rows, rows->precision, NULL);
-  PetscMPIInt     size, rank, *counts;
+  PetscMPIInt     size    = 1, rank, *counts;
+  PetscBool       sends;
   MPI_Datatype    row;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  sends = root < 0 || rank == root ? PETSC_TRUE : PETSC_FALSE;
+  if (root < 0) PetscCallMPI(MPI_Comm_size(comm, &size));
+  else rank = 0;
   PetscCall(PetscMalloc1(2 * (size_t)size, &counts));
   for (PetscMPIInt r = 0; r < size; r++) {
     PetscCall(PetscMPIIntCast(ranges[r + 1] - ranges[r], &counts[r]));
@@ -73,16 +78,17 @@ static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, const PetscInt r
   PetscCallMPI(MPI_Type_commit(&row));
   own.data = (char *)data + (size_t)ranges[rank] * MuonArrayColumns(whole) * MuonArrayEntryBytes(whole);
   if (own.data != rows->data) MuonArrayAxpby(1, rows, 0, &own);
-  *bytes += (PetscLogDouble)MuonArrayBytes(&own);
-  MuonLogTraffic(1, (PetscLogDouble)MuonArrayBytes(&own), 1);
-  PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
+  if (sends) *bytes += (PetscLogDouble)MuonArrayBytes(&own);
+  MuonLogTraffic(sends ? 1 : 0, sends ? (PetscLogDouble)MuonArrayBytes(&own) : 0, 1);
+  if (root >= 0) PetscCallMPI(MPI_Bcast(data, counts[0], row, root, comm));
+  else PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
   PetscCallMPI(MPI_Type_free(&row));
   PetscCall(PetscFree(counts));
   if (!inplace) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
+PetscErrorCode MuonRowsGather(MPI_Comm comm, PetscMPIInt root, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes)
 {
   MuonArray r, w, p;
 
@@ -90,7 +96,7 @@ PetscErrorCode MuonRowsGather(MPI_Comm comm, const PetscInt ranges[], const Muon
   PetscCall(MuonArrayOnHost(rows, PETSC_TRUE, &r));
   PetscCall(MuonArrayOnHost(whole, PETSC_FALSE, &w));
   PetscCall(MuonArrayOnHost(packed, PETSC_FALSE, &p));
-  PetscCall(MuonRowsGatherHost_Private(comm, ranges, &r, &w, &p, bytes));
+  PetscCall(MuonRowsGatherHost_Private(comm, root, ranges, &r, &w, &p, bytes));
   PetscCall(MuonArrayOffHost(packed, PETSC_FALSE, &p));
   PetscCall(MuonArrayOffHost(whole, PETSC_TRUE, &w));
   PetscCall(MuonArrayOffHost(rows, PETSC_FALSE, &r));

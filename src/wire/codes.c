@@ -47,9 +47,11 @@ MUON_WIRE_EACH void MuonWirePack(unsigned width, unsigned size, uint64_t count, 
   for (; width <= 9 && i + (width < 8 ? 64 : 8) <= count; i += 8, to += width) {
     uint64_t word = 0;
 
-    MUON_WIRE_UNROLL
-    for (unsigned k = 0; k < 8 && size > 1; k++) word |= MuonWireCodeGet(size, codes, i + k) << k * width;
     if (size == 1) word = MuonWireBytesJoin(MuonWireLoad64((const unsigned char *)codes + i), width);
+    else {
+      MUON_WIRE_UNROLL
+      for (unsigned k = 0; k < 8; k++) word |= MuonWireCodeGet(size, codes, i + k) << k * width;
+    }
     MuonWireStore64(to, word);
     if (size > 1 && width == 9) to[8] = (unsigned char)(MuonWireCodeGet(size, codes, i + 7) >> 1);
   }

@@ -15,7 +15,7 @@
   #define MUON_WIRE_EACH static inline
 #endif
 /* Before a short loop over what stays in registers only where it is unrolled */
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
   #define MUON_WIRE_UNROLL _Pragma("GCC unroll 8")
 #else
   #define MUON_WIRE_UNROLL

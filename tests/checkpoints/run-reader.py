@@ -59,19 +59,23 @@ def write_file(path, step, counter, rank, ranks, records):
 
 
 class Reader(unittest.TestCase):
-  def setUp(self):
-    shutil.rmtree("run", ignore_errors=True)
-    shutil.copytree(KEPT, "run")
+  @classmethod
+  def setUpClass(cls):
     # Weights of several chunks, on three ranks; the second has no rows
-    os.mkdir("run/step-000000000121-000002")
+    shutil.copytree(KEPT, "made")
+    os.mkdir("made/step-000000000121-000002")
     rng = np.random.default_rng(1)
-    self.weights = rng.standard_normal((901, 300))
+    cls.weights = rng.standard_normal((901, 300))
     seals = []
     for rank, (first, last) in enumerate(((0, 650), (650, 650), (650, 901))):
-      records = [("w", "weights", 2, 0, self.weights[first:last], self.weights.shape, first), ("w", "momentum", 0, rank, self.weights[:4].astype(np.float32) + rank, (4, 300), 0)]
-      seals.append(write_file("run/step-000000000121-000002/rank-%06d" % rank, 121, 2, rank, 3, records))
+      records = [("w", "weights", 2, 0, cls.weights[first:last], cls.weights.shape, first), ("w", "momentum", 0, rank, cls.weights[:4].astype(np.float32) + rank, (4, 300), 0)]
+      seals.append(write_file("made/step-000000000121-000002/rank-%06d" % rank, 121, 2, rank, 3, records))
     seal = np.frombuffer(b"".join(struct.pack("<QI", *s) for s in seals), np.uint8)
-    write_file("run/step-000000000121-000002/manifest", 121, 2, 0xFFFFFFFF, 3, [("", "seals", 2, 0, seal.reshape(-1, 1), (0, 0), 0)])
+    write_file("made/step-000000000121-000002/manifest", 121, 2, 0xFFFFFFFF, 3, [("", "seals", 2, 0, seal.reshape(-1, 1), (0, 0), 0)])
+
+  def setUp(self):
+    shutil.rmtree("run", ignore_errors=True)
+    shutil.copytree("made", "run")
 
   def test_checksum(self):
     # RFC 3720, B.4, and the check value of the catalogues
@@ -136,15 +140,15 @@ class Reader(unittest.TestCase):
       for value in (0, 1, 0x80, 0xFF):
         body = bytearray(whole)
         body[at] = value
-        digest = crc32c(bytes(body[:64] + body[start:-4]))
+        digest = checkpoint.crc32c(bytes(body[:64] + body[start:-4]))
         body[-4:] = struct.pack("<I", digest)
         with open(folder + "rank-000000", "wb") as f:
           f.write(body)
         seals = bytearray(manifest)
         seals[64:76] = struct.pack("<QI", len(body), digest)
         index = len(seals) - 20 - struct.unpack_from("<Q", seals, len(seals) - 20)[0]
-        seals[index + 64 + 2 + len("seals"):index + 68 + 2 + len("seals")] = struct.pack("<I", crc32c(bytes(seals[64:index])))
-        seals[-4:] = struct.pack("<I", crc32c(bytes(seals[:64] + seals[index:-4])))
+        seals[index + 64 + 2 + len("seals"):index + 68 + 2 + len("seals")] = struct.pack("<I", checkpoint.crc32c(bytes(seals[64:index])))
+        seals[-4:] = struct.pack("<I", checkpoint.crc32c(bytes(seals[:64] + seals[index:-4])))
         with open(folder + "manifest", "wb") as f:
           f.write(seals)
         try:

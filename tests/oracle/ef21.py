@@ -43,9 +43,11 @@ class Run:
         with open(os.path.join(folder, 'settings')) as file:
             lines = file.read().splitlines()
         self.all, self.layers = Settings(lines[0]), [Settings(line) for line in lines[1:]]
+        # The ranks of a node are one worker, whose gradient is the mean of theirs
+        self.ranks, self.all.workers = self.all.workers, self.all.workers // self.all.node
         self.start = [self.read(0, i, 'start') for i in range(len(self.layers))]
-        self.H = [[self.read(j, i, 'H') for i in range(len(self.layers))] for j in range(self.all.workers)]
-        self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.all.workers)]
+        self.H = [[self.read(j, i, 'H') for i in range(len(self.layers))] for j in range(self.ranks)]
+        self.B = [[self.read(j, i, 'B') for i in range(len(self.layers))] for j in range(self.ranks)]
 
     def read(self, rank, i, name):
         """Where a layer is spread over the ranks of a worker each has a file of its rows."""
@@ -55,13 +57,16 @@ class Run:
 
     def gradient(self, j, i, W, step, shake):
         """Of worker j for layer i, which only depends on that layer, with this step's noise."""
-        g = self.H[j][i] * (W - self.B[j][i])
+        g = sum(self.H[r][i] * (W - self.B[r][i]) for r in self.ranks_of(j)) / self.all.node
         if self.all.noise > 0:
-            g = g + np.array([number(i, e, j, 100 + step) for e in range(W.size)]).reshape(W.shape) / self.all.noise
+            g = g + np.array([sum(number(i, e, r, 100 + step) for r in self.ranks_of(j)) for e in range(W.size)]).reshape(W.shape) / (self.all.node * self.all.noise)
         return shake(self.all.scale * g)
 
+    def ranks_of(self, j):
+        return range(j * self.all.node, (j + 1) * self.all.node)
+
     def loss_at(self, j, W):
-        return self.all.scale * sum(float(np.sum(self.H[j][i] * (W[i] - self.B[j][i]) ** 2)) / 2 for i in range(len(self.layers)))
+        return self.all.scale * sum(float(np.sum(self.H[r][i] * (W[i] - self.B[r][i]) ** 2)) / 2 for i in range(len(self.layers)) for r in self.ranks_of(j)) / self.all.node
 
     def loss(self, W):
         return sum(self.loss_at(j, W) for j in range(self.all.workers)) / self.all.workers
@@ -509,6 +514,18 @@ def late(run, shake):
 
 # ---- Steps of each worker alone, then one of an outer optimizer along the ways that they went
 
+def last_steps(run):
+    """After which step of a round the weights of each layer are exchanged: the largest goes where there is least."""
+    s, active = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen']
+    parts = min(s.local_steps, len(active)) if s.stagger else 1
+    load, out = [(0, 0, part) for part in range(parts)], {}
+    for i in sorted(active, key=lambda i: (-run.start[i].size, run.layers[i].name)):
+        size, count, part = min(load)
+        load[part] = size + run.start[i].size, count + 1, part
+        out[i] = (part + 1) * s.local_steps // parts - 1
+    return out
+
+
 def local(run, shake):
     s, L, workers = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen'], range(run.all.workers)
     rules = [[Rule(s, layer) for layer in run.layers] for j in workers]
@@ -517,7 +534,7 @@ def local(run, shake):
     M = [[0.0] * len(run.start) for j in workers]
     kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
     began = [[x.copy() for x in run.start] for j in workers]  # where each worker's round began: elsewhere than the others' where rounds are late
-    change, waiting = [0.0] * len(run.start), [None] * len(run.start)
+    change, waiting, at = [0.0] * len(run.start), [None] * len(run.start), last_steps(run)
     for k in range(s.steps):
         last = sum(run.loss_at(j, own[j]) for j in workers) / s.workers
         for j in workers:
@@ -527,10 +544,10 @@ def local(run, shake):
                 h, (previous, fresh) = penalized(s, layer, g[i], own[j][i]), weights(s, layer, k)
                 M[j][i] = shake(previous * M[j][i] + fresh * h)
                 own[j][i] = rules[j][i].step(own[j][i], nesterov(s, h, M[j][i], previous), rate(s, k), shake)
-        if (k + 1) % s.local_steps != 0:
-            continue
-        r = (k + 1) // s.local_steps - 1
+        r = k // s.local_steps
         for i in L:
+            if k % s.local_steps != at[i]:
+                continue
             layer, sent, went = run.layers[i], [], [shake(began[j][i] - own[j][i]) for j in workers]
             ready, waiting[i] = waiting[i], (r, went)
             if s.delay == 0:
@@ -587,10 +604,10 @@ def bounds(run, algorithm):
 def compare(run, algorithm, least):
     exact, allowed = bounds(run, algorithm)
     compared, worst = 0, 0.0
-    for rank in range(run.all.workers):
+    for rank in range(run.ranks):
         for i in range(len(run.layers)):
             for name in ('W', 'X', 'G', 'M', 'Gj', 'E'):
-                got, key = run.read(rank, i, name), (i, name, rank if (i, name, rank) in exact else None)
+                got, key = run.read(rank, i, name), (i, name, rank // run.all.node if (i, name, rank // run.all.node) in exact else None)
                 if got is None:
                     assert name != 'W'
                     continue
@@ -611,7 +628,7 @@ def compare(run, algorithm, least):
 
 def main():
     run = Run(sys.argv[1])
-    compare(run, late if run.all.delay and run.all.type != 'local' else {'ef21': ef21, 'ef14': ef14, 'local': local}[run.all.type], run.all.workers * len(run.layers))
+    compare(run, late if run.all.delay and run.all.type != 'local' else {'ef21': ef21, 'ef14': ef14, 'local': local}[run.all.type], run.ranks * len(run.layers))
 
 
 if __name__ == '__main__':

@@ -98,12 +98,17 @@ class Plot(unittest.TestCase):
       self.assertIn(wrong, said)
 
   def test_layers(self):
-    write("run.csv.layers", [{"layer": "embed", "bytes_up": 30, "bytes_down": 70, "contraction_up": 0.5, "contraction_down": 0.25}, {"layer": "up", "bytes_up": 10, "bytes_down": 20, "contraction_up": 0.1, "contraction_down": 0}],
-          ["layer", "bytes_up", "bytes_down", "contraction_up", "contraction_down"])
+    columns = ("layer",) + plot.LAYER_COLUMNS
+    write("run.csv.layers", [dict(zip(columns, row)) for row in (("embed", 30.5, 70, 0.5, 0.25, 3, 7), ("up", 10, 20, 0.1, 0, 4, 0))], columns)
     figure = plot.draw_layers("run.csv.layers")
-    self.assertEqual([[bar.get_width() for bar in axes.patches] for axes in figure.axes], [[30, 10, 70, 20], [0.5, 0.1, 0.25, 0]])
+    self.assertEqual([[bar.get_width() for bar in axes.patches] for axes in figure.axes], [[30.5, 10, 70, 20], [0.5, 0.1, 0.25, 0], [3, 4, 7, 0]])
     self.assertEqual([label.get_text() for label in figure.axes[0].get_yticklabels()], ["embed", "up"])
     self.assertEqual(run("-o", "layers.svg", "--layers", "run.csv.layers"), (0, ""))
+    # Without measurements the largest messages
+    write("most.csv.layers", [dict(zip(columns, ("embed", 30, 70, "", "", "", "")))], columns)
+    figure = plot.draw_layers("most.csv.layers")
+    self.assertEqual([[bar.get_width() for bar in axes.patches] for axes in figure.axes], [[30, 70]])
+    self.assertIn("at most", figure.axes[0].get_xlabel())
     write("one.csv", [(0, 1, 8, 8)])
     self.assertIn("no column layer", run("-o", "layers.svg", "--layers", "one.csv")[1])
 

@@ -18,7 +18,7 @@ static int rank, size;
     } \
   } while (0)
 
-static void Refused(const char what[], const char text[], const std::function<void()> &call)
+static void Refused(const char what[], const std::string &text, const std::function<void()> &call)
 {
   std::string said;
 
@@ -28,7 +28,7 @@ static void Refused(const char what[], const char text[], const std::function<vo
     said = error.what();
   }
   if (said.find(text) == std::string::npos) {
-    std::fprintf(stderr, "rank %d: %s: expected an error with '%s', got '%s'\n", rank, what, text, said.c_str());
+    std::fprintf(stderr, "rank %d: %s: expected an error with '%s', got '%s'\n", rank, what, text.c_str(), said.c_str());
     MPI_Abort(PETSC_COMM_WORLD, 1);
   }
 }
@@ -112,13 +112,13 @@ static void Errors()
   Refused("strides", "has strides [6, 2], expected rows or columns", [&] { make({Parameter(torch::zeros({3, 6}).slice(1, 0, 6, 2))}); });
   Refused("no name", "without a name", [&] { petscmuon::Muon({torch::optim::OptimizerParamGroup({twice})}, PETSC_COMM_WORLD, "", petscmuon::MuonOptions(), {""}); });
   Refused("no such rule", "nosuch", [&] { petscmuon::Muon({twice}, PETSC_COMM_WORLD, "", petscmuon::MuonOptions().rule("nosuch")); });
-  /* Errors of one rank are errors of all, and nobody moves */
+  /* Errors of one rank are errors of all, which name it, and nobody moves */
   before = named[2].value().detach().clone();
   problem.Loss().backward();
   if (rank == size - 1) named[2].value().mutable_grad().reset();
-  Refused("no gradient", rank == size - 1 ? "parameter \"2.weight\" has no gradient" : "another rank failed", [&] { optimizer.step(); });
+  Refused("no gradient", rank == size - 1 ? std::string("parameter \"2.weight\" has no gradient") : "failed on rank " + std::to_string(size - 1), [&] { optimizer.step(); });
   Must(torch::equal(before, named[2].value()), "no step");
-  Refused("a closure that fails", rank == 0 ? "no data" : "another rank failed", [&] {
+  Refused("a closure that fails", rank == 0 ? "no data" : "failed on rank 0", [&] {
     optimizer.step([&] {
       if (rank == 0) throw std::runtime_error("no data");
       torch::Tensor loss = problem.Loss();

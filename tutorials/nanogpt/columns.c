@@ -13,9 +13,11 @@ static const char *const Events[PHASES] = {"MuonGradient", "MuonLMO", "MuonCompr
 /* An error of process 0 is one of all */
 static PetscErrorCode Check(Columns columns, PetscBool failed, const char what[])
 {
+  int wrong = failed ? 1 : 0;
+
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Bcast(&failed, 1, MPIU_BOOL, 0, PETSC_COMM_WORLD));
-  PetscCheck(failed == PETSC_FALSE, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "-nanogpt_csv %s: the file cannot be %s", columns->name, what);
+  PetscCallMPI(MPI_Bcast(&wrong, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(wrong == 0, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "-nanogpt_csv %s: the file cannot be %s", columns->name, what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,7 +41,8 @@ PetscErrorCode ColumnsCreate(const char file[], Columns *columns)
 
 /*
    Means over the layers of what messages left out in the last step, squared and relative; -1 where nothing measures
-   it. Another file has a row for each layer
+   it. Another file has a row for each layer: bytes are those that left a rank in the last step, or where nothing measures
+   these the most that a message takes
 */
 static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2])
 {
@@ -64,7 +67,7 @@ static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2
     MuonEF21Compression c;
     MuonCompressor      way[2];
     PetscInt            rows, width;
-    size_t              bytes[2];
+    size_t              most[2];
     PetscBool           frozen;
 
     PetscCall(MuonGetLayer(muon, l, &layer));
@@ -74,14 +77,17 @@ static PetscErrorCode Layers(Columns columns, Muon muon, PetscReal contraction[2
     if (frozen == PETSC_TRUE) continue;
     PetscCall(MuonLayerGetSize(layer, &rows, &width));
     PetscCall(MuonEF21GetLayerCompressors(muon, layer, &way[0], &way[1]));
-    for (int down = 0; down < 2; down++) PetscCall(MuonCompressorGetMaxBytes(way[down], rows, width, &bytes[down]));
+    for (int down = 0; down < 2; down++) PetscCall(MuonCompressorGetMaxBytes(way[down], rows, width, &most[down]));
     PetscCall(MuonEF21GetLayerCompression(muon, layer, &c));
     if (c.step >= 0) {
       for (int down = 0; down < 2; down++) sum[down] += c.mean[down][0];
       measured++;
     }
-    if (file != NULL && fprintf(file, "%s,%lld,%zu,%zu", called, (long long)rows * width, bytes[0], bytes[1]) < 0) failed = PETSC_TRUE;
-    if (file != NULL && (c.step >= 0 ? fprintf(file, ",%.9g,%.9g,%.9g,%.9g\n", (double)c.mean[0][0], (double)c.mean[1][0], (double)c.lag_mean[0][0], (double)c.lag_mean[1][0]) : fputs(",,,,\n", file)) < 0) failed = PETSC_TRUE;
+    if (file != NULL && fprintf(file, "%s,%lld", called, (long long)rows * width) < 0) failed = PETSC_TRUE;
+    if (file != NULL && (c.step >= 0 ? fprintf(file, ",%.17g,%.17g,%.9g,%.9g,%.9g,%.9g\n", (double)c.bytes[0], (double)c.bytes[1], (double)c.mean[0][0], (double)c.mean[1][0], (double)c.lag_mean[0][0], (double)c.lag_mean[1][0])
+                                     : fprintf(file, ",%zu,%zu,,,,\n", most[0], most[1])) < 0) {
+      failed = PETSC_TRUE;
+    }
   }
   for (int down = 0; down < 2 && measured > 0; down++) contraction[down] = sum[down] / (PetscReal)measured;
   if (file != NULL && fclose(file) != 0) failed = PETSC_TRUE;

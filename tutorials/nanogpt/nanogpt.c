@@ -944,12 +944,14 @@ int main(int argc, char **argv)
       filter: wc -c < residuals.bin
       requires: double
 
-    # Tokens, and bits by the formula of the paper: 13 for a place and 32 for the value of a tenth of each matrix, 1990 entries of 6144, 8 x 576 and 4 x 2304
+    # Tokens, and bits by the formula of the paper: 13 for a place and 32 for the value of a tenth of each matrix, 1990 entries of 6144, 8 x 576 and 4 x 2304;
+    # the bytes of the layers are all that was sent; pictures of the loss, of the bytes both ways and of the lag up
     test:
       suffix: csv
       nsize: 2
-      args: -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt
-      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1-3 run.csv.layers | sed -n '1,3p;$p'
+      env: PETSC_OPTIONS=
+      args: -nanogpt_runs ef21 -nanogpt_steps 4 -nanogpt_interval 2 -nanogpt_csv run.csv -ef21_compressor topk -ef21_monitor_compression ascii:contraction.txt -muon_monitor_csv all.csv -muon_monitor draw::draw_lg -draw_type image -draw_save .ppm
+      filter: cut -d, -f1,2,8-10 run.csv && tail -n +2 run.csv | awk -F, '$11 > 0 && $11 < 1 && $12 == 0 && $3 > $4 { n++ } END { print n }' && cut -d, -f1,2 run.csv.layers | sed -n '1,3p;$p' && awk -F, 'NR == FNR { up = $5; down = $6; next } FNR > 1 { up -= 8 * $3; down -= 8 * $4 } END { print up, down }' all.csv run.csv.layers && ls -d Draw* | wc -l
 
     test:
       suffix: bad_csv

@@ -95,7 +95,7 @@ typedef struct {
   PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
   char     *name;      /* enters random numbers and messages: the layer's where the shard is all of it */
   PetscBool owns;
-  PetscBool sharded; /* the layer is full on each of the worker's ranks, which keep rows of its state: gradients are summed, weights gathered */
+  PetscBool sharded; /* the layer is full on each of the worker's ranks, which keep rows of its state, or one of them all of it: gradients are summed, weights gathered */
 
   MuonCompressor up, down;            /* of this rank as a worker, and of the server */
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
@@ -126,6 +126,7 @@ typedef struct {
   PetscBool         ready;                 /* MuonLayerGradientReady() was called since the last step */
   PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
   PetscBool         in_place;              /* T is the layer's own gradient */
+  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
@@ -162,6 +163,7 @@ struct _n_MuonGroup {
   const MuonGroupOps *ops;
   void               *data; /* of the operations */
   MuonWorkerGrid      grid;
+  PetscMPIInt         home; /* of nodes: the position in each that sums, encodes and owns these layers, -1 where every position has rows of its own */
   MuonExchange        exchange;
   MuonExchangeMode    mode;
   PetscBool           no_downlink; /* every rank computes the new weights of every shard */
@@ -171,9 +173,12 @@ struct _n_MuonGroup {
   PetscInt            nshards;
   MuonShard          *shard;
   PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
+  PetscLogDouble      inside;  /* of these, what stays in the node */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
   PetscBool           late;    /* what is sent in one step is taken in the next */
+  PetscInt            phase;   /* of these layers */
+  PetscBool           rests;   /* in this step, which is one of another phase */
   PetscInt64          round;   /* the step whose gradients are at work */
 };
 
@@ -247,6 +252,7 @@ struct _p_Muon {
   PetscInt                    ngrids;
   MuonWorkerGrid             *grid;
   PetscInt                   *grid_of; /* of each layer */
+  PetscMPIInt                *home_of; /* of each layer: that of its group */
   PetscInt                    ngroups;
   MuonGroup                  *group;
   PetscInt                    nshards;
@@ -260,7 +266,7 @@ struct _p_Muon {
 
   PetscReal          learning_rate, momentum, dampening, weight_decay, schedule_constant;
   MuonScheduleType   schedule;
-  PetscInt           schedule_warmup, max_steps;
+  PetscInt           schedule_warmup, max_steps, node_size;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
   int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
@@ -280,8 +286,9 @@ struct _p_Muon {
   PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
-  PetscBool isolated, synchronized; /* the second: in this step the other one took its */
+  PetscBool isolated, synchronized, changed; /* the second: in this step the other one took its; the third: MuonWeightsChanged() was called since then */
   Muon      nested;
+  PetscInt  phases; /* in which layers take their steps, set by who sets group->rests; 0 and 1 where all layers take all steps */
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
@@ -412,6 +419,18 @@ static inline void MuonNextPhase(Muon muon, MuonStatus status)
 static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *whole)
 {
   return MuonArrayPart(whole, (size_t)(shard->row - shard->layer->first), 0, (size_t)shard->rows, MuonArrayColumns(whole));
+}
+
+/* Another rank of the node does all but its gradient and its weights */
+static inline PetscBool MuonGroupIsAway(const MuonGroup group)
+{
+  return group->home >= 0 && group->home != group->grid->position ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Nothing of a step happens here */
+static inline PetscBool MuonGroupSkips(const MuonGroup group)
+{
+  return group->rests || MuonGroupIsAway(group) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What several ranks compute alike counts once */

@@ -128,6 +128,7 @@ struct _p_MuonLayer {
   void          *readyctx;
   PetscBool      alone;           /* set by the driver: each worker has weights and moments of its own */
   MuonLayer      inner;           /* that takes steps from these weights between two steps of this layer, NULL for none */
+  PetscInt       phase;           /* of the optimizer's phases, in which this layer takes steps */
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
   MuonPrecision  state;           /* set by the driver: the precision of what optimizers see as G, at first that of the weights */

@@ -15,14 +15,15 @@ PETSC_INTERN PetscLogEvent MUON_Polar;
 /*
    A matrix that is finite and not zero, on one rank or many, in either precision, and where its factor goes.
    The vectors of a matrix on one rank are its columns: the factor of the transpose is the transpose of the
-   factor. On many ranks they may be rows. A type that sets the status, the same on all ranks of the matrix,
-   leaves Q alone
+   factor. On many ranks they may be rows. A type sets Q to scale times the factor, or the status, the same on
+   all ranks of the matrix
 */
 typedef struct {
   MuonMatrix G, Q;
   double     norm; /* the Frobenius norm of G is norm 2^exponent */
   int        exponent;
   MuonStatus status;
+  double     scale; /* 1 or -1 */
 } MuonPolarTask;
 
 struct _MuonPolarOps {
@@ -73,11 +74,11 @@ PETSC_EXTERN PetscErrorCode      MuonPolarCreate_MUD(MuonPolar);
 PETSC_EXTERN const MuonParameter MuonPolarParameters_NewtonSchulz[], MuonPolarParameters_Gram[], MuonPolarParameters_Zolotarev[], MuonPolarParameters_MUD[];
 
 /*
-   Q[k] = the polar factor of G[k], each with its own object, whatever their precision and the order of their
+   Q[k] = scale, 1 or -1, times the polar factor of G[k], each with its own object, whatever their precision and the order of their
    entries, which G and Q have in common; collective on each matrix. Matrices on a device whose objects have
    the same parameters are given to the type in one call where it takes several
 */
-PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
+PETSC_EXTERN PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[]);
 /* The precision that was set, or else what the method takes */
 PETSC_EXTERN PetscErrorCode MuonPolarGetPrecision(MuonPolar, MuonPolarPrecision *);
 /*
@@ -93,9 +94,9 @@ PETSC_EXTERN PetscErrorCode MuonPolarSetWorkspace(MuonPolar, MuonWorkspace);
 PETSC_INTERN PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar);
 /* ||G||_F = norm 2^exponent, of all ranks; NaN or Inf where an entry is */
 PETSC_INTERN PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exponent);
-/* The option -lmo_polar_monitor, and its line for a factor that ended with the status */
+/* The option -lmo_polar_monitor, and its line for a factor times sign that ended with the status */
 PETSC_INTERN PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar);
-PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus);
+PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, double sign, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus);
 /*
    Q = the polar factor of G by a singular value decomposition; collective on G, of which one on many ranks is
    gathered on its first one

@@ -142,8 +142,8 @@ PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
    is not looked at where memory is in the order of rows already; for a sum it is used until the request is
    done. bytes grows by what is handed to MPI
 */
-PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
-PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
+PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, PetscMPIInt root, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
+PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, PetscMPIInt root, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
 
 /*
    State: what an object keeps from step to step and a run needs to go on. Each type, rule and compressor

@@ -1,6 +1,7 @@
 #if !defined(REAL)
   #include "muonpolarreal.h"
   #include "muonpanels.h"
+  #include "../array/muonclones.h"
   #include <math.h>
   #include <stdlib.h>
   #include <string.h>
@@ -32,7 +33,7 @@ const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
    Entries are divided in double: what is too small or too large for the precision of the kernel is not, once
    it is divided by the norm
 */
-void REAL_NAME(MuonDenseLoad)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
+MUON_KERNEL_CLONES void REAL_NAME(MuonDenseLoad)(size_t m, size_t n, MuonPrecision precision, const void *G, size_t ldg, double norm, int exponent, void *Y, size_t ldy)
 {
   const double f0 = ldexp(1.0, -(exponent / 2)), f1 = ldexp(1.0, -(exponent - exponent / 2)), inverse = 1.0 / norm;
 
@@ -47,7 +48,7 @@ void REAL_NAME(MuonDenseLoad)(size_t m, size_t n, MuonPrecision precision, const
   }
 }
 
-void REAL_NAME(MuonDenseStore)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
+MUON_KERNEL_CLONES void REAL_NAME(MuonDenseStore)(size_t m, size_t n, double scale, const void *Y, size_t ldy, MuonPrecision precision, void *Q, size_t ldq)
 {
   for (size_t j = 0; j < n; j++) {
     const REAL *y = (const REAL *)Y + j * ldy;

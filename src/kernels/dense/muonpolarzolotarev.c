@@ -1,6 +1,7 @@
 #if !defined(REAL)
   #include "muonpolarzolotarev.h"
   #include "muonpanels.h"
+  #include "../array/muonclones.h"
   #include <math.h>
   #include <string.h>
 
@@ -94,7 +95,7 @@ double MuonKernelInverseFlops(size_t s)
 #else
 
 /* Sums of chunks of a column stay in the precision of the entries, and those of chunks are in double */
-double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
+MUON_KERNEL_CLONES double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
 {
   enum {
     CHUNK = 16
@@ -134,7 +135,7 @@ double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
   return most < sqrt(squares) ? most : sqrt(squares);
 }
 
-void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, double y, void *B, double z)
+MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, double y, void *B, double z)
 {
   enum {
     CHUNK = 16
@@ -246,7 +247,7 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
 }
 
 /* By tiles, through arrays of a length that the compiler knows */
-void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void *W)
+MUON_KERNEL_CLONES void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void *W)
 {
   enum {
     TILE = 16
@@ -331,7 +332,7 @@ static void REAL_NAME(Lower)(size_t s, const REAL *X, REAL *T, size_t ld)
    of GEMM and spares X^T X, which makes up for what the triangle of a product costs. B' waits above the
    diagonal of X, where nobody looks
 */
-void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void *B, void *strip)
+MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void *B, void *strip)
 {
   enum {
     TILE = 16
@@ -360,6 +361,42 @@ void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void 
   }
 }
 
+/*
+   u = x^2 Y Y^T v for Y of s rows: a few columns at a time, which are in the nearest cache when they are read
+   again. The last ones stand in for those that are not there, with the weight 0
+*/
+MUON_KERNEL_CLONES static void REAL_NAME(NormalOfColumns)(size_t s, size_t l, REAL square, const REAL *Y, size_t ldy, const REAL *v, REAL *u)
+{
+  enum {
+    CHUNK   = 16,
+    COLUMNS = 4
+  };
+
+  for (size_t first = 0; first < l; first += COLUMNS) {
+    const REAL *y[COLUMNS];
+    REAL        sum[COLUMNS][CHUNK], w[COLUMNS];
+    size_t      i = 0;
+
+    for (size_t c = 0; c < COLUMNS; c++) {
+      y[c] = Y + (first + c < l ? first + c : l - 1) * ldy;
+      for (size_t k = 0; k < CHUNK; k++) sum[c][k] = 0;
+    }
+    for (; i + CHUNK <= s; i += CHUNK) {
+      for (size_t c = 0; c < COLUMNS; c++) {
+        MUON_KERNEL_PREFETCH(y[c] + i + COLUMNS * ldy);
+        for (size_t k = 0; k < CHUNK; k++) sum[c][k] += y[c][i + k] * v[i + k];
+      }
+    }
+    for (size_t c = 0; c < COLUMNS; c++) {
+      w[c] = 0;
+      for (size_t k = 0; k < CHUNK; k++) w[c] += sum[c][k];
+      for (size_t k = i; k < s; k++) w[c] += y[c][k] * v[k];
+      w[c] = first + c < l ? w[c] * square : 0;
+    }
+    for (size_t k = 0; k < s; k++) u[k] += (w[0] * y[0][k] + w[1] * y[1][k]) + (w[2] * y[2][k] + w[3] * y[3][k]);
+  }
+}
+
 void REAL_NAME(MuonDenseNormal)(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u)
 {
   /* What goes through the cache is read once for both products */
@@ -368,14 +405,14 @@ void REAL_NAME(MuonDenseNormal)(int left, size_t s, size_t l, double x, const vo
   REAL         w[256];
 
   for (size_t i = 0; i < s; i++) ((REAL *)u)[i] = 0;
-
-  for (size_t first = 0; first < l; first += strip) {
+  if (left) REAL_NAME(NormalOfColumns)(s, l, square, (const REAL *)Y, ldy, (const REAL *)v, (REAL *)u);
+  for (size_t first = 0; first < l && !left; first += strip) {
     const size_t      count = l - first < strip ? l - first : strip;
-    const MuonBLASInt rows = (MuonBLASInt)(left ? s : count), columns = (MuonBLASInt)(left ? count : s), ld = (MuonBLASInt)ldy, step = 1;
-    const REAL       *y = (const REAL *)Y + (left ? first * ldy : first);
+    const MuonBLASInt rows = (MuonBLASInt)count, columns = (MuonBLASInt)s, ld = (MuonBLASInt)ldy, step = 1;
+    const REAL       *y = (const REAL *)Y + first;
 
-    REAL_GEMV(left ? "T" : "N", &rows, &columns, &square, y, &ld, (const REAL *)v, &step, &zero, w, &step);
-    REAL_GEMV(left ? "N" : "T", &rows, &columns, &one, y, &ld, w, &step, &one, (REAL *)u, &step);
+    REAL_GEMV("N", &rows, &columns, &square, y, &ld, (const REAL *)v, &step, &zero, w, &step);
+    REAL_GEMV("T", &rows, &columns, &one, y, &ld, w, &step, &one, (REAL *)u, &step);
   }
 }
 

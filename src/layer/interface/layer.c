@@ -135,7 +135,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
 . layer - the layer
 
   Output Parameter:
-. owner - the rank in the optimizer's communicator, -1 where every rank owns the layer
+. owner - the rank in the optimizer's communicator, -1 where every rank owns the layer; of workers that are several ranks the number of the worker
 
   Level: intermediate
 

@@ -497,7 +497,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
     PetscCall(MuonMatGetMatrix(W, PETSC_TRUE, &matrix));
     whole = matrix.here;
     if (other) PetscCall(MuonArrayCreate(&shape, shape.precision, &whole));
-    PetscCall(MuonRowsGather(layer->comm, layer->ranges, &rows, &whole, &packed, &layer->gathered));
+    PetscCall(MuonRowsGather(layer->comm, -1, layer->ranges, &rows, &whole, &packed, &layer->gathered));
     PetscCall(MuonMatRestoreMatrix(W, PETSC_TRUE, &matrix));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
     if (other) {

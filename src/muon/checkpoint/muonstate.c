@@ -12,7 +12,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
   PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->waiting));
-  PetscCall(MuonCompressorVisitState(shard->up, visitor));
+  if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
   visitor->holder = muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Mnew));
@@ -303,8 +303,11 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
     record->row   = (uint64_t)(weights || shard == NULL ? layer->first : shard->row);
     if (MuonLayerIsEntries(layer)) place->entries = layer;
   } else if (strcmp(state->layer, ((PetscObject)layer)->name) != 0) record->layer_rows = (uint64_t)shard->rows;
-  else place->leads = grid->position == 0 ? PETSC_TRUE : PETSC_FALSE; /* several ranks may have no rows before the first of them */
-  if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
+  else place->leads = grid->position == PetscMax(muon->home_of[place->layer], 0) ? PETSC_TRUE : PETSC_FALSE;                      /* several ranks may have no rows before the first of them */
+  if (muon->home_of[place->layer] >= 0 && (strcmp(state->name, MUON_CHECKPOINT_OWN) == 0 || strcmp(state->name, "start") == 0)) { /* of local steps, which all ranks of a node have */
+    place->copies = grid->size;
+    place->copy   = grid->position;
+  } else if (state->holder != MUON_STATE_EVERYONE && (state->holder != MUON_STATE_SERVER || layer->owner >= 0)) {
     place->copies = 1;
     place->copy   = 0;
   } else if (weights == PETSC_FALSE || layer->ranks > 1) {

@@ -345,6 +345,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_theory theorem             - step sizes by a theorem, see `MuonTheory` for the constants that it needs
 . -muon_theory_estimate n          - estimates these in every n-th step, see `MuonTheory`
 . -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
+. -muon_node_size (s|auto)         - ranks of a node that are one worker for layers on one rank; `auto` for all of each node
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step
@@ -381,8 +382,9 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
 
   `-muon_advise` measures the phases of steps behind the first, by PETSc's log, each compressor on the momentum of
-  one layer of each shape, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds
-  of other compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`.
+  each layer, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds of other
+  compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`. Layers in the memory of a device
+  are refused.
 
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.

@@ -251,6 +251,13 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
                                                               by 2 iterations
   signadam             sign   0.9
   signsgd              sign   0
+  muloco               local  0.9 ema, none        scion      kj 5                            30 steps, then 0.7 and            AdamW: 0.9 0.99, 1e-8
+                                                                                              Nesterov 0.6
+  diloco               local  AdamW everywhere                                                500 steps, then 0.7 and           AdamW: 4e-4, 0.1
+                                                                                              Nesterov 0.9
+  sparseloco           local  AdamW everywhere                                                30 steps, then 1 and 0 by ef14
+                                                                                              with feedback 0.95, topk 1/64
+                                                                                              natural
 .ve
 
   kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW`
@@ -262,6 +269,10 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what
   is blank is the library's own.
 
+  muloco has the rounds and the outer optimizer of its paper, and the inner Muon of its program. sparseloco sends as many entries as its
+  paper, 64 of 4096, but the largest of a layer, not of each 4096, and values of 9 bits, not 2; of the rounds of 15 to 250 steps in
+  its paper it has 30.
+
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is
   `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take
   AdamW is said by `MuonSetRuleMatch()`.
@@ -270,6 +281,9 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 + * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024
 . * - T. Pethick et al., Training deep learning models with norm-constrained LMOs, 2025
 . * - K. Gruntkowska et al., Error feedback for Muon and friends, 2025
+. * - B. Therien et al., MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv:2505.23725
+. * - A. Douillard et al., DiLoCo\: Distributed low-communication training of language models, arXiv:2311.08105
+. * - A. Sarfi et al., Communication efficient LLM pre-training with SparseLoCo, arXiv:2508.15706
 - * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 
 .seealso: `Muon`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`

@@ -52,6 +52,7 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
   ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are on their way at once"),
+  ROW(INT, node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
   ROW_OF("theory", ENUM, theory.type, 0, 0, 0, MuonTheories, MUON_PARAMETER_FIXED, "Theorem that step sizes follow from"),
   MUON_THEORY_ROWS(THEORY),
   THEORY_OF(h, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Minimum of f less the mean of those of the workers' functions"),

@@ -88,7 +88,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   for (PetscInt p = 0; p < muon->nshards; p++) {
     muon->shard[p].layer->keepsmomentum = MuonNeedsMomentum_Private(muon, muon->shard[p].layer);
     PetscCall(MuonShardSetUpState_Private(muon, &muon->shard[p]));
-    PetscTryTypeMethod(muon, setup, &muon->shard[p]);
+    if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscTryTypeMethod(muon, setup, &muon->shard[p]);
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));

@@ -49,8 +49,9 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
     const MuonGroup group = muon->group[g];
 
     muon->traffic.mpi += group->bytes;
-    group->bytes = 0;
-    if (group->exchange != muon->exchange) {
+    muon->traffic.own += group->inside;
+    group->bytes = group->inside = 0;
+    if (group->exchange != muon->exchange && group->rests == PETSC_FALSE) {
       PetscCall(MuonExchangeGetSentBytes(group->exchange, &bytes, &own));
       muon->traffic.mpi += bytes;
       muon->traffic.own += own;
@@ -477,6 +478,7 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCheckRanksAgree_Private(muon));
+  muon->changed = PETSC_TRUE;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     MuonArray  whole, W;

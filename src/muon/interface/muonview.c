@@ -10,6 +10,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
   PetscLogDouble   flops;
 
   PetscFunctionBegin;
+  if (shard != NULL && shard->group->home >= 0) PetscCall(PetscSNPrintf(text, length, ", at rank %d of each node of %d", shard->group->home, shard->group->grid->size));
   if (shard == NULL || shard->ranges == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
   PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
@@ -65,8 +66,8 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     if (MuonBlocksCount_Private(&layer->blocks) > 1) PetscCall(PetscSNPrintf(blocks, sizeof(blocks), " in %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     if (layer->frozen) PetscCall(PetscStrncpy(owner, "none", sizeof(owner)));
     else if (muon->setupcalled == PETSC_FALSE) PetscCall(PetscStrncpy(owner, "not assigned", sizeof(owner)));
-    else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : "every rank", sizeof(owner)));
-    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : "rank", layer->owner));
+    else if (layer->owner < 0) PetscCall(PetscStrncpy(owner, layer->ranks > 1 ? "every worker" : muon->home_of[l] >= 0 ? "every node" : "every rank", sizeof(owner)));
+    else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
     if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, islmo ? norm + 1 : "-", radius, owner));
@@ -143,9 +144,12 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(MuonPolarDescribeBLAS(sizeof(blas), blas, &slow));
   if (blas[0] != '\0') PetscCall(PetscViewerASCIIPrintf(viewer, "BLAS: %s\n", blas));
   PetscTryTypeMethod(muon, view, viewer);
-  if (muon->exchange != NULL) PetscCall(MuonExchangeView(muon->exchange, viewer));
-  for (PetscInt g = 1; g < muon->ngroups; g++) {
-    if (muon->group[g - 1]->ops->votes) PetscCall(MuonExchangeView(muon->group[g]->exchange, viewer)); /* of means, beside votes */
+  if (muon->exchange != NULL && (muon->exchange->nitems > 0 || muon->delay == 0 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
+    const PetscBool other = (before != NULL && before->ops->votes) || (group->late && (before == NULL || before->late == PETSC_FALSE)) ? PETSC_TRUE : PETSC_FALSE;
+
+    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of what is late */
   }
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));
@@ -284,6 +288,7 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
   would choose; sizes are the most that a message may have, and after a step those of this step. The second
   is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
+  With `-muon_node_size` a node has one link, which its ranks share; without, each rank has one.
 
   With local steps these are the messages of the outer optimizer, once in so many steps.
 

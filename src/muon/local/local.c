@@ -2,7 +2,8 @@
 
 typedef struct {
   Muon       outer;
-  PetscInt   steps;   /* of a round */
+  PetscInt   steps; /* of a round */
+  PetscBool  stagger;
   PetscInt   nlayers; /* that the outer optimizer has */
   MuonArray *shared;  /* its weights of each */
   MuonArray *start;   /* where it is late, this worker's own when the round began */
@@ -17,7 +18,40 @@ static const char MuonCitationLocal[]  = "@misc{MuLoCo2025,\n"
 
 const MuonParameter MuonLocalParameters_Private[] = {
   {"local_steps", MUON_PARAMETER_INT, offsetof(Muon_Local, steps), 30, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA, "Steps that each worker takes alone before weights are exchanged"},
+  {"local_stagger", MUON_PARAMETER_BOOL, offsetof(Muon_Local, stagger), 0, 0, 1, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Exchange the weights of each layer after a step of its own"},
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+/* The step of a round after which the layers of a phase are exchanged: phases are spread over the round, which the last one ends */
+static PetscInt MuonLocalStepOf_Private(const Muon_Local *local, PetscInt phase)
+{
+  return (PetscInt)((PetscInt64)(phase + 1) * local->steps / PetscMax(local->outer->phases, 1)) - 1;
+}
+
+/* Largest first into the phase that has least: bytes of each exchange are level. Rank 0 says it, since layers are compared only later */
+static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
+{
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+  Muon              outer = local->outer;
+  MuonExchangeItem *items;
+  PetscMPIInt      *phase, n;
+
+  PetscFunctionBegin;
+  PetscCheck(local->stagger == PETSC_FALSE || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
+             MuonPrefix(outer));
+  PetscCall(PetscMPIIntCast(muon->nlayers, &n));
+  PetscCall(PetscMalloc2(n, &items, n + 1, &phase));
+  for (PetscMPIInt l = 0; l < n; l++) {
+    items[l].name = ((PetscObject)muon->layer[l])->name;
+    items[l].cost = items[l].bytes = muon->layer[l]->frozen ? 0 : (PetscLogDouble)MuonLayerEntries(muon->layer[l]) * (PetscLogDouble)MuonArrayEntryBytes(&muon->layer[l]->shape);
+  }
+  phase[n] = (PetscMPIInt)(local->stagger ? PetscMax(PetscMin(local->steps, muon->nactive), 1) : 1);
+  PetscCall(MuonAssignOwners_Private(MUON_EXCHANGE_ASSIGNMENT_LPT, n, items, phase[n], phase));
+  PetscCallMPI(MPI_Bcast(phase, n + 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
+  for (PetscMPIInt l = 0; l < n; l++) outer->layer[l]->phase = phase[l];
+  outer->phases = phase[n];
+  PetscCall(PetscFree2(items, phase));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* A layer of the outer optimizer: the shared weights, which begin as the worker's own */
 static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
@@ -85,6 +119,8 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     if (outer->delay > 0) PetscCall(MuonArrayCreate(&local->shared[l], local->shared[l].precision, &local->start[l]));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
+  if (!MuonParametersIsSet((PetscObject)outer, "node_size")) outer->node_size = muon->node_size;
+  PetscCall(MuonLocalSetPhases_Private(muon));
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -92,8 +128,13 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
 
 static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
 {
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+
   PetscFunctionBegin;
-  if (muon->step == 0) PetscCall(MuonLocalShare_Private(muon));
+  PetscCheck(local->steps >= local->outer->phases, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%slocal_steps %" PetscInt_FMT ": -%slocal_stagger has spread layers over %" PetscInt_FMT " steps at MuonSetUp(), expected at least as many",
+             MuonPrefix(muon), local->steps, MuonPrefix(muon), local->outer->phases);
+  if (muon->step == 0 || muon->changed) PetscCall(MuonLocalShare_Private(muon));
+  muon->changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,11 +163,14 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
   Muon                outer = local->outer;
   MuonArray           own;
   MuonConvergedReason reason;
+  PetscInt            phase = 0;
 
   PetscFunctionBegin;
-  if ((muon->step + 1) % local->steps != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  while (phase < outer->phases && MuonLocalStepOf_Private(local, phase) != muon->step % local->steps) phase++;
+  if (phase == outer->phases) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != phase ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLocalSetGradient_Private(muon, l));
+    if (muon->layer[l]->frozen == PETSC_FALSE && outer->layer[l]->phase == phase) PetscCall(MuonLocalSetGradient_Private(muon, l));
   }
   PetscCall(MuonSetStepNumber(outer, muon->step / local->steps)); /* after a restart, too */
   PetscCall(MuonStep(outer));
@@ -142,7 +186,7 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonArray *start = &local->start[l];
 
-    if (muon->layer[l]->frozen || (reason < 0 && start->data == NULL)) continue;
+    if (muon->layer[l]->frozen || outer->layer[l]->phase != phase || (reason < 0 && start->data == NULL)) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
     if (reason >= 0) MuonArrayAxpby(1, &local->shared[l], 0, &own);
     if (start->data != NULL) { /* which has the way */
@@ -182,12 +226,22 @@ static PetscErrorCode MuonSetObjectsFromOptions_Local(Muon muon)
 
 static PetscErrorCode MuonView_Local(Muon muon, PetscViewer viewer)
 {
-  PetscBool ascii;
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+  PetscBool         ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  outer optimizer, after every %" PetscInt_FMT " steps:\n", ((Muon_Local *)muon->data)->steps));
+  for (PetscInt phase = 0; phase < local->outer->phases && local->outer->phases > 1; phase++) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  after step %" PetscInt_FMT " of a round:", MuonLocalStepOf_Private(local, phase)));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      if (local->outer->layer[l]->phase == phase && muon->layer[l]->frozen == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, " %s", ((PetscObject)muon->layer[l])->name));
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  outer optimizer, after every %" PetscInt_FMT " steps:\n", local->steps));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(MuonView(((Muon_Local *)muon->data)->outer, viewer));
@@ -253,6 +307,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   Options Database Keys:
 + -local_steps H              - steps of a round, in which nothing but the status is sent (30)
+. -local_stagger              - layers are exchanged after steps of their own, so that bytes are level
 . -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
 . -outer_muon_learning_rate a - its rate (0.7)
 - -outer_muon_momentum mu     - its momentum, in Nesterov's form (0.6)
@@ -281,12 +336,25 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   weights stay what they were. A worker may be several ranks\: layers of parallel matrices take their steps with
   the whole gradient of the worker. The outer optimizer takes one copy of the weights and one gradient more.
 
+  With `-local_stagger` the layers are cut into min(H, number of layers) parts of about as many bytes, largest layers first, and the
+  parts are exchanged one after the other, evenly spread over the H steps of a round, the last part after the last step. Each layer is exchanged once
+  in H steps, and its rounds are those from exchange to exchange. `MuonView()` says which layer is exchanged when, the monitor how many were.
+  Where a run ends, layers of other parts than the last have weights of each worker\; the layers of `MuonLocalGetOuter()` have the shared ones.
+  Refused are `-outer_muon_delay 1` and `-outer_ef21_init gradient`.
+
   With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j, who began
   the round at S_j, takes d_j = S_j - W_j for the gradient of round r, and goes on at W_j = W - d_j, which is S_j
   then\; W is what round r - 1 has made of the shared weights.
 
+  With `-muon_node_size` the ranks of a node take their steps together, and the outer optimizer has the same nodes
+  unless it is given others.
+
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.
+
+  Where the program changes weights between two steps, what it changed counts as a part of the way that the worker went.
+  Weights that all workers have alike become the shared ones, from which the next step goes on, by `MuonWeightsChanged()`\;
+  in the middle of a round it is an error where they differ.
 
   Every worker keeps its own momentum, wherever `-muon_momentum_at` says, and may have a Nesterov form\: it is
   its own server. Refused is `-muon_clip`, which needs the mean gradient.

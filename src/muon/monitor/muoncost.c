@@ -25,11 +25,6 @@ double MuonCostSeconds(Muon muon, const MuonCost *cost, PetscBool whole)
   return (double)muon->cost_alpha * cost->rounds + 8 / (double)muon->cost_beta * (whole ? cost->whole : cost->bytes) + cost->work / (double)muon->cost_gamma;
 }
 
-double MuonCostOfStep(const MuonCostTimes *times, double steps, PetscBool late)
-{
-  return times->gradient + times->step + (times->work + times->down + (late ? PetscMax(times->up - steps * times->gradient, 0) : times->up)) / steps;
-}
-
 double MuonCostSwitch(Muon muon, const char key[])
 {
   void                *field;
@@ -82,17 +77,26 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
-/* If not one rank owns all, shares are even */
 void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3])
 {
   const PetscBool star = messages[1].pattern == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
 
   for (int k = 0; k < 3; k++) {
-    messages[k].bytes /= ranks;
     messages[k].most  = star ? 1 : 1 / workers;
     messages[k].least = star ? 0 : 1 / workers;
   }
   messages[0].calls = ceil(messages[0].calls / ranks);
+}
+
+void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
+{
+  const double before = group->home > 0 ? *rounds : 0;
+
+  *rounds = PetscMax(one->rounds, before);
+  all->rounds += *rounds - before;
+  all->bytes += one->bytes;
+  all->whole += one->whole;
+  all->work += one->work;
 }
 
 static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
@@ -127,8 +131,8 @@ typedef struct {
 
 static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 {
-  const double encoded[2] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8};
-  double       entries    = 0;
+  const Muon from       = MuonCostSender(muon);
+  double     counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(sizes, sizeof(*sizes)));
@@ -139,11 +143,15 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
     double    one[2];
     PetscBool unused;
 
-    PetscCall(MuonCostOfShard_Private(&MuonCostSender(muon)->shard[p], PETSC_FALSE, one, &unused));
-    for (int d = 0; d < 2; d++) sizes->bytes[d] += one[d];
+    PetscCall(MuonCostOfShard_Private(&from->shard[p], PETSC_FALSE, one, &unused));
+    for (int d = 0; d < 2; d++) {
+      sizes->bytes[d] += one[d];
+      if (MuonGroupIsAway(from->shard[p].group) == PETSC_FALSE) counted[2 + d] += one[d];
+    }
   }
+  if (from->ngroups > 0 && from->group[from->ngroups - 1]->home >= 0) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, counted, 4, MPI_DOUBLE, MPI_SUM, from->group[from->ngroups - 1]->grid->inside));
   for (int d = 0; d < 2; d++) {
-    sizes->part[d] = encoded[d] > 0 && sizes->bytes[d] > 0 ? encoded[d] / sizes->bytes[d] : 1;
+    sizes->part[d] = counted[d] > 0 && counted[2 + d] > 0 ? counted[d] / counted[2 + d] : 1;
     sizes->bytes[d] *= sizes->part[d] * sizes->scale;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,14 +159,16 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 
 int MuonCostFindWay(const MuonGroup group, PetscBool sums)
 {
-  int found = -1, usual = -1;
+  int found = -1, best = 0;
 
   for (int way = 0; way < MUON_COST_VOTES; way++) {
-    if ((Ways[way].mode != MUON_EXCHANGE_MODE_GATHER) != (sums == PETSC_TRUE)) continue;
-    if (usual < 0 && strcmp(Ways[way].type, MUONEXCHANGELAYERWISE) == 0) usual = way;
-    if (strcmp(Ways[way].type, ((PetscObject)group->exchange)->type_name) == 0 && (found < 0 || group->mode == Ways[way].mode)) found = way;
+    const int fits = strcmp(Ways[way].type, ((PetscObject)group->exchange)->type_name) == 0 ? 2 + (group->mode == Ways[way].mode) : strcmp(Ways[way].type, MUONEXCHANGELAYERWISE) == 0;
+
+    if ((Ways[way].mode != MUON_EXCHANGE_MODE_GATHER) != (sums == PETSC_TRUE) || fits <= best) continue;
+    best  = fits;
+    found = way;
   }
-  return found >= 0 ? found : usual;
+  return found;
 }
 
 /* The owners are those of an exchange of this type over the same shards */
@@ -202,12 +212,13 @@ PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all groups, one after the other; the messages of the row are those of all groups together */
+/* Of all groups; the messages of the row are those of all groups together */
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSizes *sizes, MuonCostRow *row, PetscBool *legal)
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   const Muon      from = MuonCostSender(muon);
   double         *bytes;
+  double          rounds = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(row, sizeof(*row)));
@@ -225,10 +236,7 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
     }
     PetscCall(MuonCostOfGroup_Private(group, way, bytes, m, legal));
     one = MuonCostOf(group->exchange->nworkers, 3, m);
-    row->cost.rounds += one.rounds;
-    row->cost.bytes += one.bytes;
-    row->cost.whole += one.whole;
-    row->cost.work += one.work;
+    MuonCostAdd(group, &one, &row->cost, &rounds);
     if (m[0].calls > 1) m[0].calls += row->messages[0].calls;
     for (int k = 0; k < 3; k++) {
       m[k].bytes += row->messages[k].bytes;
@@ -302,7 +310,8 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 
 PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
 {
-  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : muon->size;
+  const int     nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
+  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : nodes;
   MuonCostSizes sizes;
   MuonCostRow   row[MUON_COST_WAYS];
   PetscBool     ascii;

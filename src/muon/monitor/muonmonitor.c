@@ -27,7 +27,7 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const MuonShard *shard = muon->nested != NULL ? &muon->nested->shard[p] : &muon->shard[p]; /* of those that are sent */
-    const double     J = shard->group->exchange->nworkers, bits = 32.0 * (double)shard->rows * (double)shard->layer->N;
+    const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
 
     if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
@@ -106,7 +106,7 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 - ctx  - the context
 
   Options Database Keys:
-+ -muon_monitor [viewer]   - one line a step, or a graph of the loss, `draw::draw_lg`
++ -muon_monitor [viewer]   - one line a step, or graphs of the loss and of the layers, `draw::draw_lg`
 . -muon_monitor_csv file   - one row a step in a file
 - -muon_monitor_interval n - every n-th step only
 
@@ -234,21 +234,51 @@ PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The loss over the steps; one that is no number has no place in a graph */
-static PetscErrorCode MuonMonitorDraw_Private(PetscInt step, PetscReal loss, PetscViewer viewer)
+/*
+   The loss over the steps, where it is a number, and bars of the layers: bytes that left a rank, in the mean, and lags
+   where they are measured. Layers that vote are sent together and have none
+*/
+static PetscErrorCode MuonMonitorDraw_Private(Muon muon, PetscInt step, PetscReal loss, PetscViewer viewer)
 {
-  const PetscReal x = (PetscReal)step;
-  PetscDrawLG     lg;
-  PetscDrawAxis   axis;
+  static const char *const titles[] = {"Bytes up", "Bytes down", "Lag up", "Lag down"};
+  const Muon               sent     = muon->synchronized ? muon->nested : muon;
+  const PetscReal          x        = (PetscReal)step;
+  const char             **names;
+  PetscReal               *values;
+  PetscDraw                draw;
+  PetscDrawLG              lg;
+  PetscDrawAxis            axis;
+  PetscDrawBar             bar;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerDrawGetDrawLG(viewer, 0, &lg));
-  PetscCall(PetscDrawLGGetAxis(lg, &axis));
-  PetscCall(PetscDrawAxisSetLabels(axis, "Muon", "Step", "Loss"));
-  if (step == 0) PetscCall(PetscDrawLGReset(lg));
-  if (!PetscIsInfOrNanReal(loss)) PetscCall(PetscDrawLGAddPoint(lg, &x, &loss));
-  PetscCall(PetscDrawLGDraw(lg));
-  PetscCall(PetscDrawLGSave(lg));
+  if (muon->objective != NULL) {
+    PetscCall(PetscViewerDrawGetDrawLG(viewer, 0, &lg));
+    PetscCall(PetscDrawLGGetAxis(lg, &axis));
+    PetscCall(PetscDrawAxisSetLabels(axis, "Muon", "Step", "Loss"));
+    if (step == 0) PetscCall(PetscDrawLGReset(lg));
+    if (!PetscIsInfOrNanReal(loss)) PetscCall(PetscDrawLGAddPoint(lg, &x, &loss));
+    PetscCall(PetscDrawLGDraw(lg));
+    PetscCall(PetscDrawLGSave(lg));
+  }
+  PetscCall(PetscCalloc2(sent->nshards + 1, &names, sent->nshards, &values));
+  for (PetscInt p = 0; p < sent->nshards; p++) names[p] = sent->shard[p].name;
+  for (int k = 0; k < 4; k++) {
+    PetscReal most = 0;
+
+    for (PetscInt p = 0; p < sent->nshards; p++) values[p] = (PetscReal)sent->shard[p].figure[k] / (PetscReal)sent->size;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, (PetscMPIInt)sent->nshards, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
+    for (PetscInt p = 0; p < sent->nshards; p++) most = PetscMax(most, values[p]);
+    if (most == 0) continue;
+    PetscCall(PetscViewerDrawGetDraw(viewer, k + 1, &draw));
+    PetscCall(PetscDrawSetTitle(draw, titles[k]));
+    PetscCall(PetscDrawBarCreate(draw, &bar));
+    PetscCall(PetscDrawBarSetLimits(bar, 0, most));
+    PetscCall(PetscDrawBarSetData(bar, sent->nshards, values, names));
+    PetscCall(PetscDrawBarDraw(bar));
+    PetscCall(PetscDrawBarSave(bar));
+    PetscCall(PetscDrawBarDestroy(&bar));
+  }
+  PetscCall(PetscFree2(names, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,12 +318,13 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 
   Options Database Keys:
 + -muon_monitor [viewer]      - prints the lines
-- -muon_monitor draw::draw_lg - draws the loss instead
+- -muon_monitor draw::draw_lg - draws the loss and the bytes of each layer instead
 
   Level: intermediate
 
   Notes:
-  On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps.
+  On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps and bars of the step's layers\:
+  bytes up and down, and what `-ef21_monitor_compression` measures, the lags in the Frobenius norm. Layers that vote have no bars.
 
   The loss is left out where there is no routine of `MuonSetObjectiveAndGradient()`, as in a program's own loop.
   The rate is that of `MuonGetRate()`, or where no layer has the optimizer `lmo` that of the first layer.
@@ -313,7 +344,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, PetscViewerAndFormat *vf)
 {
   PetscViewer viewer = vf->viewer;
-  PetscInt    tablevel;
+  PetscInt    tablevel, moved = 0;
   double      value[COLUMNS];
   PetscBool   draw, has[COLUMNS];
 
@@ -322,7 +353,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
   if (draw) {
-    if (muon->objective != NULL) PetscCall(MuonMonitorDraw_Private(step, loss, viewer));
+    PetscCall(MuonMonitorDraw_Private(muon, step, loss, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscObjectGetTabLevel((PetscObject)muon, &tablevel));
@@ -334,6 +365,10 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
     if (has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumns[k], value[k]));
   }
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
+  if (muon->synchronized && muon->nested->phases > 1) {
+    for (PetscInt p = 0; p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
+    PetscCall(PetscViewerASCIIPrintf(viewer, " synchronized %" PetscInt_FMT " of %" PetscInt_FMT " layers", moved, muon->nested->nshards));
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIISubtractTab(viewer, tablevel));
   PetscCall(PetscViewerPopFormat(viewer));

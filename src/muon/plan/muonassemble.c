@@ -105,7 +105,7 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   PetscInt          most = 0, *ranges;
 
   PetscFunctionBegin;
-  if (group->grid->size == 1 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->grid->size == 1 || group->home >= 0 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < group->nshards; k++) {
     most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
     PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that own it */

@@ -26,12 +26,20 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Late are layers with the workers' momentum, those of LMOs */
-static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p, PetscBool late, const MuonGroupOps *mean, const MuonGroupOps **ops)
+/* What layers of a group have in common beside operations: workers, home, phase, and whether they are late, as those of the workers' momentum are, which LMOs have */
+typedef struct {
+  PetscInt    grid, phase;
+  PetscMPIInt home;
+  PetscBool   late;
+} MuonGroupKey;
+
+static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
 {
+  const PetscBool late = muon->delay > 0 && muon->layer[l]->workermomentum ? PETSC_TRUE : PETSC_FALSE;
+
   PetscFunctionBegin;
   *ops = NULL;
-  if (muon->grid_of[l] != p || muon->layer[l]->frozen || late != (muon->delay > 0 && muon->layer[l]->workermomentum ? PETSC_TRUE : PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || late != key->late || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, group, muon->layer[l], ops);
   if (*ops == NULL) *ops = mean;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -41,22 +49,24 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, PetscInt p,
    The layers of these workers and operations. Where every rank is a worker the optimizer's own exchange is
    that of the first group that is not late. Messages are the matrices themselves until a type chooses other compressors
 */
-static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool late, const MuonGroupOps *ops, const MuonGroupOps *mean)
+static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *ops, const MuonGroupOps *mean)
 {
-  MuonWorkerGrid grid = muon->grid[p];
+  MuonWorkerGrid grid = muon->grid[key->grid];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
   group->ops   = ops;
   group->grid  = grid;
-  group->late  = late;
+  group->home  = key->home;
+  group->phase = key->phase;
+  group->late  = key->late;
   group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     const MuonGroupOps *own;
 
-    PetscCall(MuonGetGroupOps_Private(muon, l, p, late, mean, &own));
+    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &own));
     if (own != ops) continue;
     PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, group->nshards, muon->layer[l]));
     group->nshards++;
@@ -73,32 +83,48 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, PetscInt p, PetscBool l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Groups of the type's own operations come first, that of a mean last; there is one at least */
+/* Groups of the type's own operations come first, that of a mean last; each home has one, whatever is frozen on some rank */
+static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *mean)
+{
+  const PetscInt first = muon->ngroups;
+  PetscBool      means = key->home >= 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    const MuonGroupOps *ops;
+    PetscBool           is = PETSC_FALSE;
+
+    PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &ops));
+    if (ops == mean) means = PETSC_TRUE;
+    for (PetscInt g = first; g < muon->ngroups; g++) is = muon->group[g]->ops == ops ? PETSC_TRUE : is;
+    if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, key, ops, mean));
+  }
+  if (means) PetscCall(MuonCreateGroup_Private(muon, key, mean, mean));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  PetscBool carries = PETSC_FALSE;
+  const MuonGroupKey none   = {0, 0, -1, PETSC_FALSE};
+  const PetscInt     phases = PetscMax(muon->phases, 1), kinds = muon->delay > 0 ? 2 : 1;
+  PetscBool          carries = PETSC_FALSE;
+  PetscMPIInt        most    = 0;
 
   PetscFunctionBegin;
   PetscCall(MuonFindWorkerGrids_Private(muon, muon->exchange->rowwise));
   PetscCall(MuonSetUpWeights_Private(muon));
   PetscCall(PetscCalloc1(muon->nactive, &muon->shard));
-  PetscCall(PetscMalloc1(muon->nactive + 1, &muon->group));
-  for (PetscInt k = 0; k < (muon->delay > 0 ? 2 : 1) * muon->ngrids; k++) {
-    const PetscInt  p     = k % muon->ngrids;
-    const PetscBool late  = k >= muon->ngrids ? PETSC_TRUE : PETSC_FALSE;
-    PetscBool       means = PETSC_FALSE;
+  for (PetscInt p = 0; p < muon->ngrids; p++) most += (PetscMPIInt)(kinds * phases) * muon->grid[p]->size;
+  PetscCall(PetscMalloc1(muon->nactive + most + 1, &muon->group));
+  for (PetscInt k = 0; k < kinds * phases * muon->ngrids; k++) {
+    MuonGroupKey key   = {k % muon->ngrids, k / muon->ngrids % phases, -1, k / muon->ngrids >= phases ? PETSC_TRUE : PETSC_FALSE};
+    PetscBool    homes = PETSC_FALSE;
 
-    for (PetscInt l = 0; l < muon->nlayers; l++) {
-      const MuonGroupOps *ops;
-      PetscBool           is = PETSC_FALSE;
-
-      PetscCall(MuonGetGroupOps_Private(muon, l, p, late, mean, &ops));
-      if (ops == mean) means = PETSC_TRUE;
-      for (PetscInt g = 0; g < muon->ngroups; g++) is = muon->group[g]->grid == muon->grid[p] && muon->group[g]->late == late && muon->group[g]->ops == ops ? PETSC_TRUE : is;
-      if (ops != NULL && ops != mean && is == PETSC_FALSE) PetscCall(MuonCreateGroup_Private(muon, p, late, ops, mean));
-    }
-    if (means || (muon->ngroups == 0 && k + 1 == (muon->delay > 0 ? 2 : 1) * muon->ngrids)) PetscCall(MuonCreateGroup_Private(muon, p, late, mean, mean));
+    for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == key.grid && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;
+    for (; key.home < (homes ? muon->grid[key.grid]->size : 0); key.home++) PetscCall(MuonCreateGroupsOf_Private(muon, &key, mean));
   }
+  if (muon->ngroups == 0) PetscCall(MuonCreateGroup_Private(muon, &none, mean, mean));
   for (PetscInt g = 0; g < muon->ngroups; g++) carries = muon->group[g]->exchange == muon->exchange ? PETSC_TRUE : carries;
   if (carries == PETSC_FALSE) {
     PetscCall(MuonExchangeSetVotes(muon->exchange, PETSC_FALSE));
@@ -110,8 +136,9 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 PetscErrorCode MuonDropLate_Private(Muon muon)
 {
   PetscFunctionBegin;
+  if (muon->nested != NULL) PetscCall(MuonDropLate_Private(muon->nested));
   for (PetscInt g = 0; g < muon->ngroups && muon->late.flying; g++) {
-    if (muon->group[g]->late == PETSC_FALSE) continue;
+    if (muon->group[g]->late == PETSC_FALSE || MuonGroupIsAway(muon->group[g])) continue;
     PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
     PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
   }
@@ -142,12 +169,6 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Longest-job-first needs one number a shard: its flops and, at so many flops a byte, its memory traffic,
-   which is all that an elementwise norm costs
-*/
-static const PetscLogDouble MUON_FLOPS_PER_BYTE = 4.0;
-
 PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
 {
   MuonExchangeItem *items;
@@ -163,13 +184,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     MuonExchangeItem *item  = &items[k];
 
     shape = MuonShardStateShape(shard);
-    /* Of the layer, not of the shard: all positions of a worker find the same owners */
-    item->name    = ((PetscObject)shard->layer)->name;
-    item->rows    = shard->layer->m;
-    item->columns = shard->layer->n;
-    item->bytes   = (PetscLogDouble)shard->layer->m * (PetscLogDouble)shard->layer->n * (PetscLogDouble)MuonArrayEntryBytes(&shape);
-    PetscCall(MuonLayerGetFlops(shard->layer, &item->cost));
-    item->cost += MUON_FLOPS_PER_BYTE * item->bytes;
+    PetscCall(MuonDescribeJob_Private(shard->layer, (PetscLogDouble)MuonArrayEntryBytes(&shape), item)); /* of the layer, not of the shard: all positions of a worker find the same owners */
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", shard->up_type, item->name));
     if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
@@ -182,7 +197,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   PetscCall(MuonExchangeSetUp(group->exchange));
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
-  if (summable == PETSC_FALSE && group->grid->size > 1 && group->grid->nworkers == 1)
+  if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
   group->no_downlink = PETSC_TRUE;
   for (PetscInt k = 0; k < group->nshards; k++) {
@@ -192,7 +207,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     shard->replicated   = group->exchange->everywhere;
     shard->layer->alone = muon->isolated;
     shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
-    shard->owns         = group->exchange->owner[k] == group->exchange->worker ? PETSC_TRUE : PETSC_FALSE;
+    shard->owns         = group->exchange->owner[k] == group->exchange->worker && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
     /* One worker makes no message for itself of weights as they are */
     asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;

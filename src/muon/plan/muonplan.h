@@ -7,10 +7,12 @@
 
 /*
    Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one
-   worker that keeps its state in rows
+   worker that keeps its state in rows. With nodes a layer has a home, the rank of each that does all but its gradient
 */
 PETSC_INTERN PetscErrorCode MuonFindWorkerGrids_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetWorkerGrids_Private(Muon);
+/* What owners and homes are chosen by */
+PETSC_INTERN PetscErrorCode MuonDescribeJob_Private(MuonLayer, PetscLogDouble entrybytes, MuonExchangeItem *);
 /* Gives grids the weights of workers */
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 

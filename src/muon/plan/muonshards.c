@@ -76,7 +76,8 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   shard->row          = layer->first;
   shard->full.request = MPI_REQUEST_NULL;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
-  if (grid->size > 1) {
+  if (group->home >= 0) shard->sharded = PETSC_TRUE;
+  else if (grid->size > 1) {
     PetscCall(PetscMalloc1(grid->size + 1, &shard->ranges));
     shard->sharded = layer->ranks == 1 ? PETSC_TRUE : PETSC_FALSE;
     if (shard->sharded) {

@@ -25,12 +25,13 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
   PetscCheck(sum > 0 && sum < HUGE_VAL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "MuonSetWorkerWeight(): the sum over the ranks is %g, expected a positive and finite one", sum);
   if (same) PetscCall(PetscFree(muon->weights));
   for (PetscMPIInt r = 0; r < muon->size && muon->weights != NULL; r++) muon->weights[r] *= (double)muon->size / sum;
-  for (PetscInt p = 0; p < muon->ngrids && muon->weights != NULL && muon->isolated == PETSC_FALSE; p++) {
+  for (PetscInt p = 0; p < muon->ngrids && muon->weights != NULL; p++) {
     const MuonWorkerGrid grid = muon->grid[p];
 
     PetscCall(PetscCalloc1(grid->nworkers, &grid->weight));
     for (PetscMPIInt r = 0; r < muon->size; r++) grid->weight[grid->worker_of[r]] += muon->weights[r] / grid->size;
     if (grid->weight[grid->worker] > 0) grid->share = muon->weights[muon->rank] / grid->weight[grid->worker];
+    if (muon->isolated) PetscCall(PetscFree(grid->weight)); /* a worker alone forms no mean with others */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

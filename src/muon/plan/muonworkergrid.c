@@ -22,24 +22,30 @@ enum {
   WORKER_COUNT
 };
 
-/* Without a layer: of all that are whole on every rank, which is a worker, or one of the ranks of the only worker, each with rows of the state */
-static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscBool rows, PetscMPIInt record[])
+/*
+   Without a layer: of all that are whole on every rank, which is a worker, or one of the ranks that are one together:
+   those of a node, or all, each with rows of the state
+*/
+static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt together, const PetscMPIInt node[], PetscMPIInt record[])
 {
-  const PetscMPIInt ranks = layer != NULL ? layer->ranks : rows ? muon->size : 1, size = PetscMin(ranks, muon->size);
+  const PetscBool   spread = layer != NULL && layer->ranks > 1 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscMPIInt ranks = spread ? layer->ranks : together, size = PetscMin(ranks, muon->size);
   MPI_Group         all, own;
   PetscMPIInt      *number, *members;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(size, &number, size, &members));
-  for (PetscMPIInt r = 0; r < size; r++) number[r] = members[r] = r;
-  if (layer != NULL && ranks > 1) {
+  for (PetscMPIInt r = 0; r < size; r++) {
+    number[r]  = r;
+    members[r] = spread ? r : node[r]; /* a matrix that is all here, whatever its communicator is */
+  }
+  if (spread) {
     PetscCallMPI(MPI_Comm_group(PetscObjectComm((PetscObject)muon), &all));
     PetscCallMPI(MPI_Comm_group(layer->comm, &own));
     PetscCallMPI(MPI_Group_translate_ranks(own, size, number, all, members));
     PetscCallMPI(MPI_Group_free(&own));
     PetscCallMPI(MPI_Group_free(&all));
   }
-  if (ranks == 1) members[0] = muon->rank;                                                                     /* a matrix that is all here, whatever its communicator is */
   record[WORKER_NAME]     = layer != NULL ? (PetscMPIInt)(layer->hash >> 1) ^ (PetscMPIInt)layer->storage : 0; /* fits an int */
   record[WORKER_RANKS]    = ranks;
   record[WORKER_HASH]     = (PetscMPIInt)(MuonWireCRC32C(0, (const unsigned char *)members, (size_t)size * sizeof(*members)) >> 1);
@@ -124,6 +130,7 @@ PetscErrorCode MuonResetWorkerGrids_Private(Muon muon)
   for (PetscInt p = 0; p < muon->ngrids; p++) PetscCall(MuonWorkerGridDestroy_Private(&muon->grid[p]));
   PetscCall(PetscFree(muon->grid));
   PetscCall(PetscFree(muon->grid_of));
+  PetscCall(PetscFree(muon->home_of));
   PetscCall(PetscFree(muon->weights));
   muon->ngrids = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -165,7 +172,7 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
    Of n layers, some of which are on many ranks, or of all others with n = 1. What every rank found is agreed on
    before anybody makes a communicator, or uses one of a layer
 */
-static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscBool rows)
+static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscMPIInt together, const PetscMPIInt node[])
 {
   MPI_Comm     comm    = PetscObjectComm((PetscObject)muon);
   const size_t of_rank = WORKER_COUNT * (size_t)n;
@@ -175,7 +182,7 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool s
   PetscFunctionBegin;
   PetscCall(PetscMPIIntCast((PetscInt)of_rank, &count));
   PetscCall(PetscMalloc2(of_rank, &record, of_rank * (size_t)muon->size, &all));
-  for (PetscInt l = 0; l < n; l++) PetscCall(MuonDescribeWorker_Private(muon, spread ? muon->layer[l] : NULL, rows, record + WORKER_COUNT * l));
+  for (PetscInt l = 0; l < n; l++) PetscCall(MuonDescribeWorker_Private(muon, spread ? muon->layer[l] : NULL, together, node, record + WORKER_COUNT * l));
   PetscCallMPI(MPI_Allgather(record, count, MPI_INT, all, count, MPI_INT, comm));
   for (PetscInt l = n - 1; l >= 0; l--) {
     if (record[WORKER_COUNT * l + WORKER_NAME] != all[WORKER_COUNT * l + WORKER_NAME]) bad[0] = l;
@@ -197,22 +204,95 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The ranks that are one worker with this one for layers that are whole: all, each with rows of the state, or those of -muon_node_size */
+static PetscErrorCode MuonFindNode_Private(Muon muon, PetscBool rows, PetscMPIInt *size, PetscMPIInt *members[])
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)muon), node = comm;
+  PetscMPIInt ranks, rank;
+  PetscInt    mine[3], most[3]; /* ranks of a node, those that are cut unevenly */
+
+  PetscFunctionBegin;
+  if (rows == PETSC_FALSE && muon->node_size == 1) node = PETSC_COMM_SELF;
+  else if (rows == PETSC_FALSE) PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Comm_size(node, &ranks));
+  PetscCallMPI(MPI_Comm_rank(node, &rank));
+  PetscCall(PetscMalloc1(ranks, members));
+  PetscCallMPI(MPI_Allgather(&muon->rank, 1, MPI_INT, *members, 1, MPI_INT, node));
+  *size = ranks;
+  if (rows || muon->node_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_free(&node));
+  if (muon->node_size != PETSC_DETERMINE) *size = (PetscMPIInt)PetscMin(muon->node_size, muon->size + 1);
+  mine[0] = ranks;
+  mine[1] = -ranks;
+  mine[2] = ranks % *size != 0 ? ranks : 0;
+  PetscCallMPI(MPI_Allreduce(mine, most, 3, MPIU_INT, MPI_MAX, comm));
+  if (most[2] > 0 || (muon->node_size == PETSC_DETERMINE && most[0] != -most[1])) PetscCall(PetscFree(*members));
+  PetscCheck(most[2] == 0, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_node_size %" PetscInt_FMT ": a node has %" PetscInt_FMT " of the optimizer's ranks, expected a divisor of them on every node", MuonPrefix(muon), muon->node_size, most[2]);
+  PetscCheck(muon->node_size != PETSC_DETERMINE || most[0] == -most[1], comm, PETSC_ERR_ARG_INCOMP,
+             "-%smuon_node_size auto: nodes have between %" PetscInt_FMT " and %" PetscInt_FMT " of the optimizer's ranks, expected as many on each, or a number that divides them all", MuonPrefix(muon), -most[1], most[0]);
+  PetscCall(PetscArraymove(*members, *members + rank / *size * *size, *size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Longest-job-first needs one number a layer: its flops and, at so many flops a byte, its memory traffic, which is all that an elementwise norm costs */
+PetscErrorCode MuonDescribeJob_Private(MuonLayer layer, PetscLogDouble entrybytes, MuonExchangeItem *item)
+{
+  PetscFunctionBegin;
+  item->name    = ((PetscObject)layer)->name;
+  item->rows    = layer->m;
+  item->columns = layer->n;
+  item->bytes   = (PetscLogDouble)layer->m * (PetscLogDouble)layer->n * entrybytes;
+  PetscCall(MuonLayerGetFlops(layer, &item->cost));
+  item->cost += 4.0 * item->bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which rank of each node has a layer that is whole on all: rank 0 says it, since options are compared only later */
+static PetscErrorCode MuonFindHomes_Private(Muon muon, PetscMPIInt size)
+{
+  MuonExchangeItem *items;
+  PetscMPIInt      *home, n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMPIIntCast(muon->nlayers, &n));
+  PetscCall(PetscMalloc1(n, &muon->home_of));
+  for (PetscMPIInt l = 0; l < n; l++) muon->home_of[l] = -1;
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2(n, &items, n, &home));
+  for (PetscMPIInt l = 0; l < n; l++) PetscCall(MuonDescribeJob_Private(muon->layer[l], (PetscLogDouble)MuonArrayEntryBytes(&muon->layer[l]->shape), &items[l]));
+  PetscCall(MuonAssignOwners_Private(MUON_EXCHANGE_ASSIGNMENT_LPT, n, items, size, home));
+  PetscCallMPI(MPI_Bcast(home, n, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
+  for (PetscMPIInt l = 0; l < n; l++) {
+    if (muon->layer[l]->ranks == 1) muon->home_of[l] = home[l];
+  }
+  PetscCall(PetscFree2(items, home));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonFindWorkerGrids_Private(Muon muon, PetscBool rows)
 {
-  MPI_Comm comm    = PetscObjectComm((PetscObject)muon);
-  PetscInt mine[5] = {0, muon->nlayers, -muon->nlayers, rows ? 1 : 0, rows ? -1 : 0}, most[5]; /* ranks of a worker; what must be the same everywhere, and its negative */
+  MPI_Comm    comm     = PetscObjectComm((PetscObject)muon);
+  PetscInt    mine[7]  = {0, muon->nlayers, -muon->nlayers, rows ? 1 : 0, rows ? -1 : 0, muon->node_size, -muon->node_size}, most[7]; /* ranks of a worker; what must be the same everywhere, and its negative */
+  PetscMPIInt together = 1, *node;
+  PetscBool   spread;
 
   PetscFunctionBegin;
   PetscCall(MuonResetWorkerGrids_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) mine[0] = PetscMax(mine[0], muon->layer[l]->ranks);
-  PetscCallMPI(MPI_Allreduce(mine, most, 5, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(mine, most, 7, MPIU_INT, MPI_MAX, comm));
   PetscCheck(most[1] == -most[2], comm, PETSC_ERR_ARG_INCOMP, "The ranks have between %" PetscInt_FMT " and %" PetscInt_FMT " layers, expected as many on each", -most[2], most[1]);
   PetscCheck(most[3] == -most[4], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks: -%smuon_exchange_type rows on some and another type on others", MuonPrefix(muon));
+  PetscCheck(most[5] == -most[6], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks: -%smuon_node_size is between %" PetscInt_FMT " and %" PetscInt_FMT, MuonPrefix(muon), -most[6], most[5]);
+  PetscCheck(rows == PETSC_FALSE || muon->node_size == 1, comm, PETSC_ERR_SUP, "-%smuon_node_size with -%smuon_exchange_type rows, which cuts layers over all ranks; expected star, replicated or layerwise", MuonPrefix(muon), MuonPrefix(muon));
   PetscCheck(rows == PETSC_FALSE || most[0] == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
              MuonPrefix(muon), most[0]);
   PetscCall(PetscCalloc1(muon->nlayers, &muon->grid_of));
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->grid));
-  PetscCall(MuonFindWorkers_Private(muon, most[0] > 1 ? muon->nlayers : 1, most[0] > 1 ? PETSC_TRUE : PETSC_FALSE, rows));
-  if (most[0] > 1) PetscCall(MuonCheckRows_Private(muon));
+  spread = most[0] > 1 ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MuonFindNode_Private(muon, rows, &together, &node));
+  PetscCall(MuonFindWorkers_Private(muon, spread ? muon->nlayers : 1, spread, together, node));
+  PetscCall(PetscFree(node));
+  PetscCall(MuonFindHomes_Private(muon, rows ? 1 : together));
+  if (spread) PetscCall(MuonCheckRows_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

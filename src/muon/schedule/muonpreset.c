@@ -27,6 +27,8 @@ typedef struct {
   "-muon_learning_rate 3.6e-4 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -ef21_compressor " compressor \
   " -ef21_compressor_ratio 0.15 -ef21_compressor_values natural -ef21_server_compressor identity -muon_exchange_type star" POLAR_KJ DECAY("0")
 
+#define OUTER(steps, type, rate, momentum) "-local_steps " steps " -outer_muon_type " type " -outer_muon_learning_rate " rate " -outer_muon_momentum " momentum
+
 static const MuonPreset MuonPresets[] = {
   {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10")},
   {"torch", MUONDENSE, "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.01" NESTEROV_EMA POLAR_KJ DECAY("0.1") EVERYWHERE ADAMW("0.999", "1e-8")},
@@ -49,6 +51,9 @@ static const MuonPreset MuonPresets[] = {
   {"scion-unconstrained", MUONDENSE, SCION DECAY("0")},
   {"ef21", MUONEF21, EF21("topk")},
   {"ef21-rank15", MUONEF21, EF21("rankk")},
+  {"muloco", MUONLOCAL, OUTER("30", "dense", "0.7", "0.6") " -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ ADAMW("0.99", "1e-8")},
+  {"diloco", MUONLOCAL, OUTER("500", "dense", "0.7", "0.9") " -muon_layer_rule adamw -muon_adamw_learning_rate 4e-4 -muon_adamw_weight_decay 0.1"},
+  {"sparseloco", MUONLOCAL, OUTER("30", "ef14", "1", "0") " -muon_layer_rule adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_rules all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_values natural"},
 };
 
 static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const MuonPreset **preset)

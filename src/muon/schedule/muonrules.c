@@ -236,6 +236,7 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
     info->measure  = muon->measure_update_rms;
     info->dual = info->squares = 0;
+    PetscCall(PetscArrayzero(muon->shard[p].figure, 4));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

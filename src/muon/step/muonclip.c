@@ -42,7 +42,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
     PetscBool        ours;
     double           one;
 
-    if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE || MuonGroupSkips(shard->group)) continue;
     PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
     G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
     if (G.data != NULL) {
@@ -89,7 +89,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     const MuonArray   state    = MuonShardStateShape(shard);
     const PetscMPIInt nworkers = shard->group->exchange->nworkers;
 
-    if (shard->owns == PETSC_FALSE || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
+    if (shard->owns == PETSC_FALSE || shard->group->rests || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
     PetscCall(MuonServerSum_Private(shard, &shard->sum, status));
     shard->summed = PETSC_TRUE;

@@ -47,7 +47,7 @@ static PetscErrorCode MuonLateSend_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];
 
-    if (group->late == PETSC_FALSE) continue;
+    if (group->late == PETSC_FALSE || MuonGroupIsAway(group)) continue;
     group->round = muon->late.step;
     for (PetscInt k = 0; k < group->nshards; k++) {
       group->shard[k].T    = *MuonShardWaiting(&group->shard[k]);
@@ -104,7 +104,7 @@ PetscErrorCode MuonLateArrive_Private(Muon muon, MuonStatus *status)
   if (muon->late.step < 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->late.flying == PETSC_FALSE) PetscCall(MuonLateSend_Private(muon)); /* after a restart, or a step that was refused */
   for (PetscInt g = 0; g < muon->ngroups; g++) {
-    if (muon->group[g]->late) PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
+    if (muon->group[g]->late && MuonGroupIsAway(muon->group[g]) == PETSC_FALSE) PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
   }
   muon->late.flying = PETSC_FALSE;
   MuonStatusMerge(muon->late.status, status);

@@ -137,7 +137,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
-    if (valid) MuonCountMessage_Private(muon, shard->group, 1, shard->owns, &cost);
+    if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
     else received = MUON_STATUS_CORRUPT;
   }
   MuonStatusMerge(received, status);

@@ -7,6 +7,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 
   PetscFunctionBegin;
   group->replica = 0;
+  if (MuonGroupSkips(group)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->late == PETSC_FALSE) group->round = muon->step;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->nshards; k++) {
@@ -66,7 +67,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   /* The first layer without a gradient */
   for (PetscInt l = muon->nactive - 1; l >= 0; l--) {
     PetscCall(MuonLayerIsGradientProvided(muon->active[l], &given));
-    if (given) continue;
+    if (given || ((const MuonShard *)muon->active[l]->shard)->group->rests) continue;
     first = l;
     count++;
   }
@@ -85,7 +86,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonNextPhase(muon, status);
-    if (muon->group[g]->late && muon->late.step < 0) continue;
+    if (MuonGroupSkips(muon->group[g]) || (muon->group[g]->late && muon->late.step < 0)) continue;
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
@@ -114,15 +115,22 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 
 static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 {
+  MuonArray whole;
+
   PetscFunctionBegin;
+  if (MuonGroupIsAway(shard->group)) {
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscCall(MuonShardGather_Private(muon, shard, &whole, &whole));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
-  else if (shard->M.data != NULL && shard->group->late) {
-  } /* it is there since the round began */
-  else if (shard->M.data != NULL && shard->in_place)
-    PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
-  else if (shard->M.data != NULL) MuonArraySwap(&shard->M, &shard->Tnew);
+  else if (shard->M.data != NULL && shard->group->late == PETSC_FALSE) { /* a late one is there since its round began */
+    if (shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
+    else MuonArraySwap(&shard->M, &shard->Tnew);
+  }
   PetscCall((*shard->group->ops->commit)(muon, shard));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));
@@ -137,7 +145,7 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
 {
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (ok && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
+    if (ok && muon->shard[p].group->rests == PETSC_FALSE && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
     PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));

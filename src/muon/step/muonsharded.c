@@ -5,14 +5,25 @@
    them, and whole weights gathered.
 */
 
+/* Where one rank of a node has all of the state there is one range of rows */
+static const PetscInt *MuonShardRanges_Private(const MuonShard *shard, PetscInt all[2])
+{
+  all[0] = 0;
+  all[1] = shard->layer->m;
+  return shard->group->home >= 0 ? all : shard->ranges;
+}
+
 /*
    Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has
    none adds zeros. Sums are on the host
 */
 static PetscErrorCode MuonShardSum_Private(MuonShard *shard, const MuonArray *packed)
 {
-  MuonArray whole;
-  PetscBool ours;
+  const MuonGroup group  = shard->group;
+  PetscLogDouble  before = group->bytes;
+  PetscInt        all[2];
+  MuonArray       whole;
+  PetscBool       ours;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
@@ -22,7 +33,8 @@ static PetscErrorCode MuonShardSum_Private(MuonShard *shard, const MuonArray *pa
   }
   PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &shard->full.staged[0]));
   PetscCall(MuonArrayOnHost(&shard->full.mean, PETSC_FALSE, &shard->full.staged[1]));
-  PetscCall(MuonRowsSumStart(shard->group->grid->inside, shard->ranges, shard->group->grid->share, &shard->full.staged[0], packed, &shard->full.staged[1], &shard->group->bytes, &shard->full.request));
+  PetscCall(MuonRowsSumStart(group->grid->inside, group->home, MuonShardRanges_Private(shard, all), group->grid->share, &shard->full.staged[0], packed, &shard->full.staged[1], &group->bytes, &shard->full.request));
+  if (group->home >= 0) group->inside += group->bytes - before;
   if (whole.memory == MUON_HOST) shard->full.staged[0].data = NULL;
   if (shard->full.mean.memory == MUON_HOST) shard->full.staged[1].data = NULL;
   if (whole.data != packed->data) PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
@@ -62,7 +74,7 @@ static MuonShard *MuonGetSummed_Private(Muon muon, PetscInt l)
 {
   MuonShard *shard = (MuonShard *)muon->active[l]->readyctx;
 
-  return shard != NULL && shard->group->late && shard->full.mean.data == NULL ? NULL : shard;
+  return shard != NULL && (shard->group->rests || (shard->group->late && shard->full.mean.data == NULL)) ? NULL : shard;
 }
 
 /*
@@ -162,14 +174,18 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
 
 PetscErrorCode MuonShardGather_Private(Muon muon, MuonShard *shard, const MuonArray *rows, const MuonArray *whole)
 {
-  MuonArray packed;
-  MuonMark  mark;
+  const MuonGroup group  = shard->group;
+  PetscLogDouble  before = group->bytes;
+  PetscInt        all[2];
+  MuonArray       packed;
+  MuonMark        mark;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Exchange, muon, 0, 0, 0));
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonWorkspaceGetArray(muon->work, whole, whole->precision, &packed));
-  PetscCall(MuonRowsGather(shard->group->grid->inside, shard->ranges, rows, whole, &packed, &shard->group->bytes));
+  PetscCall(MuonRowsGather(group->grid->inside, group->home, MuonShardRanges_Private(shard, all), rows, whole, &packed, &group->bytes));
+  if (group->home >= 0) group->inside += group->bytes - before;
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscCall(PetscLogEventEnd(MUON_Exchange, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

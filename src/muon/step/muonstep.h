@@ -45,8 +45,8 @@ static inline PetscBool MuonShardTakes(const MuonShard *shard)
 }
 
 /* A message up or down, which stays on this rank where it owns what the message is of; one that nobody encodes, of an array as it is */
-PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, int down, PetscBool owns, const MuonCompressorCost *);
-PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, const MuonShard *, int down);
+PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
+PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
 
 /*
    Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round

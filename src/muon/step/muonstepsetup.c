@@ -11,6 +11,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   MuonArray       whole, W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
+  if (MuonGroupIsAway(shard->group)) W = MuonArrayPart(&W, 0, 0, 0, MuonArrayColumns(&W));
   if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
   /*
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
@@ -21,6 +22,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
     layer->ready    = MuonShardReady_Private;
     layer->readyctx = shard;
   }
+  if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
   if (shard->group->late && MuonShardWaiting(shard) == &shard->waiting) PetscCall(MuonArrayCreate(&state, state.precision, &shard->waiting));

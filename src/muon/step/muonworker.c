@@ -4,19 +4,21 @@
    The worker's half of a step: gradient -> momentum -> message or sum.
 */
 
-void MuonCountMessage_Private(Muon muon, const MuonGroup group, int down, PetscBool owns, const MuonCompressorCost *cost)
+void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard, int down, PetscBool owns, const MuonCompressorCost *cost)
 {
-  PetscLogDouble *bits = down ? muon->traffic.down : muon->traffic.up;
+  PetscLogDouble *bits   = down ? muon->traffic.down : muon->traffic.up;
+  const PetscBool leaves = owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
 
   if (muon->isolated) return; /* nothing is sent but by the other optimizer */
-  if (owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE)) muon->sent[down] += cost->encoded;
+  if (leaves) muon->sent[down] += cost->encoded;
+  if (leaves && shard != NULL) shard->figure[down] += cost->encoded / 8;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
   if (muon->count_entropy) bits[2] += cost->entropy;
 }
 
 /* Of sums the entries alone count */
-PetscErrorCode MuonCountDirect_Private(Muon muon, const MuonShard *shard, int down)
+PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
 {
   const MuonArray      shape   = down ? MuonShardWeightsShape(shard) : MuonShardStateShape(shard);
   const PetscLogDouble entries = (PetscLogDouble)MuonArrayEntries(&shape), bits = 8.0 * (PetscLogDouble)MuonArrayBytes(&shape);
@@ -28,7 +30,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, const MuonShard *shard, int do
     PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
     cost.encoded = 8.0 * (PetscLogDouble)bytes;
   }
-  MuonCountMessage_Private(muon, shard->group, down, shard->owns, &cost);
+  MuonCountMessage_Private(muon, shard->group, shard, down, shard->owns, &cost);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,7 +134,7 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   PetscCall(MuonCompressorGetStatus(shard->sent, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  MuonCountMessage_Private(muon, shard->group, 0, shard->owns, &cost);
+  MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
   if (upload.R != NULL) shard->own_at = shard->up_own.data >= to && shard->up_own.data < to + bytes ? (ptrdiff_t)(shard->up_own.data - to) : -1;
   PetscFunctionReturn(PETSC_SUCCESS);

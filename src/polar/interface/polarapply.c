@@ -25,11 +25,12 @@ PetscErrorCode MuonPolarNorm_Private(const MuonMatrix *G, double *norm, int *exp
 }
 
 /* Leaves the norm 0 where there is nothing to compute */
-static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q, MuonPolarTask *task)
+static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, double scale, const MuonMatrix *G, const MuonMatrix *Q, MuonPolarTask *task)
 {
   PetscFunctionBegin;
   task->G      = *G;
   task->Q      = *Q;
+  task->scale  = scale;
   task->status = MUON_STATUS_OK;
   if (G->size == 1 && !(polar->rowwise && G->rows == G->columns)) {
     task->G.here.rowmajor = task->Q.here.rowmajor = 0;
@@ -73,7 +74,7 @@ static PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
+PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
 {
   MuonPolarTask *task;
   MuonMemory     memory = MUON_DEVICE; /* of all; that of some would count the others */
@@ -92,14 +93,14 @@ PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const
   PetscCall(PetscLogEventBegin(MUON_Polar, polar[0], 0, 0, 0));
   PetscCall(MuonLogDeviceBegin(memory, &flops));
   PetscCall(PetscMalloc1(n, &task));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarTask_Private(polar[k], &G[k], &Q[k], &task[k]));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MuonPolarTask_Private(polar[k], scale, &G[k], &Q[k], &task[k]));
   PetscCall(MuonPolarCompute_Private(n, polar, task));
   for (PetscInt k = 0; k < n; k++) status[k] = task[k].status;
   PetscCall(PetscFree(task));
   PetscCall(MuonLogDeviceEnd(memory, flops));
   PetscCall(PetscLogEventEnd(MUON_Polar, polar[0], 0, 0, 0));
   for (PetscInt k = 0; k < n; k++) {
-    if (polar[k]->monitor != NULL) PetscCall(MuonPolarMonitor_Private(polar[k], &G[k], &Q[k], status[k]));
+    if (polar[k]->monitor != NULL) PetscCall(MuonPolarMonitor_Private(polar[k], scale, &G[k], &Q[k], status[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,7 +130,7 @@ PetscErrorCode MuonPolarApplyMatrices(PetscInt n, const MuonPolar polar[], const
   rank calls it alone.
 
   An entry of `G` that is NaN or Inf gives the status `MUON_STATUS_NANORINF`, a decomposition that failed
-  `MUON_STATUS_LMO`; both leave `Q` as it was. The ranks of a parallel matrix have the same status.
+  `MUON_STATUS_LMO`. The first leaves `Q` as it was, the second need not. The ranks of a parallel matrix have the same status.
 
 .seealso: `MuonPolar`, `MuonPolarApplyMany()`, `MuonStatus`, `MuonPolarSetType()`, `MuonLMOApply()`
 @*/
@@ -192,7 +193,7 @@ PetscErrorCode MuonPolarApplyMany(MuonPolar polar, PetscInt n, const Mat G[], Ma
     PetscCall(MuonMatGetMatrix(G[k], PETSC_FALSE, &from[k]));
     PetscCall(MuonMatGetMatrix(Q[k], PETSC_TRUE, &to[k]));
   }
-  PetscCall(MuonPolarApplyMatrices(n, same, from, to, ended));
+  PetscCall(MuonPolarApplyMatrices(1.0, n, same, from, to, ended));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonMatRestoreMatrix(Q[k], PETSC_TRUE, &to[k]));
     PetscCall(MuonMatRestoreMatrix(G[k], PETSC_FALSE, &from[k]));

@@ -83,7 +83,7 @@ PetscErrorCode MuonPolarComputeQuality(MuonPolar polar, Mat G, Mat Q, MuonPolarQ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarMonitor_Private(MuonPolar polar, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus status)
+PetscErrorCode MuonPolarMonitor_Private(MuonPolar polar, double sign, const MuonMatrix *G, const MuonMatrix *Q, MuonStatus status)
 {
   const char      *prefix = MuonPolarPrefix_Private(polar);
   MuonPolarQuality q;
@@ -93,7 +93,7 @@ PetscErrorCode MuonPolarMonitor_Private(MuonPolar polar, const MuonMatrix *G, co
   PetscCall(PetscSNPrintf(text, sizeof(text), "status %s", MuonStatuses[status]));
   if (status == MUON_STATUS_OK) {
     PetscCall(MuonPolarGetQuality_Private(polar, G, Q, &q));
-    PetscCall(PetscSNPrintf(text, sizeof(text), "singular values %.4f to %.4f orthogonality error %.3e <G,Q>/nuclear norm %.4f", (double)q.smallest, (double)q.largest, (double)q.orthogonality, (double)q.alignment));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "singular values %.4f to %.4f orthogonality error %.3e <G,Q>/nuclear norm %.4f", (double)q.smallest, (double)q.largest, (double)q.orthogonality, sign * (double)q.alignment));
   }
   if (G->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (prefix[0] != '\0') PetscCall(PetscSNPrintf(name, sizeof(name), " (%s)", prefix));

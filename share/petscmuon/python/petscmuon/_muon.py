@@ -14,7 +14,7 @@ from ._memory import KINDS, address_of, memory_of
 # Structs of C may have grown since this was written
 MORE = 256
 # What the keys of viewers end in: PETSc has no value that switches one off
-SHOW = ("_monitor", "_view", "_view_cost", "_converged_reason")
+SHOW = ("_monitor", "_view", "_view_cost", "_advise", "_converged_reason")
 
 Bits = collections.namedtuple("Bits", "paper encoded entropy")
 # What a rank sent and received: bits in this step and in all, bytes handed to MPI in this step, and what the entries of one direction are in 32 bits each

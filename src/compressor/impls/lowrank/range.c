@@ -27,6 +27,7 @@ typedef struct {
   MuonColumns           Y, Z, V; /* of the short side, another, of the long side */
   const MuonKernelReal *real;
   void                 *G, *H; /* the Gram matrix or NULL, and room for one of l columns */
+  const void           *held;  /* what multiplies by G */
 } Finder;
 
 /* V = X Y, where X has the short side as its columns, else X^T Y */
@@ -34,6 +35,17 @@ static PetscErrorCode Project_Private(Finder *f)
 {
   PetscFunctionBegin;
   PetscCall(MuonColumnsMultiply_Private(f->X, f->wide, 0, f->l, &f->Y, &f->V));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P = the orthogonal factor of itself by that of Cholesky of its Gram matrix, or by Householder's method where that fails */
+static PetscErrorCode Orthonormalize_Private(MuonCompressor c, Finder *f, MuonColumns *P)
+{
+  PetscFunctionBegin;
+  f->real->gram(0, f->l, P->rows, 1, 1.0, P->data, P->rows, 0.0, f->H);
+  if (f->real->cholesky(f->l, f->H) == 0) f->real->solve(0, 0, f->l, P->rows, f->H, P->data, P->rows);
+  else PetscCall(MuonColumnsOrthonormalize_Private(c, f->l, P));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)P->rows * (PetscLogDouble)f->l * (PetscLogDouble)f->l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,7 +62,7 @@ static PetscErrorCode Product_Private(MuonCompressor c, Finder *f, double *captu
 
   PetscFunctionBegin;
   if (f->G != NULL) {
-    f->real->multiply(1, s, l, 1, 1.0, f->G, NULL, f->Y.data, s, 0.0, f->Z.data, s);
+    f->real->multiply(1, s, l, 1, 1.0, f->G, f->held, f->Y.data, s, 0.0, f->Z.data, s);
     PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)s * (PetscLogDouble)s * (PetscLogDouble)l));
   } else {
     PetscCall(Project_Private(f));
@@ -59,10 +71,8 @@ static PetscErrorCode Product_Private(MuonCompressor c, Finder *f, double *captu
   kernels->Multiply(1, 0, l, l, s, 1.0, f->Y.data, s, f->Z.data, s, 0.0, f->H, l);
   *captured = f->real->trace(l, f->H);
   if (f->real->cholesky(l, f->H) == 0) f->real->solve(0, 0, l, s, f->H, f->Z.data, s);
-  f->real->gram(0, l, s, 1, 1.0, f->Z.data, s, 0.0, f->H);
-  if (f->real->cholesky(l, f->H) == 0) f->real->solve(0, 0, l, s, f->H, f->Z.data, s);
-  else PetscCall(MuonColumnsOrthonormalize_Private(c, l, &f->Z));
-  PetscCall(PetscLogFlops(5.0 * (PetscLogDouble)s * (PetscLogDouble)l * (PetscLogDouble)l));
+  PetscCall(Orthonormalize_Private(c, f, &f->Z));
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)s * (PetscLogDouble)l * (PetscLogDouble)l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,6 +98,7 @@ static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
   PetscCall(MuonColumnsGaussian_Private(c, PETSC_TRUE, 0, f->l, &f->Y));
   if (f->G != NULL) {
     f->real->gram(f->wide, f->Y.rows, f->V.rows, 1, 1.0, f->X->data, PetscMax(f->X->ld, f->X->len), 0.0, f->G);
+    f->held = f->real->hold(f->Y.rows, 1, f->G);
     PetscCall(PetscLogFlops((PetscLogDouble)f->Y.rows * (PetscLogDouble)MuonArrayEntries(f->X)));
   }
   for (int products = 0; GoesOn(products, captured); products++) {
@@ -99,7 +110,7 @@ static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
     f->Y = f->Z;
     f->Z = Y;
   }
-  PetscCall(MuonColumnsOrthonormalize_Private(c, f->l, &f->Y));
+  PetscCall(Orthonormalize_Private(c, f, &f->Y));
   PetscCall(Project_Private(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,7 +146,7 @@ PetscErrorCode MuonCompressorEncode_Range(MuonCompressor c, const MuonArray *T, 
   const MuonKernels *kernels = MuonArrayKernels(T);
   const MuonMemory   memory  = T->memory;
   const size_t       small = PetscMin(T->len, T->count), large = PetscMax(T->len, T->count), rank = (size_t)MuonCompressorRank_Private(c, T), size = kernels->size;
-  Finder             f     = {NULL, T->len < T->count, PetscMin(rank + (rank <= FEW ? OVERSAMPLING : 0), small), {kernels, memory, small, NULL}, {kernels, memory, small, NULL}, {kernels, memory, large, NULL}, NULL, NULL, NULL};
+  Finder             f     = {NULL, T->len < T->count, PetscMin(rank + (rank <= FEW ? OVERSAMPLING : 0), small), {kernels, memory, small, NULL}, {kernels, memory, small, NULL}, {kernels, memory, large, NULL}, NULL, NULL, NULL, NULL};
   MuonColumns        first = {kernels, memory, T->count, NULL}, second = {kernels, memory, T->len, NULL};
   MuonArray          X;
   double             norm, least, *norms;

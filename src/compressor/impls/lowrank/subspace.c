@@ -54,18 +54,19 @@ PetscErrorCode MuonColumnsGaussian_Private(MuonCompressor c, PetscBool fresh, si
   for (size_t k = 0; k < entries; k += CHUNK / 2) {
     const size_t some = PetscMin(entries - k, CHUNK / 2), each = fresh ? 1 : 2; /* words of an entry */
     uint32_t     words[CHUNK];
-    double       radius = 0.0, angle = 0.0;
+    double       sine = 0.0;
 
     MuonKernelStreamWords(&stream, fresh ? ((uint64_t)1 << 33) + k : 2 * (uint64_t)(begin + k), each * some + some % 2 * (2 - each), words);
     for (size_t i = 0; i < some; i++) {
-      const PetscBool sine = fresh && i % 2 == 1 ? PETSC_TRUE : PETSC_FALSE;
-      double          x;
+      double x = sine;
 
-      if (!sine) {
-        radius = sqrt(-2.0 * log(((double)words[each * i] + 1.0) / 4294967296.0));
-        angle  = 6.283185307179586 * (double)words[each * i + 1] / 4294967296.0;
+      /* Both of one angle, which take little longer than one of them */
+      if (!fresh || i % 2 == 0) {
+        const double radius = sqrt(-2.0 * log(((double)words[each * i] + 1.0) / 4294967296.0)), angle = 6.283185307179586 * (double)words[each * i + 1] / 4294967296.0;
+
+        x    = radius * cos(angle);
+        sine = radius * sin(angle);
       }
-      x = radius * (sine ? sin(angle) : cos(angle));
       if (size == sizeof(float)) ((float *)to)[k + i] = (float)x;
       else ((double *)to)[k + i] = x;
     }

@@ -9,17 +9,14 @@ static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[],
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &polar));
   for (PetscInt k = 0; k < n; k++) polar[k] = lmo[k]->polar;
-  PetscCall(MuonPolarApplyMatrices(n, polar, G, D, status));
+  PetscCall(MuonPolarApplyMatrices(-1.0, n, polar, G, D, status));
   for (PetscInt k = 0; k < n; k++) {
-    const MuonArray   *g = &G[k].here, *d = &D[k].here;
-    const MuonKernels *kernels = MuonArrayKernels(g);
-    PetscLogDouble     flops;
+    const MuonArray *g = &G[k].here, *d = &D[k].here;
+    PetscLogDouble   flops;
 
     if (status[k] != MUON_STATUS_OK) continue;
-    /* From the polar factor to the minimizer */
     PetscCall(MuonLogDeviceBegin(g->memory, &flops));
-    dual[k] = kernels->Dot(g->len, g->count, g->data, g->ld, d->data, d->ld);
-    kernels->Axpby(d->len, d->count, -1.0, d->data, d->ld, 0.0, d->data, d->ld);
+    dual[k] = -MuonArrayKernels(g)->Dot(g->len, g->count, g->data, g->ld, d->data, d->ld);
     PetscCall(MuonLMOSum(lmo[k], &G[k], 1, &dual[k]));
     PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(g)));
     PetscCall(MuonLogDeviceEnd(g->memory, flops));

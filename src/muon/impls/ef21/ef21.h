@@ -7,12 +7,12 @@
 
 /*
    What one rank measured of one layer, up and down, in the Frobenius norm and in the layer's: by how much a
-   message fell short, squared and relative, and what is left after it
+   message fell short, squared and relative, and what is left after it; and the bytes of its messages
 */
 typedef struct {
-  double contraction[2][2], lag[2][2];
+  double contraction[2][2], lag[2][2], bytes[2];
 } EF21Figures;
-#define EF21_FIGURES 8
+#define EF21_FIGURES 10
 
 typedef struct {
   PetscBool            wanted, active; /* by the user; in this step */

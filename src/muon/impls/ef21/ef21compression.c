@@ -60,16 +60,18 @@ PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Mean and worst of the figures [down][k] of ranks; NaN is the worst of all. A server's are the worst of its ranks */
-static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const PetscMPIInt worker_of[], PetscMPIInt server, PetscReal *mean, PetscReal *worst)
+/* Mean and worst of the figures [down][k] of ranks, those at home where the group has one; NaN is the worst of all. A server's are the worst of its ranks */
+static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const MuonGroup group, PetscMPIInt server, PetscReal *mean, PetscReal *worst)
 {
+  const MuonWorkerGrid grid = group->grid;
+
   double sum = 0, most = 0;
 
   for (PetscMPIInt j = 0; j < muon->size; j++) {
     const double one = figure[(size_t)j * (size_t)stride];
 
-    if (server >= 0 && worker_of[j] != server) continue;
-    sum += one / muon->size;
+    if ((server >= 0 && grid->worker_of[j] != server) || (group->home >= 0 && grid->position_of[j] != group->home)) continue;
+    sum += one / (group->home >= 0 ? grid->nworkers : muon->size);
     most = one > most || one != one ? one : most;
   }
   *mean  = (PetscReal)(server >= 0 ? most : sum);
@@ -82,23 +84,25 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < muon->nshards; i++) PetscCall(PetscArraycpy(meter->mine[i].bytes, muon->shard[i].figure, 2));
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)muon->nshards, &all));
   PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * muon->nshards, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < muon->nshards; i++) {
-    const MuonShard     *shard     = &muon->shard[i];
-    const PetscMPIInt   *worker_of = shard->group->grid->worker_of;
-    MuonEF21Compression *result    = &meter->result[i];
+    MuonShard           *shard  = &muon->shard[i];
+    MuonEF21Compression *result = &meter->result[i];
 
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
       const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
-      MuonCompressor    c      = down ? shard->down : shard->sent;
-      PetscReal         alpha;
+      MuonCompressor    c      = down ? shard->down : shard->sent != NULL ? shard->sent : shard->up;
+      PetscReal         alpha, most;
 
       for (int k = 0; k < 2; k++) {
-        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], worker_of, server, &result->mean[down][k], &result->worst[down][k]);
-        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], worker_of, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].contraction[down][k], shard->group, server, &result->mean[down][k], &result->worst[down][k]);
+        EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], shard->group, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
+      EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], shard->group, -1, &result->bytes[down], &most);
+      shard->figure[2 + down] = (double)result->lag_mean[down][0];
       /* It stands beside the contraction in the Frobenius norm */
       PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
       result->bound[down] = alpha < 0 || c->othernorm ? -1 : 1 - alpha;
@@ -125,7 +129,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   Notes:
   `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm
   or its dual, singular value decompositions for the norms of singular values, which take longer than the step
-  itself; a gather to every rank of eight numbers a layer from each; memory for these, and for a matrix of the
+  itself; a gather to every rank of ten numbers a layer from each; memory for these, and for a matrix of the
   size of the largest layer and what its LMO needs to compute a norm, which ranks that own layers have
   for their steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
 

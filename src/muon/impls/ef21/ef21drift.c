@@ -49,7 +49,7 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
     MuonArray  mean;
     MuonMark   mark;
 
-    if (state->estimates == PETSC_FALSE) continue;
+    if (state->estimates == PETSC_FALSE || MuonGroupIsAway(shard->group)) continue;
     PetscCall(MuonWorkspaceMark(muon->work, &mark));
     PetscCall(MuonWorkspaceGetArray(muon->work, &state->Gj, state->Gj.precision, &mean));
     PetscCall(MuonShardReduceBegin_Private(shard, &state->Gj, &mean));

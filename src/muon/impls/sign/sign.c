@@ -103,7 +103,7 @@ static PetscErrorCode MuonDirection_Sign(Muon muon, PetscInt n, MuonShard *const
     PetscCall(MuonLayerGetLMO(shard[k]->layer, &lmo));
     PetscCall(MuonLMOGetPolar(lmo, &polar[k]));
   }
-  PetscCall(MuonPolarApplyMatrices(n, polar, T, U, status));
+  PetscCall(MuonPolarApplyMatrices(1.0, n, polar, T, U, status));
   PetscCall(PetscFree(polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

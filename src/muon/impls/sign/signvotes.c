@@ -97,7 +97,7 @@ void MuonVotesCountMessage(Muon muon, MuonGroup group, int down, PetscBool owns,
 
     if (p > 0 && p < 1) cost.entropy -= d * (p * log2(p) + (1 - p) * log2(1 - p));
   }
-  MuonCountMessage_Private(muon, group, down, owns, &cost);
+  MuonCountMessage_Private(muon, group, NULL, down, owns, &cost);
 }
 
 /* The header of a message on so many planes of an item */

@@ -136,10 +136,10 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
 }
 
 /*
-   Y = B Y by two products in bfloat16, of B rounded and of what that left: the inverses in B are as large as the
+   Y = scale B Y by two products in bfloat16, of B rounded and of what that left: the inverses in B are as large as the
    smallest singular values are small, and one product would put errors of that size into the result. B is lost
 */
-static PetscErrorCode MuonPolarMultiplyTwice_Zolotarev(MuonPolarPanel *p, void *B)
+static PetscErrorCode MuonPolarMultiplyTwice_Zolotarev(MuonPolarPanel *p, double scale, void *B)
 {
   const MuonKernelReal *real = p->real;
   const size_t          s = p->s, ld = MuonPolarPanelLD(p);
@@ -153,8 +153,8 @@ static PetscErrorCode MuonPolarMultiplyTwice_Zolotarev(MuonPolarPanel *p, void *
   real->mirror(s, 1, B);
   (void)real->arrays->ToSingle(s * s, B, 1, (float *)high);
   real->arrays->Axpby(s, s, -1.0, high, s, 1.0, B, s);
-  real->multiply(p->left, s, p->local, 1, 1.0, high, NULL, p->Y, ld, 0.0, Z, ld);
-  real->multiply(p->left, s, p->local, 1, 1.0, B, NULL, p->Y, ld, 1.0, Z, ld);
+  real->multiply(p->left, s, p->local, 1, scale, high, NULL, p->Y, ld, 0.0, Z, ld);
+  real->multiply(p->left, s, p->local, 1, scale, B, NULL, p->Y, ld, 1.0, Z, ld);
   PetscCall(PetscMemcpy(p->Y, Z, s * p->local * sizeof(float)));
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscCall(PetscLogFlops(4.0 * s * s * p->local));
@@ -214,25 +214,29 @@ static double MuonPolarDot_Zolotarev(size_t s, const double x[], const double y[
   return sum;
 }
 
-/* y = a x + b y, rounded to the precision of the panel */
-static void MuonPolarAxpby_Zolotarev(const MuonPolarPanel *panel, double a, const double x[], double b, double y[])
+/* y = a x + b y, rounded to that precision */
+static void MuonPolarAxpby_Zolotarev(const MuonKernelReal *real, size_t s, double a, const double x[], double b, double y[])
 {
-  for (size_t i = 0; i < panel->s; i++) {
+  for (size_t i = 0; i < s; i++) {
     const double sum = a * x[i] + b * y[i];
 
-    y[i] = panel->real->size == sizeof(float) ? (double)(float)sum : sum;
+    y[i] = real->size == sizeof(float) ? (double)(float)sum : sum;
   }
 }
 
 /*
-   A few steps of Lanczos on the result, from below: the norm of x Y, the same on all ranks. The Gram matrix
-   cannot tell what its own rounding did. The vectors are on the host
+   A few steps of Lanczos on the result, from below: its norm, the same on all ranks. The Gram matrix cannot
+   tell what its own rounding did. On one rank vectors are as long as the columns lie, each of which is read
+   once; where that is the longer side, its zeros among the singular values take one more step. The vectors are
+   on the host
 */
-static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, double *norm)
+static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double *norm)
 {
-  const MuonKernelReal *real = panel->real;
-  const size_t          s    = panel->s;
-  double                alpha[LANCZOS_STEPS], beta[LANCZOS_STEPS], *vectors, *v, *old, *u;
+  const MuonKernelReal *real   = panel->real;
+  const PetscBool       turned = panel->size == 1 && !panel->left ? PETSC_TRUE : PETSC_FALSE;
+  const size_t          s = turned ? panel->local : panel->s, l = turned ? panel->s : panel->local;
+  const PetscInt        most = LANCZOS_STEPS + (turned && s > l ? 1 : 0);
+  double                alpha[LANCZOS_STEPS + 1], beta[LANCZOS_STEPS + 1], *vectors, *v, *old, *u;
   void                 *V, *U;
   PetscInt              steps = 0;
 
@@ -243,19 +247,19 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, d
   v   = vectors;
   old = v + s;
   u   = old + s;
-  PetscCall(MuonPolarPanelDraw(panel, 0, V));
+  PetscCall(MuonPolarPanelDraw(real, s, 0, V));
   real->store(s, 1, 1.0, V, s, MUON_DOUBLE, v, s);
-  MuonPolarAxpby_Zolotarev(panel, 0.0, old, 1.0 / sqrt(MuonPolarDot_Zolotarev(s, v, v)), v);
-  while (steps < LANCZOS_STEPS) {
+  MuonPolarAxpby_Zolotarev(real, s, 0.0, old, 1.0 / sqrt(MuonPolarDot_Zolotarev(s, v, v)), v);
+  while (steps < most) {
     double *swap = old;
 
     real->load(s, 1, MUON_DOUBLE, v, s, 1.0, 0, V, s);
-    real->normal(panel->left, s, panel->local, x, panel->Y, PetscMax(MuonPolarPanelLD(panel), 1), V, U);
+    real->normal(panel->left || turned, s, l, 1.0, panel->Y, PetscMax(MuonPolarPanelLD(panel), 1), V, U);
     PetscCall(MuonPolarPanelSum(panel, 1, U));
     real->store(s, 1, 1.0, U, s, MUON_DOUBLE, u, s);
     alpha[steps] = MuonPolarDot_Zolotarev(s, v, u);
-    MuonPolarAxpby_Zolotarev(panel, -alpha[steps], v, 1.0, u);
-    if (steps > 0) MuonPolarAxpby_Zolotarev(panel, -beta[steps - 1], old, 1.0, u);
+    MuonPolarAxpby_Zolotarev(real, s, -alpha[steps], v, 1.0, u);
+    if (steps > 0) MuonPolarAxpby_Zolotarev(real, s, -beta[steps - 1], old, 1.0, u);
     beta[steps] = sqrt(MuonPolarDot_Zolotarev(s, u, u));
     /* Ranks that differ in a bit must not decide differently */
     PetscCall(MuonPolarPanelAgree(panel, 1, &alpha[steps]));
@@ -263,13 +267,13 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double x, d
     steps++;
     /* What is left is rounding: the space is invariant */
     if (!(beta[steps - 1] > 64.0 * real->unit * fabs(alpha[steps - 1]))) break;
-    MuonPolarAxpby_Zolotarev(panel, 0.0, old, 1.0 / beta[steps - 1], u);
+    MuonPolarAxpby_Zolotarev(real, s, 0.0, old, 1.0 / beta[steps - 1], u);
     old = v;
     v   = u;
     u   = swap;
   }
   PetscCall(PetscFree(vectors));
-  PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, panel->local)));
+  PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, l)));
   *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
   PetscCall(MuonPolarPanelAgree(panel, 1, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -290,18 +294,19 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
   PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * s * panel->real->size, &P));
   PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &scale, &failed));
   *loaded = failed;
-  if (!failed && f->precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarMultiplyTwice_Zolotarev(panel, B));
-  else if (!failed) PetscCall(MuonPolarPanelMultiply(panel, B));
+  if (!failed && f->precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarMultiplyTwice_Zolotarev(panel, scale, B));
+  else if (!failed) PetscCall(MuonPolarPanelMultiply(panel, scale, B));
   PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   if (failed) PetscFunctionReturn(PETSC_SUCCESS);
   /* What follows is in single precision */
   if (f->precision == MUON_POLAR_PRECISION_BF16) panel->real = &MuonKernelRealSingle;
   if (MuonPolarNormWanted_Zolotarev(panel->real->unit, s, f)) {
-    PetscCall(MuonPolarNorm_Zolotarev(panel, scale, &norm));
+    PetscCall(MuonPolarNorm_Zolotarev(panel, &norm));
     PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   }
   if (!(norm <= MuonLargestNorm)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPolarPanelStore(panel, 0, norm > 1.0 ? scale / norm : scale, Q));
+  /* An excess of some roundoffs is the estimate's */
+  PetscCall(MuonPolarPanelStore(panel, 0, norm > 1.0 + 64.0 * panel->real->unit ? 1.0 / norm : 1.0, Q));
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -325,7 +330,8 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
     if (task[0]->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
     if (!loaded) {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
-      PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &panel));
+      if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &panel));
+      else PetscCall(MuonPolarPanelOpen(polar, real, task[0], &panel));
     }
     PetscCall(MuonPolarTry_Zolotarev(&panel, &f, &task[0]->Q, &loaded, &done));
     if (done) break;
@@ -466,8 +472,9 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of
   them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2
   or 3: degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are
-  better conditioned. On several ranks the poles are dealt to them. Beside three times its part of the matrix
-  a rank needs the square of the shorter side once where it has one pole, and three times where it has several.
+  better conditioned. A matrix on one host in the precision of the arithmetic is read where it is, and its
+  factor written where it belongs. On several ranks the poles are dealt to them. Beside three times its part of
+  the matrix a rank needs the square of the shorter side once where it has one pole, and three times where it has several.
 
   In the memory of a device all poles are added up, with the inverses of the vendor's library.
 
