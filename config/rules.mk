@@ -49,9 +49,9 @@ CONTRACT_TRY := $(PCC) -ffp-contract=off -o /dev/null -c -x c /dev/null 2>/dev/n
 KERNEL_FLAGS := $(shell $(CONTRACT_TRY))
 FREE_FLAGS   = $(BASE_FLAGS) $(STD_C) -Wpedantic $(HIDDEN) $(OUR_INCLUDES) $(ONEDNN_INCLUDES)
 LIB_FLAGS    := $(BASE_FLAGS) $(STD_C) $(HIDDEN) $(OUR_INCLUDES) $(PETSC_INCLUDES)
-# Tests that start PETSc have a main() that can call theirs several times
+# Tests and tutorials that start PETSc have a main() that can call theirs several times
 CASES_MAIN   := tests/runner/main.c
-CASES_SRC    := $(shell grep -lE '(Petsc|PetscMuon)Initialize.&argc' $(TEST_SRC) /dev/null)
+CASES_SRC    := $(shell grep -lE '(Petsc|PetscMuon)Initialize.&argc' $(TEST_SRC) $(TUTORIAL_SRC) /dev/null)
 PROGRAM_FLAGS := $(BASE_FLAGS) $(OUR_INCLUDES) -Isrc -Isrc/wire -Isrc/file -Isrc/transport -Isrc/kernels $(PETSC_INCLUDES)
 # Most tests run for less time than -O2 takes to compile them; with -O1 compilers see paths on which nothing was set where there are none
 TEST_FLAGS   := $(patsubst -O2,-O1 -Wno-uninitialized,$(patsubst -O3,-O2,$(PROGRAM_FLAGS)))
@@ -86,6 +86,8 @@ $(OBJ)/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(PCC) $(call flags_of,$<) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(CASES_SRC:%.c=$(OBJ)/%.o): $(CASES_MAIN)
 
 $(LIBRARY): $(LIB_OBJ) $(OBJ)/sources.list | $(GENERATED)
 	@mkdir -p $(@D)

@@ -120,18 +120,19 @@ static PetscErrorCode TestIdentity(const char options[])
 /* Whatever is under way when the checkpoint is written, and when it is loaded */
 static PetscErrorCode TestRestart(const char options[])
 {
-  Delayed     whole, d;
-  MuonTraffic traffic[2];
+  const PetscInt delay = strstr(options, "-outer_muon_delay") == NULL ? 1 : 0;
+  Delayed        whole, d;
+  MuonTraffic    traffic[2];
 
   PetscFunctionBegin;
-  PetscCall(Create(PETSC_COMM_WORLD, options, 1, -1, PETSC_FALSE, &whole));
+  PetscCall(Create(PETSC_COMM_WORLD, options, delay, -1, PETSC_FALSE, &whole));
   PetscCall(Steps(&whole, STEPS));
   for (PetscInt at = 1; at < STEPS; at++) {
-    PetscCall(Create(PETSC_COMM_WORLD, options, 1, -1, PETSC_FALSE, &d));
+    PetscCall(Create(PETSC_COMM_WORLD, options, delay, -1, PETSC_FALSE, &d));
     PetscCall(Steps(&d, at));
     PetscCall(MuonSaveCheckpoint(d.p.muon, "late", 1));
     PetscCall(TestDestroy(&d.p));
-    PetscCall(Create(PETSC_COMM_WORLD, options, 1, -1, PETSC_FALSE, &d));
+    PetscCall(Create(PETSC_COMM_WORLD, options, delay, -1, PETSC_FALSE, &d));
     PetscCall(Steps(&d, at % 3));
     PetscCall(MuonLoadCheckpoint(d.p.muon, "late"));
     PetscCall(Steps(&d, STEPS - at));
@@ -180,7 +181,8 @@ int main(int argc, char **argv)
                                  "-muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen",
 
                                  "-muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
-  const char *const restart[] = {TOPK "-ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen"};
+  const char *const restart[] = {TOPK "-ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen",
+                                 "-muon_type local -local_steps 2 -muon_rule_match row:frozen,gain:adamw -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"};
   PetscMPIInt       size;
   PetscBool         options;
 

@@ -236,6 +236,7 @@ int main(int argc, char **argv)
     nsize: 4
     test:
       suffix: view
+      requires: double
       args: -once -muon_type ef21 -ef21_compressor topk -muon_rule_match gain:adamw
       filter: grep -E -e node -e "^    (h0|row|gain|embed)"
     table: suffix | args | error

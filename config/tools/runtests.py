@@ -505,7 +505,7 @@ class Runner:
 
   def together(self, test):
     """What cases must have in common to run in one start of MPI; None for those that need one of their own."""
-    if not re.fullmatch(r"tests/\w+\.c", test.source) or self.update or self.skip_reason(test) is not None:
+    if not re.fullmatch(r"(tests|tutorials(/(mpi|science|theory|resnet))?)/\w+\.c", test.source) or self.update or self.skip_reason(test) is not None:
       return None
     if not re.search(r"Petsc(Muon)?Initialize\(&argc", self.read(os.path.join(ROOT, test.source))):
       return None
@@ -530,7 +530,7 @@ class Runner:
       for test, folder in folders.items():
         texts = ["".join(self.read(os.path.join(folder, ".rank.%d.%s" % (rank, name))) for rank in range(self.ranks(test))) for name in ("out", "text")]
         outcome = self.judge_failing(test, folder) if fails else self.judge(test, folder, 0, *texts)
-        if outcome[0] == "pass":
+        if outcome[0] == "pass" and os.path.exists(os.path.join(folder, ".rank.0.text")):
           results[test] = outcome
     except (OSError, TestError):
       pass

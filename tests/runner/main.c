@@ -1,8 +1,8 @@
 /*
-   main() of the tests that start PETSc, whose own is called MuonTestMain(). The runner puts cases of a
-   program into one start of MPI, which costs more than most cases: MUON_TEST_CASES names a file with the
-   folder of each case and its arguments, an argument a line and an empty line behind each case. A case finds
-   PETSc as it was before the first, and leaves its output beside its folder's other files.
+   main() of the tests and tutorials that start PETSc, whose own is called MuonTestMain(). The runner puts
+   cases of a program into one start of MPI, which costs more than most cases: MUON_TEST_CASES names a file
+   with the folder of each case and its arguments, an argument a line and an empty line behind each case. A
+   case finds PETSc as it was before the first, and leaves its output beside its folder's other files.
 
    Where MUON_TEST_ERRORS is set, the cases are to fail. The first error of a rank then ends its case alone.
 */

@@ -283,6 +283,7 @@ if [ -z "${MUON_TEST_CASES:-}" ]; then
 fi
 while read -r folder && read -r arg && read -r end; do
   echo "one start" > "$folder/.rank.0.out"
+  : > "$folder/.rank.0.text"
   [ "$arg" = first ] || echo "Option left: name:-foo" >> "$folder/.rank.0.out"
 done < "$MUON_TEST_CASES"
 """)

@@ -206,12 +206,6 @@ static double MuonAdviseSpread(const MuonGroup group)
   return group->nshards > 0 && group->shard[0].layer->ranks > 1 ? (double)group->grid->size : 1;
 }
 
-/* Layers of a node are in groups, each of which another of its ranks works for at the same time */
-static double MuonAdviseHomes(const MuonGroup group)
-{
-  return group->home >= 0 ? (double)group->grid->size : 1;
-}
-
 static double MuonAdviseWorkers(Muon muon, const MuonGroup group)
 {
   return muon->cost_workers > 0 ? (double)muon->cost_workers : (double)group->exchange->nworkers * group->grid->size / MuonAdviseSpread(group);
@@ -232,6 +226,7 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
   for (PetscInt g = 0; g < from->ngroups; g++) {
     const MuonGroup  group = from->group[g];
     const PetscBool  sums  = row->pair == 0 ? PETSC_TRUE : PETSC_FALSE;
+    const double     homes = group->home >= 0 ? (double)group->grid->size : 1; /* groups of a node's layers, each of which another rank works for at the same time */
     const double     nodes = MuonAdviseSpread(group) > 1 ? 1 : row->nodes, workers = MuonAdviseWorkers(muon, group) / nodes;
     double           work[2][2] = {{0, 0}, {0, 0}}, inside = 0, part[2] = {0, 0}; /* the second may be late: layers with LMOs, or all of a round */
     MuonCostMessages m[3];
@@ -262,12 +257,12 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
     row->bytes += (m[0].bytes * (nothing || m[0].pattern == MUON_COST_ALLREDUCE ? workers : workers - 1) + m[1].bytes * (workers - 1)) / workers * (workers > 1) / (double)row->steps;
     cost = MuonCostOf(workers, 1, m);
     if (!sums) cost.work = 0; /* it was measured */
-    if (!sums) cost.rounds /= MuonAdviseHomes(group);
+    if (!sums) cost.rounds /= homes;
     part[1] *= MuonCostSeconds(muon, &cost, PETSC_FALSE) / PetscMax(part[0] + part[1], 1);
     times->up += part[1];
     times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) - part[1];
     cost = MuonCostOf(workers, 2, m + 1);
-    cost.rounds /= MuonAdviseHomes(group);
+    cost.rounds /= homes;
     times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) + inside / (double)muon->cost_gamma;
     times->work += (work[0][0] + workers * (nothing ? 1 : m[0].most) * work[0][1]) / nodes;
     if (!nothing) times->work += m[1].most * work[1][0] / nodes + work[1][1];
@@ -319,7 +314,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   PetscCallMPI(MPI_Allreduce(&phase[LMO], &lmo[1], 1, MPI_DOUBLE, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, phase, PHASES, MPI_DOUBLE, MPI_MAX, comm));
   if (nodes <= 1) nodes = (double)node;
-  lmo[1] = muon->isolated || exchange->everywhere ? phase[LMO] * MuonAdviseHomes(group) : lmo[1] / MuonAdviseSpread(group);
+  lmo[1] = muon->isolated || exchange->everywhere ? phase[LMO] * (group->home >= 0 ? group->grid->size : 1) : lmo[1] / MuonAdviseSpread(group);
   lmo[0] = lmo[1];
   if (exchange->everywhere == PETSC_FALSE && exchange->ownership != MUON_EXCHANGE_OWNERSHIP_ONE) lmo[0] = muon->isolated || muon->cost_workers > 0 ? lmo[1] / workers : phase[LMO];
   PetscCall(PetscCalloc1((size_t)muon->nshards * COMPRESSORS, &message));

@@ -136,6 +136,7 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 PetscErrorCode MuonDropLate_Private(Muon muon)
 {
   PetscFunctionBegin;
+  if (muon->nested != NULL) PetscCall(MuonDropLate_Private(muon->nested));
   for (PetscInt g = 0; g < muon->ngroups && muon->late.flying; g++) {
     if (muon->group[g]->late == PETSC_FALSE || MuonGroupIsAway(muon->group[g])) continue;
     PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));

@@ -212,15 +212,15 @@ static PetscErrorCode MuonFindNode_Private(Muon muon, PetscBool rows, PetscMPIIn
   PetscInt    mine[3], most[3]; /* ranks of a node, those that are cut unevenly */
 
   PetscFunctionBegin;
-  if (rows == PETSC_FALSE && muon->node_size == 1) PetscCallMPI(MPI_Comm_dup(PETSC_COMM_SELF, &node));
+  if (rows == PETSC_FALSE && muon->node_size == 1) node = PETSC_COMM_SELF;
   else if (rows == PETSC_FALSE) PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   PetscCallMPI(MPI_Comm_size(node, &ranks));
   PetscCallMPI(MPI_Comm_rank(node, &rank));
   PetscCall(PetscMalloc1(ranks, members));
   PetscCallMPI(MPI_Allgather(&muon->rank, 1, MPI_INT, *members, 1, MPI_INT, node));
-  if (rows == PETSC_FALSE) PetscCallMPI(MPI_Comm_free(&node));
   *size = ranks;
   if (rows || muon->node_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_free(&node));
   if (muon->node_size != PETSC_DETERMINE) *size = (PetscMPIInt)PetscMin(muon->node_size, muon->size + 1);
   mine[0] = ranks;
   mine[1] = -ranks;
