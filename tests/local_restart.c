@@ -165,7 +165,7 @@ int main(int argc, char **argv)
       requires: double
     table: suffix | args | error
       late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
-      first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -local_stagger with -outer_ef21_init gradient
+      first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -outer_ef21_init gradient with -local_stagger
     test:
       suffix: preset
       args: -muon_preset {{muloco diloco sparseloco}separate output} -muon_view -local_steps 4

@@ -34,13 +34,8 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   Muon              outer = local->outer;
   MuonExchangeItem *items;
   PetscMPIInt      *phase, n;
-  PetscBool         ef21;
-  char              init[16] = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)outer, MUONEF21, &ef21));
-  if (ef21) PetscCall(MuonGetParameter(outer, "ef21_init", init, sizeof(init)));
-  PetscCheck(local->stagger == PETSC_FALSE || init[0] != 'g', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%sef21_init gradient: layers have first steps of their own, expected zero", MuonPrefix(muon), MuonPrefix(outer));
   PetscCheck(local->stagger == PETSC_FALSE || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_stagger with -%smuon_delay 1: a layer would come while others are sent, expected one of both", MuonPrefix(muon),
              MuonPrefix(outer));
   PetscCall(PetscMPIIntCast(muon->nlayers, &n));

@@ -127,11 +127,10 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
-  else if (shard->M.data != NULL && shard->group->late) {
-  } /* it is there since the round began */
-  else if (shard->M.data != NULL && shard->in_place)
-    PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
-  else if (shard->M.data != NULL) MuonArraySwap(&shard->M, &shard->Tnew);
+  else if (shard->M.data != NULL && shard->group->late == PETSC_FALSE) { /* a late one is there since its round began */
+    if (shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
+    else MuonArraySwap(&shard->M, &shard->Tnew);
+  }
   PetscCall((*shard->group->ops->commit)(muon, shard));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));

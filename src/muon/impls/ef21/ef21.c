@@ -31,6 +31,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0 || EF21AtServer(muon) == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_momentum_at server, -muon_type ef21 sends no gradients that could be clipped, expected 0", MuonPrefix(muon), (double)muon->clip,
              MuonPrefix(muon));
+  PetscCheck(muon->phases < 2 || ef21->init == MUON_EF21_INIT_ZERO, comm, PETSC_ERR_SUP, "-%sef21_init gradient with -local_stagger: layers have first steps of their own, expected zero", MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
   PetscCall(MuonCompressorsConfigure_Private(muon, &ef21->all));
   for (PetscInt p = 0; p < muon->nshards; p++) {
