@@ -71,7 +71,8 @@ typedef const char *MuonCompressorType;
 .  `MUON_COMPRESSOR_VALUES_DOUBLE`  - binary64
 .  `MUON_COMPRESSOR_VALUES_SINGLE`  - binary32 (the default)
 .  `MUON_COMPRESSOR_VALUES_BF16`    - bfloat16, rounded to nearest even
--  `MUON_COMPRESSOR_VALUES_NATURAL` - natural compression, at most 9 bits
+.  `MUON_COMPRESSOR_VALUES_NATURAL` - natural compression, at most 9 bits
+-  `MUON_COMPRESSOR_VALUES_2BIT`    - a sign and one of two magnitudes that 64 kept entries share, 2.5 bits; of `MUONCOMPRESSORTOPK` alone
 
    Level: intermediate
 
@@ -92,7 +93,8 @@ typedef enum {
   MUON_COMPRESSOR_VALUES_DOUBLE,
   MUON_COMPRESSOR_VALUES_SINGLE,
   MUON_COMPRESSOR_VALUES_BF16,
-  MUON_COMPRESSOR_VALUES_NATURAL
+  MUON_COMPRESSOR_VALUES_NATURAL,
+  MUON_COMPRESSOR_VALUES_2BIT
 } MuonCompressorValues;
 PETSC_EXTERN const char *const MuonCompressorValuesTypes[];
 

@@ -50,7 +50,8 @@ int main(int argc, char **argv)
   cases = fopen(path, "w");
   TestCheck(cases != NULL, "Cannot write %s", path);
   for (unsigned form = MUON_WIRE_DENSE; form <= MUON_WIRE_BLOCKS; form++) {
-    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_NATURAL; values++) {
+    for (unsigned values = MUON_WIRE_VALUES_DOUBLE; values <= MUON_WIRE_VALUES_TWOBIT; values++) {
+      if (values > MUON_WIRE_VALUES_NATURAL && (values != MUON_WIRE_VALUES_TWOBIT || form != MUON_WIRE_SPARSE)) continue;
       for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
         const uint64_t  rows = shapes[s][0], columns = shapes[s][1], entries = rows * columns, smaller = PetscMin(rows, columns);
         const PetscBool whole = form == MUON_WIRE_DENSE || form == MUON_WIRE_SIGNS || form == MUON_WIRE_BLOCKS ? PETSC_TRUE : PETSC_FALSE;

@@ -152,6 +152,7 @@ int main(int argc, char **argv)
   table: suffix | args
     powers   | -ef21_compressor nearest -ef21_server_compressor truncated
     multiple | -ef21_compressor bf16 -ef21_server_compressor damping -ef21_server_compressor_ratio 0.75 -ef21_server_compressor_values bf16
+    blocks   | -ef21_compressor topk -ef21_compressor_ratio 0.015625 -ef21_compressor_block_entries 4096 -ef21_compressor_values 2bit
     coin     | -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
 
   test:
@@ -182,6 +183,9 @@ int main(int argc, char **argv)
       badratiokey | -ef21_server_compressor_ratio 2                           | Layer "attn.qkv": -ef21_server_compressor_ratio 2. must be in (0.,1.]
       nan         | -wrong nan                                                | must be in (0.,1.]
       badrank     | -ef21_compressor_rank {{0 -3}}                            | must be at least 1.
+      badblock    | -ef21_compressor topk -ef21_compressor_block_entries -64  | Layer "attn.qkv": -ef21_compressor_block_entries -64. must be at least 0.
+      badblocks   | -ef21_compressor topk -ef21_compressor_block_entries {{1 4095}} | expected 0 or a multiple of 64
+      bad2bit     | -ef21_compressor {{randk columntopk}} -ef21_compressor_values 2bit | expected the type topk for it
       badnorm     | -ef21_compressor columntopk -ef21_compressor_line_norm {{0.5 -inf}} | must be at least 1.
     test:
       suffix: badnormkey

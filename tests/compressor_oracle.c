@@ -112,7 +112,7 @@ static PetscErrorCode CheckWays(MuonCompressor c, const MuonArray *T, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ratio, PetscInt rank, MuonCompressorValues values, unsigned long long *state)
+static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ratio, PetscInt rank, MuonCompressorValues values, PetscInt entries, unsigned long long *state)
 {
   const PetscInt     number = out->number++, m = out->m, n = out->n;
   const char        *layer  = TestCaseLayer(number);
@@ -138,6 +138,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &quantized));
   if (!quantized) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[values]));
   PetscCall(TestSetOfType(c, "line_norm", norm));
+  PetscCall(TestSetOfType(c, "block_entries", (double)entries));
   PetscCall(SetNumber((PetscObject)c, "compressor_paper_index_bits", bits));
   PetscCall(PetscStrcmp(type, MUONCOMPRESSORQSGD, &quantized));
   if (quantized) {
@@ -168,7 +169,7 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
   TestCheck(file != NULL && fwrite(buf, 1, bytes, file) == bytes && fclose(file) == 0, "Cannot write %s", path);
   fprintf(out->cases, "%d %s %.17g %d %s %d %d %lld", (int)number, type, (double)ratio, (int)rank, MuonCompressorValuesTypes[values], (int)m, (int)n, (long long)seed);
   fprintf(out->cases, " %s %d %d %d %d %.17g %.17g %.17g %.17g %.17g", layer, (int)sender, (int)direction, (int)step, (int)bits, cost.paper, cost.encoded, cost.entropy, (double)alpha, norm >= PETSC_INFINITY ? HUGE_VAL : (double)norm);
-  fprintf(out->cases, " %s %s\n", out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns");
+  fprintf(out->cases, " %s %s %d\n", out->precision == MUON_SINGLE ? "single" : "double", out->rowmajor ? "rows" : "columns", (int)entries);
   PetscCall(PetscFree(buf));
   PetscCall(MuonValidatedDestroy(&own));
   PetscCall(TestArrayDestroy(&T));
@@ -181,30 +182,36 @@ static PetscErrorCode WriteCase(TestOutput *out, const char type[], PetscReal ra
 
 static PetscErrorCode WriteCases(TestOutput *out, unsigned long long *state)
 {
-  const char *const dense[]   = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16};
-  const char *const partial[] = {MUONCOMPRESSORTOPK, MUONCOMPRESSORDAMPING, MUONCOMPRESSORDROPOUT, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, MUONCOMPRESSORRANDK, MUONCOMPRESSORRANKK};
-  const PetscReal   ratios[]  = {0.1, 0.03, 0.6};
+  const char *const          dense[]    = {MUONCOMPRESSORIDENTITY, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNATURAL, MUONCOMPRESSORNEAREST, MUONCOMPRESSORTRUNCATED, MUONCOMPRESSORBF16};
+  const char *const          partial[]  = {MUONCOMPRESSORTOPK, MUONCOMPRESSORDAMPING, MUONCOMPRESSORDROPOUT, MUONCOMPRESSORCOLUMNTOPK, MUONCOMPRESSORROWTOPK, MUONCOMPRESSORRANDK, MUONCOMPRESSORRANKK};
+  const PetscReal            ratios[]   = {0.1, 0.03, 0.6};
+  const MuonCompressorValues inblocks[] = {MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATURAL, MUON_COMPRESSOR_VALUES_2BIT};
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dense); k++) PetscCall(WriteCase(out, dense[k], 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, state));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dense); k++) PetscCall(WriteCase(out, dense[k], 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0, state));
   for (int v = MUON_COMPRESSOR_VALUES_NATIVE; v <= MUON_COMPRESSOR_VALUES_NATURAL; v++) {
     const MuonCompressorValues values = (MuonCompressorValues)v;
 
-    PetscCall(WriteCase(out, MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, values, state));
-    for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(out, MUONCOMPRESSORQSGD, 0.1, PETSC_DETERMINE, values, state));
+    PetscCall(WriteCase(out, MUONCOMPRESSORSIGN, 0.1, PETSC_DETERMINE, values, 0, state));
+    for (PetscInt k = 0; k < 3; k++) PetscCall(WriteCase(out, MUONCOMPRESSORQSGD, 0.1, PETSC_DETERMINE, values, 0, state));
     for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(ratios); r++) {
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(partial); k++) {
         /* Dropout of everything at first, and the rank itself once */
-        PetscCall(WriteCase(out, partial[k], k == 2 && r == 0 ? 1.0 : ratios[r], k == 6 && r == 1 ? 3 : PETSC_DETERMINE, values, state));
+        PetscCall(WriteCase(out, partial[k], k == 2 && r == 0 ? 1.0 : ratios[r], k == 6 && r == 1 ? 3 : PETSC_DETERMINE, values, 0, state));
       }
     }
+  }
+  /* In blocks, of which the last is shorter in some shapes and the only one is in others; 0.001 of a block is less than one entry */
+  for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(inblocks); v++) {
+    for (PetscInt k = 0; k < 4; k++) PetscCall(WriteCase(out, MUONCOMPRESSORTOPK, k == 3 ? 0.001 : ratios[k], PETSC_DETERMINE, inblocks[v], k == 2 && v == 2 ? 0 : 64 + 64 * (k % 2), state));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  const PetscInt     shapes[][2] = {{24, 40}, {33, 17}, {1, 30}, {64, 9}};
+  /* The last has the size for which SparseLoCo's numbers are meant */
+  const PetscInt     shapes[][2] = {{24, 40}, {33, 17}, {1, 30}, {64, 9}, {128, 160}};
   char               dir[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN + 16];
   TestOutput         out;
   PetscBool          set;
@@ -226,7 +233,12 @@ int main(int argc, char **argv)
       out.n         = shapes[s][1];
       out.precision = (MuonPrecision)precision;
       out.rowmajor  = ((int)s + precision) % 2;
-      PetscCall(WriteCases(&out, &state));
+      if (out.m < 128) PetscCall(WriteCases(&out, &state));
+      else {
+        PetscCall(WriteCase(&out, MUONCOMPRESSORTOPK, 0.015625, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_2BIT, 4096, &state));
+        /* A bitmap that is decoded in two strips, the second in the middle of values that share magnitudes */
+        PetscCall(WriteCase(&out, MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_2BIT, 0, &state));
+      }
     }
   }
   TestCheck(fclose(out.cases) == 0, "Cannot write %s", path);

@@ -217,6 +217,7 @@ static inline size_t ContentRoom(const Content *content)
 }
 static inline void ContentMeasure(Content *content);
 static inline void ContentSettle(Content *content);
+static inline void ContentRound(Content *content);
 
 /* Positions at random: each entry in turn is kept with the probability that makes all choices equally likely. form holds the parameter of the header above its lowest byte; crowded ones
    are in every other stretch of 256 */
@@ -254,6 +255,7 @@ static inline void ContentRandom(Content *content, uint32_t layer, uint64_t rows
     if (indices == MUON_WIRE_INDICES_CODED) content->entries[i] %= 2 + NextBits(state) % (2 * content->length - 1);
     if (content->entries[i] == 1 || content->values[i / content->block] == 0) content->entries[i] = 0;
   }
+  if (values == MUON_WIRE_VALUES_TWOBIT) ContentRound(content);
   ContentSettle(content);
   ContentMeasure(content);
 }
@@ -281,10 +283,24 @@ static inline uint64_t ContentValues(const MuonWireMessage *header, uint64_t num
 
     for (uint64_t i = 0; i < numbers; i++) singles[i] = (float)x[i];
     if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireValuesEncode(MUON_WIRE_VALUES_SINGLE, numbers, singles, to);
-    else MuonWireValuesEncode(MUON_WIRE_VALUES_BF16, numbers, singles, to);
+    else MuonWireValuesEncode((MuonWireValues)header->values, numbers, singles, to);
     free(singles);
   }
   return MuonWireValuesBytes((MuonWireValues)header->values, numbers);
+}
+
+/* Values as those that two bits can say */
+static inline void ContentRound(Content *content)
+{
+  const uint64_t numbers = content->header.count;
+  float         *singles = (float *)Allocate((size_t)numbers * 4);
+  unsigned char *room    = (unsigned char *)Allocate((size_t)MuonWireValuesBytes(MUON_WIRE_VALUES_TWOBIT, numbers));
+
+  (void)ContentValues(&content->header, numbers, content->values, 0, room);
+  MuonWireValuesDecode(MUON_WIRE_VALUES_TWOBIT, numbers, room, 0, singles);
+  for (uint64_t i = 0; i < numbers; i++) content->values[i] = (double)singles[i];
+  free(room);
+  free(singles);
 }
 
 /* Writes the payload and returns its length, coded values in no more than limit bytes of it */
@@ -441,8 +457,10 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
   }
   x = content->values;
   for (unsigned s = 0; s < 3; s++) {
-    for (uint64_t first = 0; first < content->section[s]; first += 24) {
-      const uint64_t count = content->section[s] - first < 24 ? content->section[s] - first : 24;
+    const uint64_t step = header->values == MUON_WIRE_VALUES_TWOBIT ? 64 : 24;
+
+    for (uint64_t first = 0; first < content->section[s]; first += step) {
+      const uint64_t count = content->section[s] - first < step ? content->section[s] - first : step;
 
       if (header->values == MUON_WIRE_VALUES_DOUBLE) MuonWireValuesDecode(MUON_WIRE_VALUES_DOUBLE, count, from, first, x + first);
       else if (header->values == MUON_WIRE_VALUES_NATURAL) {
@@ -451,10 +469,9 @@ static inline MuonWireResult ContentDecode(Content *content, const unsigned char
         MuonWireValuesDecode(MUON_WIRE_VALUES_NATURAL, count, from, first, codes);
         for (uint64_t i = 0; i < count; i++) x[first + i] = NaturalValue(codes[i]);
       } else {
-        float singles[24];
+        float singles[64];
 
-        if (header->values == MUON_WIRE_VALUES_SINGLE) MuonWireValuesDecode(MUON_WIRE_VALUES_SINGLE, count, from, first, singles);
-        else MuonWireValuesDecode(MUON_WIRE_VALUES_BF16, count, from, first, singles);
+        MuonWireValuesDecode((MuonWireValues)header->values, count, from, first, singles);
         for (uint64_t i = 0; i < count; i++) x[first + i] = (double)singles[i];
       }
     }
@@ -570,7 +587,7 @@ static inline MuonWireResult PacketCheck(const unsigned char *packet, size_t len
 }
 
 /* A set of packets with every form and codec and their edges */
-#define CORPUS_PACKETS                 15
+#define CORPUS_PACKETS                 16
 #define CORPUS_BLOCKS(bits, lengthlog) (MUON_WIRE_BLOCKS | ((bits) + 16 * ((lengthlog)-4)) << 8)
 #define CORPUS_MESSAGES                22
 
@@ -583,7 +600,7 @@ typedef struct {
 
 static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
 {
-  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded", "lines", "blocks", "votes"};
+  static const char *const names[CORPUS_PACKETS] = {"double", "single", "bf16", "natural", "edges", "small", "poison", "silent", "steps", "missing", "gaps", "coded", "lines", "blocks", "votes", "twobit"};
   uint64_t                 state                 = which;
   uint32_t                 m                     = 0;
   Content                 *c                     = packet->contents;
@@ -619,6 +636,13 @@ static inline void CorpusPacketCreate(CorpusPacket *packet, unsigned which)
     for (unsigned planes = 1; planes <= 4; planes++) ContentRandom(&c[m++], planes, 1, 6 + planes, MUON_WIRE_VOTES | planes << 8, MUON_WIRE_INDICES_NONE, 0, 6 + planes, &state);
     ContentRandom(&c[m++], 5, 1, 0, MUON_WIRE_VOTES | 1 << 8, MUON_WIRE_INDICES_NONE, 0, 0, &state);
     ContentRandom(&c[m++], 6, 3, 5, MUON_WIRE_VOTES | 32 << 8, MUON_WIRE_INDICES_NONE, 0, 15, &state);
+  } else if (which == 15) {
+    /* Around a block of 64 values, and none */
+    for (unsigned k = 0; k < 5; k++) ContentRandom(&c[m++], k, 15, 20, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_TWOBIT, 63 + (k < 3 ? k : 50 * k), &state);
+    ContentRandom(&c[m++], 5, 30, 40, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_TWOBIT, 5, &state);
+    /* Fewer would take fewer bytes, and more positions another bit: a wrong count is seen */
+    ContentRandom(&c[m++], 6, 30, 40, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_GAPS, MUON_WIRE_VALUES_TWOBIT, 65, &state);
+    ContentRandom(&c[m++], 7, 7, 5, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_RAW, MUON_WIRE_VALUES_TWOBIT, 0, &state);
   } else if (which == 5) {
     ContentRandom(&c[m++], 1, 2, 4, MUON_WIRE_SPARSE, MUON_WIRE_INDICES_BITMAP, MUON_WIRE_VALUES_NATURAL, 2, &state);
   } else if (which == 8) {

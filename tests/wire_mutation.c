@@ -207,7 +207,10 @@ int main(void)
         if (id > MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_BLOCKS && header->kind != MUON_WIRE_VOTES) RefusedField(packet, length, &from, at + 4, 1, id | (unsigned)header->indices << 4, "form");
         if (id > MUON_WIRE_INDICES_CODED || (id == MUON_WIRE_INDICES_CODED && header->kind != MUON_WIRE_BLOCKS)) RefusedField(packet, length, &from, at + 4, 1, header->kind | id << 4, "codec of the positions");
       }
-      for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the values");
+      for (unsigned id = MUON_WIRE_VALUES_CODED + 1; id < 256; id++) {
+        /* Of nothing in two bits there are no bytes either */
+        if (id != MUON_WIRE_VALUES_TWOBIT || header->kind != MUON_WIRE_SPARSE || (header->count > 0 && header->values != MUON_WIRE_VALUES_TWOBIT)) RefusedField(packet, length, &from, at + 5, 1, id, "codec of the values");
+      }
       at += (size_t)MuonWireMessageBytes(header);
     }
     Check(at == length, "%s: %d of %d", from.name, (int)at, (int)length);

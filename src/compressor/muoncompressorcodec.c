@@ -2,7 +2,7 @@
 #include "../kernels/codec/muonkernels.h"
 #include <math.h>
 
-/* Values converted at once; a multiple of 8, because eight natural codes fill whole bytes */
+/* Values converted at once; a multiple of 64, of which those of two bits share magnitudes, and so of 8: eight natural codes fill whole bytes */
 enum {
   CHUNK = 512
 };
@@ -64,12 +64,13 @@ PetscErrorCode MuonCompressorCoin_Private(MuonCompressor c, uint32_t *word)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The codecs of the wire are those of the option but native */
+/* The codecs of the wire are those of the option but native; two bits have a place behind coded ones */
 MuonWireValues MuonCompressorCodec_Private(MuonCompressor c, const MuonArray *A)
 {
   const MuonCompressorValues values = MuonCompressorValuesOf(c);
 
   if (values == MUON_COMPRESSOR_VALUES_NATIVE) return A->precision == MUON_SINGLE ? MUON_WIRE_VALUES_SINGLE : MUON_WIRE_VALUES_DOUBLE;
+  if (values == MUON_COMPRESSOR_VALUES_2BIT) return MUON_WIRE_VALUES_TWOBIT;
   return (MuonWireValues)(values - MUON_COMPRESSOR_VALUES_DOUBLE + MUON_WIRE_VALUES_DOUBLE);
 }
 

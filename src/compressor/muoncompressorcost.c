@@ -52,7 +52,7 @@ PetscLogDouble MuonCompressorEntropy_Private(const MuonCompressorLayout *layout,
   for (unsigned s = 0; s < section->sections; s++) {
     if (natural && kept) bits += (double)section->section[s];
     if (natural && (s > 0 || section->magnitudes == 0)) bits += EntropyOfCodes(9, kept, section->section[s], payload + section->sectionat[s]);
-    else bits += (double)section->section[s] * (natural ? 9.0 : 8.0 * (double)MuonWireValuesBytes(codec, 1));
+    else bits += natural ? 9.0 * (double)section->section[s] : 8.0 * (double)MuonWireValuesBytes(codec, section->section[s]);
   }
   return bits;
 }
@@ -71,7 +71,7 @@ PetscLogDouble MuonCompressorPaperBits_Private(const MuonCompressorLayout *layou
 {
   const MuonWireMessage *header  = &layout->header;
   const MuonWireLayout  *section = &layout->section;
-  const PetscLogDouble   value = header->values == MUON_WIRE_VALUES_NATURAL || header->values == MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0, values = (PetscLogDouble)section->values * value;
+  const PetscLogDouble   value = header->values >= MUON_WIRE_VALUES_BF16 ? 16.0 : 32.0, values = (PetscLogDouble)section->values * value;
 
   if (header->kind == MUON_WIRE_SPARSE || header->kind == MUON_WIRE_SEEDED) return values + (PetscLogDouble)header->count * (indexbits != PETSC_DETERMINE ? (PetscLogDouble)indexbits : NumberBits(layout->rows * layout->columns));
   if (section->entries > 0) return values + (PetscLogDouble)section->entries * (1.0 + NumberBits(section->length));

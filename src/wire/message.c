@@ -163,7 +163,8 @@ MuonWireResult MuonWireMessageLayout(const MuonWireMessage *header, uint64_t row
 
   memset(layout, 0, sizeof(*layout));
   if (rows > MUON_WIRE_MAX_ENTRIES || columns > MUON_WIRE_MAX_ENTRIES || (columns != 0 && rows > MUON_WIRE_MAX_ENTRIES / columns)) return MUON_WIRE_CORRUPT;
-  if (header->kind != kind || MuonWireKinds[kind].limit == NOTHING || header->values > MUON_WIRE_VALUES_NATURAL) return MUON_WIRE_CORRUPT;
+  if (header->kind != kind || MuonWireKinds[kind].limit == NOTHING) return MUON_WIRE_CORRUPT;
+  if (header->values > MUON_WIRE_VALUES_NATURAL && (header->values != MUON_WIRE_VALUES_TWOBIT || kind != MUON_WIRE_SPARSE)) return MUON_WIRE_CORRUPT;
   limit = MuonWireQuantity(MuonWireKinds[kind].limit, rows, columns);
   if (count > limit || (count != limit && (MuonWireKinds[kind].counts == ALL || (MuonWireKinds[kind].counts == ALL_OR_NONE && count != 0)))) return MUON_WIRE_CORRUPT;
   if (kind == MUON_WIRE_BLOCKS) {

@@ -552,7 +552,7 @@ static PetscErrorCode WriteResults(const char path[], PetscBool apart, PetscInt 
 int main(int argc, char **argv)
 {
   PetscInt    blocks = 2, width = 128, steps = 5, repetitions = 1, n = 0;
-  char        chosen[64] = "", csv[PETSC_MAX_PATH_LEN] = "";
+  char        chosen[256] = "", csv[PETSC_MAX_PATH_LEN] = "";
   PetscBool   apart = PETSC_FALSE;
   const Run  *run[PETSC_STATIC_ARRAY_LENGTH(Runs)];
   Result     *result;

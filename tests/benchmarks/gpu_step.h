@@ -277,14 +277,12 @@ static inline void StepMany(const MuonKernelReal *real, int layers, StepLayer *l
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 
-    if (x->mean != NULL) continue;
-    (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
-    kernels->Axpby(x->m, x->n, -1, x->Xnew, x->m, 0, x->Xnew, x->m);
+    if (x->mean == NULL) (void)kernels->Dot(x->m, x->n, x->sum, x->m, x->Xnew, x->m);
   }
   for (int l = 0; l < layers; l++) {
     StepLayer *x = &layer[l];
 
-    if (x->mean == NULL) (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, 0.02, x->Xnew, x->m, x->Xnew, x->m);
+    if (x->mean == NULL) (void)kernels->Momentum(x->m, x->n, 1, x->X, x->m, -0.02, x->Xnew, x->m, x->Xnew, x->m);
   }
 }
 

@@ -19,7 +19,7 @@ from entropy import entropy
 from philox import Stream, philox
 from subset import subset
 
-NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3}
+NAMES = {'double': 0, 'single': 1, 'bf16': 2, 'natural': 3, '2bit': 5}
 WIDTHS = {0: 64, 1: 32, 2: 16, 3: 9}
 GAPS, CODED = 3, 4
 
@@ -50,6 +50,8 @@ def read_values(codec, section, number):
         values, used = wire.decode_coded(number, section)
         assert used == len(section), 'length of the values'
         return values
+    if codec == NAMES['2bit']:
+        return wire.decode_values(codec, number, section)
     assert len(section) == -(-number * WIDTHS[codec] // 8), 'length of the values'
     if codec == 0:
         return np.array(struct.unpack('<%dd' % number, section))
@@ -98,7 +100,8 @@ class Message:
                 self.matrix = self.values.reshape(m, n)
         elif self.form == 1:
             self.positions, head = read_positions(self.indices, d, self.count, payload)
-            self.values = read_values(codec, payload[head:], self.count)
+            self.section = payload[head:]
+            self.values = read_values(codec, self.section, self.count)
             self.matrix = np.zeros(d)
             self.matrix[self.positions] = self.values
             self.matrix = self.matrix.reshape(m, n)
@@ -198,6 +201,9 @@ def rounded(codec, values, entries, stream):
         return [float(np.float32(x)) for x in values]
     if codec == 2:
         return [bf16(x) for x in values]
+    if codec == NAMES['2bit']:
+        singles = np.asarray(values).astype(np.float32)
+        return wire.decode_values(codec, len(singles), wire.encode_values(codec, singles))
     return [natural(x, stream.word(e)) for x, e in zip(values, entries)]
 
 
@@ -205,10 +211,15 @@ def kept(ratio, most):
     return min(most, max(1, math.floor(ratio * most + 1e-9)))
 
 
+def parts(most, entries):
+    """The numbers of each block"""
+    return [range(first, min(first + entries, most)) for first in range(0, most, entries)]
+
+
 # ---- The formula of the paper
 
-def paper(kind, values, ratio, rank, m, n, bits, quantization):
-    value = 16 if values in ('natural', 'bf16') else 32
+def paper(kind, values, ratio, rank, m, n, bits, quantization, entries):
+    value = 16 if values in ('natural', 'bf16', '2bit') else 32
     if kind == 'identity':
         return 32 * m * n
     if kind in ('natural', 'nearest', 'truncated', 'bf16'):
@@ -225,13 +236,15 @@ def paper(kind, values, ratio, rank, m, n, bits, quantization):
         lines, length = (n, m) if kind == 'columntopk' else (m, n)
         return kept(ratio, lines) * (length * value + math.ceil(math.log2(lines)))
     if kind in ('topk', 'randk'):
-        return kept(ratio, m * n) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
+        return sum(kept(ratio, len(part)) for part in parts(m * n, entries)) * (value + (bits if bits >= 0 else math.ceil(math.log2(m * n))))
     return (kept(ratio, min(m, n)) if rank < 0 else min(rank, min(m, n))) * (m + n) * value
 
 
 class Case:
     def __init__(self, folder, line, scalar):
-        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha, norm, self.native, order) = line.split()
+        (number, self.kind, ratio, rank, self.values, m, n, seed, layer, sender, direction, step, bits, self.paper, self.encoded, self.entropy, self.alpha, norm, self.native, order, entries) = line.split()
+        self.ties = int(number) % 3 == 1  # of which the first are kept, side by side
+        self.entries = int(entries) or int(m) * int(n)
         self.norm = float(norm)
         self.shape, self.rowmajor, self.ratio, self.rank, self.bits = (int(m), int(n)), order == 'rows', float(ratio), int(rank), int(bits)
         self.m, self.n = self.shape if self.rowmajor else self.shape[::-1]
@@ -274,7 +287,12 @@ class Case:
         size = np.abs(message.P) @ np.abs(message.Q).T if self.kind == 'rankk' else np.abs(message.matrix)
         assert np.all(np.abs(self.R + 0.5 * message.matrix - self.sum) <= self.epsilon * (np.abs(self.R) + terms * size)), 'sum'
         assert float(self.encoded) == 8 * len(self.data), 'encoded bits'
-        assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, *self.shape, self.bits, self.quantization), 'paper bits'
+        if self.entries == 4096 and not self.ties:
+            # The logarithm of the choices of 1/64 is 7.43 bits an entry, to which Golomb codes add 3% at most; 2.5 bits of a value; header and chunk have 13 bytes
+            bits = (float(self.encoded) - 8 * 13) / message.count
+            assert message.indices == GAPS and 9.85 < bits < 1.03 * 7.43 + 2.5, '%g bits a kept entry' % bits
+            assert float(self.encoded) <= 1.03 * float(self.entropy) + 8 * 13, 'more than the entropy'
+        assert float(self.paper) == paper(self.kind, self.values, self.factor if self.kind == 'dropout' else self.ratio, self.rank, *self.shape, self.bits, self.quantization, self.entries), 'paper bits'
         bound = entropy(wire.decode_message(self.data, self.layer, self.m, self.n))
         assert abs(float(self.entropy) - bound) <= 1e-9 * (bound + 1), 'entropy %s, expected %g' % (self.entropy, bound)
 
@@ -394,14 +412,17 @@ class Case:
 
     def check_topk(self, message, residual):
         flat = residual.ravel()
-        count = kept(self.ratio, flat.size)
         # Compared as they are sent: in binary32 unless they are doubles
         compared = np.abs(flat if message.codec == 0 else flat.astype(np.float32))
-        chosen = sorted(sorted(range(flat.size), key=lambda k: (-compared[k], k))[:count])
+        chosen = [k for part in parts(flat.size, self.entries) for k in sorted(sorted(part, key=lambda k: (-compared[k], k))[:kept(self.ratio, len(part))])]
         assert message.form == 1 and message.positions == chosen, 'selection'
         expected = np.zeros(flat.size)
         expected[chosen] = rounded(message.codec, flat[chosen], chosen, self.stream)
         assert np.array_equal(message.matrix.ravel(), expected) and np.array_equal(self.decoded.ravel(), expected), 'values'
+        # Other codes and magnitudes may say the same
+        assert self.values != '2bit' or message.section == wire.encode_values(message.codec, flat[chosen].astype(np.float32)), 'two bits'
+        if self.values in ('native', '2bit'):
+            self.check_alpha(-1 if self.values == '2bit' else min(kept(self.ratio, len(part)) / len(part) for part in parts(flat.size, self.entries)), 4)
 
     def check_randk(self, message, residual):
         flat = residual.ravel()

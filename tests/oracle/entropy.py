@@ -33,6 +33,8 @@ def section(message, x, signs=False):
 
 def entropy(message):
     m, n, k, x, form = message.rows, message.columns, message.count, message.x, message.form
+    if message.values == wire.TWOBIT:
+        return math.log2(math.comb(m * n, k)) + 8 * wire.values_bytes(wire.TWOBIT, k)
     width = WIDTHS[message.values]
     if form == wire.SPARSE:
         return math.log2(math.comb(m * n, k)) + section(message, x, True)
@@ -68,7 +70,7 @@ def main():
         expected = entropy(message)
         assert abs(float(bits) - expected) <= 1e-9 * (1 + expected), 'form %d, values %d, %s x %s, count %d: %s bits, expected %.17g' % (message.form, message.values, rows, columns, message.count, bits, expected)
         seen.add((message.form, message.values, message.count > 0))
-    assert len(seen) == 12 * 4 * 2, len(seen)
+    assert len(seen) == 12 * 4 * 2 + 2, len(seen)
     print('entropy.py: %d messages agree' % len(lines))
 
 

@@ -5,11 +5,13 @@
     wire.py --seeds DIR             write the seed corpora of the fuzzers, DIR/TARGET.corpus
 """
 import hashlib
+import math
 import os
 import random
 import struct
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from subset import subset
 
 DENSE, SPARSE, LOWRANK, SIGNS, TRIPLES, PERROW, PERCOLUMN, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS, GROUP, VOTES = range(14)
 NONE, BITMAP, RAW, GAPS, LEVELS = range(5)
-DOUBLE, SINGLE, BF16, NATURAL, CODED = 0, 1, 2, 3, 4
+DOUBLE, SINGLE, BF16, NATURAL, CODED, TWOBIT = range(6)
 CHUNK = 65536
 POLYNOMIAL = 0x82F63B78
 
@@ -397,7 +399,36 @@ def decode_entries(length, count, section):
 
 
 def values_bytes(values, number):
-    return {DOUBLE: 8 * number, SINGLE: 4 * number, BF16: 2 * number, NATURAL: -(-9 * number // 8)}[values]
+    return {DOUBLE: 8 * number, SINGLE: 4 * number, BF16: 2 * number, NATURAL: -(-9 * number // 8), TWOBIT: -(-number // 4) + 4 * -(-number // 64)}[values]
+
+
+def mean_bf16(sizes):
+    """Of absolute values, rounded to binary32 and then to bf16, to nearest even, never to infinity"""
+    mean = np.float32(math.fsum(sizes) / len(sizes))
+    bits = int(mean.view(np.uint32))
+    low = bits % 65536
+    return min(bits // 65536 + (low > 32768 or (low == 32768 and bits // 65536 % 2 == 1)), 0x7F7F)
+
+
+def encode_two_bits(x):
+    section = b''
+    for first in range(0, len(x), 64):
+        block = [float(v) for v in x[first:first + 64]]
+        large = [len(block) * Fraction(abs(v)) > sum(Fraction(abs(u)) for u in block) for v in block]
+        few, many = ([abs(v) for v, is_large in zip(block, large) if is_large == k] for k in (False, True))
+        section += struct.pack('<HH', mean_bf16(few), mean_bf16(many or few)) + pack_bits([2 * k + (v < 0) for v, k in zip(block, large)], 2)
+    return section
+
+
+def decode_two_bits(number, section):
+    x, at = [], 0
+    for first in range(0, number, 64):
+        some = min(64, number - first)
+        sizes = [decode_values(BF16, 1, section[at + k:at + k + 2])[0] for k in (0, 2)]
+        refuse_if(any(np.signbit(size) for size in sizes), 'negative magnitude')
+        x += [(-1.0) ** (code % 2) * sizes[code // 2] for code in unpack_bits(section[at + 4:at + 4 + -(-some // 4)], 2, some)]
+        at += 4 + -(-some // 4)
+    return np.array(x, dtype=np.float64)
 
 
 def encode_values(values, x):
@@ -408,6 +439,8 @@ def encode_values(values, x):
         return x.astype('<f4').tobytes()
     if values == CODED:
         return encode_coded(x)
+    if values == TWOBIT:
+        return encode_two_bits(x)
     if values == BF16:
         return b''.join(x.astype('<f4').tobytes()[4 * i + 2:4 * i + 4] for i in range(len(x)))
     return pack_bits(natural_codes(x), 9)
@@ -419,6 +452,8 @@ def decode_values(values, number, section):
         refuse_if(any(code % 256 == 255 for code in codes), 'natural code')
         return natural_values(codes)
     refuse_if(len(section) != values_bytes(values, number), 'size')
+    if values == TWOBIT:
+        return decode_two_bits(number, section)
     if values == BF16:
         section = b''.join(b'\0\0' + section[2 * i:2 * i + 2] for i in range(number))
     x = np.frombuffer(section, dtype='<f8' if values == DOUBLE else '<f4')
@@ -568,7 +603,7 @@ def decode_message(data, layer, rows, columns):
     payload = data[head:]
     refuse_if(size != len(payload), 'length')
     refuse_if(got != layer, 'layer')
-    refuse_if((form > BLOCKS and form != VOTES) or indices > LEVELS or (indices == LEVELS and form != BLOCKS) or values > CODED, 'unknown codec')
+    refuse_if((form > BLOCKS and form != VOTES) or indices > LEVELS or (indices == LEVELS and form != BLOCKS) or values > TWOBIT or (values == TWOBIT and form != SPARSE), 'unknown codec')
     refuse_if({BLOCKS: not 2 <= parameter % 16 <= 8 or parameter // 16 > 12, VOTES: not 1 <= parameter <= 32 or values != 0}.get(form, parameter != 0), 'parameter')
     most = {LOWRANK: min(rows, columns), TRIPLES: min(rows, columns), PERROW: rows, WHOLEROWS: rows, PERCOLUMN: columns, COLUMNS: columns, WHOLECOLUMNS: columns}.get(form, rows * columns)
     refuse_if(count > most or (form in (DENSE, SIGNS, BLOCKS) and count not in (0, most)) or (form == VOTES and count != most), 'count')
@@ -1153,7 +1188,7 @@ def check(folder):
             assert a.says(b), '%s: message %d says something else' % (name, i)
             codecs.add((a.form, a.indices, a.values))
         assert encode_packet(sender, direction, status, step, expected) == data, '%s: encoded here it has other bytes' % name
-    assert len(codecs) == 94, 'only the codecs %s occur' % sorted(codecs)
+    assert len(codecs) == 97, 'only the codecs %s occur' % sorted(codecs)
     assert {form for form, indices, _ in codecs if indices == GAPS} == {SPARSE, PERROW, PERCOLUMN, COLUMNS, WHOLECOLUMNS, WHOLEROWS}, 'gaps'
     assert {form for form, _, values in codecs if values == CODED} == {DENSE, SPARSE, LOWRANK, TRIPLES, COLUMNS, SEEDED, WHOLECOLUMNS, WHOLEROWS, BLOCKS}, 'coded values'
     assert {values for form, indices, values in codecs if indices == LEVELS} == {SINGLE, NATURAL, CODED}, 'coded entries'

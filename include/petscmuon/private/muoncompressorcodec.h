@@ -42,7 +42,7 @@ typedef enum {
 
 /*
    A section of count values in a memory; entry first + k of the stream rounds the k-th. Sets the status where a
-   value does not fit. Decode: values first ... first + count - 1 of a section; first is a multiple of 8
+   value does not fit. Decode: values first ... first + count - 1 of a section; first is a multiple of 64
 */
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesEncode_Private(MuonCompressor, MuonWireValues, MuonCompressorRounding, MuonMemory, MuonPrecision, size_t count, const void *x, uint64_t first, unsigned char to[]);
 PETSC_EXTERN PetscErrorCode MuonCompressorValuesDecode_Private(MuonCompressor, MuonWireValues, MuonMemory, MuonPrecision, size_t count, const unsigned char from[], uint64_t first, void *x);

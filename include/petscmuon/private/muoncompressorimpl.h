@@ -181,7 +181,7 @@ PETSC_INTERN PetscErrorCode      MuonCompressorCreate_SVD(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_PowerSGD(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_Sign(MuonCompressor);
 PETSC_INTERN PetscErrorCode      MuonCompressorCreate_QSGD(MuonCompressor);
-PETSC_INTERN const MuonParameter MuonCompressorParameters_RowColumn[], MuonCompressorParameters_RankK[], MuonCompressorParameters_TopSVD[];
+PETSC_INTERN const MuonParameter MuonCompressorParameters_TopK[], MuonCompressorParameters_RowColumn[], MuonCompressorParameters_RankK[], MuonCompressorParameters_TopSVD[];
 PETSC_INTERN const MuonParameter MuonCompressorParameters_PowerSGD[], MuonCompressorParameters_QSGD[];
 
 /*

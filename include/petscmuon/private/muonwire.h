@@ -56,7 +56,8 @@ typedef enum {
   MUON_WIRE_VALUES_SINGLE  = 1,
   MUON_WIRE_VALUES_BF16    = 2,
   MUON_WIRE_VALUES_NATURAL = 3, /* sign and binary32 exponent: 9 bits, LSB first, zero padding */
-  MUON_WIRE_VALUES_CODED   = 4  /* the same in chunks of an entropy coder: what MuonWireMessageCode() makes of them */
+  MUON_WIRE_VALUES_CODED   = 4, /* the same in chunks of an entropy coder: what MuonWireMessageCode() makes of them */
+  MUON_WIRE_VALUES_TWOBIT  = 5  /* of sparse messages: 64 at a time two magnitudes in bf16, then a sign and which of the two for each */
 } MuonWireValues;
 
 /* A packet is all that one sender says to one receiver in one step */
@@ -174,8 +175,9 @@ MUON_EXPORT MuonWireResult MuonWireEntriesValidate(uint64_t length, uint64_t cou
 
 /*
    Values, those of a section from number first on. In memory they are binary64, binary32 for single and bf16,
-   which must be numbers that bf16 has, or natural codes of 16 bits: sign << 8 | exponent, exponent 0 is zero and
-   255 does not occur; there first is a multiple of 8. Validate refuses NaN, Inf and code 255
+   which must be numbers that bf16 has, for two bits, which Encode rounds them to, or natural codes of 16 bits: sign << 8 | exponent,
+   exponent 0 is zero and 255 does not occur. first is a multiple of 8 for natural values and of 64 for those of two bits. Validate refuses
+   NaN, Inf, code 255 and negative magnitudes
 */
 MUON_EXPORT void           MuonWireValuesEncode(MuonWireValues values, uint64_t count, const void *x, unsigned char *to);
 MUON_EXPORT void           MuonWireValuesDecode(MuonWireValues values, uint64_t count, const unsigned char *from, uint64_t first, void *x);

@@ -197,12 +197,12 @@ PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all
 .  c - the compressor
 
    Options Database Keys:
-+  -compressor type                                       - one of the values of `MuonCompressorType`, see `MuonCompressorSetType()`
-.  -compressor_ratio r                                    - the fraction that is kept, see `MuonCompressorSetRatio()`
-.  -compressor_rank k                                     - the rank that is kept, by the ratio by default; a smaller matrix is sent in full
-.  -compressor_bits b                                     - bits of an entry of `MUONCOMPRESSORQSGD`, the sign among them, 2 to 8
-.  -compressor_values (native|double|single|bf16|natural) - how values are written, see `MuonCompressorValues`
--  -compressor_paper_index_bits bits                      - the price of an index in the paper's accounting, see `MuonCompressorCost`
++  -compressor type                                            - one of the values of `MuonCompressorType`, see `MuonCompressorSetType()`
+.  -compressor_ratio r                                         - the fraction that is kept, see `MuonCompressorSetRatio()`
+.  -compressor_rank k                                          - the rank that is kept, by the ratio by default; a smaller matrix is sent in full
+.  -compressor_bits b                                          - bits of an entry of `MUONCOMPRESSORQSGD`, the sign among them, 2 to 8
+.  -compressor_values (native|double|single|bf16|natural|2bit) - how values are written, see `MuonCompressorValues`
+-  -compressor_paper_index_bits bits                           - the price of an index in the paper's accounting, see `MuonCompressorCost`
 
    Level: intermediate
 

@@ -35,6 +35,7 @@ static PetscErrorCode MuonCompressorGetLayout_Private(MuonCompressor c, PetscInt
   layout->rows         = (uint64_t)array.count;
   layout->columns      = (uint64_t)array.len;
   PetscUseTypeMethod(c, layout, &array, layout);
+  MuonCompressorCheck(c, layout->header.values != MUON_WIRE_VALUES_TWOBIT || layout->header.kind == MUON_WIRE_SPARSE, PETSC_ERR_SUP, "_values", "2bit, expected the type %s for it, not %s", MUONCOMPRESSORTOPK, ((PetscObject)c)->type_name);
   PetscCall(MuonCompressorSetCount(c, layout, layout->header.count));
   /*
      A block of four random numbers has 32 bits for its place; low-rank factors have up to twice as many

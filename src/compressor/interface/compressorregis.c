@@ -4,7 +4,7 @@ PetscClassId      MUONCOMPRESSOR_CLASSID = 0;
 PetscFunctionList MuonCompressorList     = NULL;
 PetscLogEvent     MUON_Compress;
 
-const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
+const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "2bit", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
 const char *const MuonCompressorBlockNorms[]  = {"max", "l2", "MuonCompressorBlockNorm", "MUON_COMPRESSOR_BLOCK_NORM_", NULL};
 
 PetscBool  MuonCitationEF21Set    = PETSC_FALSE;
@@ -132,7 +132,7 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   what.changing       = MuonCompressorChanging_Private;
   PetscCall(MuonParametersRegisterClass(MUONCOMPRESSOR_CLASSID, &what));
   PetscCall(MuonCompressorRegister_Dense());
-  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, NULL));
+  PetscCall(MuonCompressorRegister(MUONCOMPRESSORTOPK, MuonCompressorCreate_Sparse, MuonCompressorParameters_TopK));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORRANDK, MuonCompressorCreate_Sparse, NULL));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORCOLUMNTOPK, MuonCompressorCreate_RowColumn, MuonCompressorParameters_RowColumn));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORROWTOPK, MuonCompressorCreate_RowColumn, MuonCompressorParameters_RowColumn));

@@ -382,8 +382,9 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
 
   `-muon_advise` measures the phases of steps behind the first, by PETSc's log, each compressor on the momentum of
-  one layer of each shape, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds
-  of other compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`.
+  each layer, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds of other
+  compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`. Layers in the memory of a device
+  are refused.
 
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.

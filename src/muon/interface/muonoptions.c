@@ -256,8 +256,8 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   diloco               local  AdamW everywhere                                                500 steps, then 0.7 and           AdamW: 4e-4, 0.1
                                                                                               Nesterov 0.9
   sparseloco           local  AdamW everywhere                                                30 steps, then 1 and 0 by ef14
-                                                                                              with feedback 0.95, topk 1/64
-                                                                                              natural
+                                                                                              with feedback 0.95, topk 64 of
+                                                                                              4096, 2 bits
 .ve
 
   kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW`
@@ -269,9 +269,9 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what
   is blank is the library's own.
 
-  muloco has the rounds and the outer optimizer of its paper, and the inner Muon of its program. sparseloco sends as many entries as its
-  paper, 64 of 4096, but the largest of a layer, not of each 4096, and values of 9 bits, not 2; of the rounds of 15 to 250 steps in
-  its paper it has 30.
+  muloco has the rounds and the outer optimizer of its paper, and the inner Muon of its program. sparseloco sends the largest 64 of each
+  4096 entries with values of 2 bits, as its paper; the two magnitudes of a block are ours. Of the rounds of 15 to 250 steps in its paper
+  it has 30.
 
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is
   `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take

@@ -288,6 +288,7 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
   would choose; sizes are the most that a message may have, and after a step those of this step. The second
   is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
+  With `-muon_node_size` a node has one link, which its ranks share; without, each rank has one.
 
   With local steps these are the messages of the outer optimizer, once in so many steps.
 

@@ -1,5 +1,5 @@
 #include "muoncost.h" /*I "petscmuon.h" I*/
-#include <petsctime.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,9 +9,8 @@
    rest is the model of muoncost.h. Nothing of the run's state is written.
 */
 
-/* So many entries of a matrix are compressed at most; how often that and messages are timed; rows that are printed beside those with a loss */
+/* So many entries of a matrix are compressed at most; how often messages are timed; rows that are printed beside those with a loss */
 #define MUON_ADVISE_ENTRIES  ((size_t)1 << 22)
-#define MUON_ADVISE_TIMES    3
 #define MUON_ADVISE_MESSAGES 9
 #define MUON_ADVISE_ROWS     20
 
@@ -27,10 +26,10 @@ static const int         Up[] = {0, 2, 3, 4, 5, 5, 6}, Down[] = {0, 2, 3, 4, 4, 
 #define COMPRESSORS PETSC_STATIC_ARRAY_LENGTH(Compressors)
 #define PAIRS       ((int)PETSC_STATIC_ARRAY_LENGTH(Up))
 
-/* Seconds to encode and to decode a message, and its bytes */
-typedef double MuonAdviseMessage[3];
+/* Seconds to encode and to decode a message, its bytes, and how many ranks measured it */
+typedef double MuonAdviseMessage[4];
 
-/* Indices of Events, and of the clock behind them */
+/* What is measured: events, and the clock behind them */
 enum {
   STEP,
   GRADIENT,
@@ -40,10 +39,10 @@ enum {
   WALL,
   PHASES
 };
-static const char *const Events[] = {"MuonStep", "MuonGradient", "MuonLMO", "MuonCompress", "MuonExchange"};
 
+/* Seconds of a step, of its messages, of those up in one exchange that may be late, and of compressors; link: ranks on a node's link beside one another where they are no worker */
 typedef struct {
-  double   seconds, messages, bytes, nodes, loss;
+  double   seconds, messages, up, work, bytes, nodes, link, loss;
   PetscInt steps;
   int      pair, late;
   char    *options;
@@ -74,19 +73,18 @@ static PetscErrorCode MuonAdviseReadStudy_Private(Muon muon, PetscInt n, MuonAdv
   PetscCallMPI(MPI_Bcast(&ok, 1, MPI_INT, 0, comm));
   PetscCheck(ok, comm, PETSC_ERR_FILE_OPEN, "-%smuon_advise_study %s: the file cannot be read", MuonPrefix(muon), muon->advise_study);
   for (int number = 1; ok; number++) {
-    PetscBool is   = PETSC_FALSE;
-    double    loss = 0;
-    char     *field[2], *text;
+    PetscBool   is   = PETSC_FALSE;
+    double      loss = 0;
+    const char *second;
+    char       *text;
 
     PetscCall(PetscSynchronizedFGets(comm, file, sizeof(line), line));
     if (line[0] == '\0' && number > 1) break;
-    field[0] = strtok(line, ",\r\n");
-    field[1] = strtok(NULL, ",\r\n");
-    if (field[1] != NULL && number == 1) is = strcmp(field[0], "options") == 0 && strcmp(field[1], "loss") == 0 ? PETSC_TRUE : PETSC_FALSE;
-    if (field[1] != NULL && number > 1 && field[0][0] == '-') PetscCall(MuonNumberRead(field[1], &loss, &is));
+    if (number == 1) PetscCall(PetscStrbeginswith(line, "options,loss", &is));
+    else if (line[0] == '-' && strtok(line, ",") != NULL && (second = strtok(NULL, ",\r\n")) != NULL) PetscCall(MuonNumberRead(second, &loss, &is));
     PetscCheck(is, comm, PETSC_ERR_FILE_UNEXPECTED, "-%smuon_advise_study: %s:%d: expected %s", MuonPrefix(muon), muon->advise_study, number, number == 1 ? "options,loss" : "options and a loss");
     if (number == 1) continue;
-    PetscCall(MuonAdviseSort_Private(field[0], &text));
+    PetscCall(MuonAdviseSort_Private(line, &text));
     for (PetscInt k = 0; k < n; k++) {
       if (strcmp(text, row[k].options) == 0) row[k].loss = loss;
     }
@@ -96,31 +94,27 @@ static PetscErrorCode MuonAdviseReadStudy_Private(Muon muon, PetscInt n, MuonAdv
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All ranks of a node send to the next one at the same time, the slowest counts: the least of small messages is the latency, other programs make it longer; large ones have a median */
+/* All ranks send to the next node at the same time, the slowest counts, and of several times the fastest: other programs make messages longer. Its ranks share a node's link */
 static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon, PetscMPIInt node)
 {
   const MPI_Comm comm     = PetscObjectComm((PetscObject)muon);
-  const int      bytes[2] = {8, 1 << 20}, middle = MUON_ADVISE_MESSAGES / 2, by = node < muon->size ? node : 1, to = (muon->rank + by) % muon->size, from = (muon->rank + muon->size - by) % muon->size;
-  PetscReal      seconds[2][MUON_ADVISE_MESSAGES];
+  const int      bytes[2] = {8, 1 << 20}, to = (muon->rank + node) % muon->size, from = (muon->rank + muon->size - node) % muon->size;
+  double         seconds[2] = {PETSC_MAX_REAL, PETSC_MAX_REAL}, begin;
   PetscMPIInt    tag;
-  double         begin;
   char          *buffer;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)muon, &tag));
   PetscCall(PetscCalloc1(2 * bytes[1], &buffer));
-  for (int k = 0; k < 2; k++) {
-    for (int i = -1; i < MUON_ADVISE_MESSAGES; i++) { /* the first opens connections */
-      PetscCallMPI(MPI_Barrier(comm));
-      begin = MPI_Wtime();
-      PetscCallMPI(MPI_Sendrecv(buffer, bytes[k], MPI_CHAR, to, tag, buffer + bytes[1], bytes[k], MPI_CHAR, from, tag, comm, MPI_STATUS_IGNORE));
-      seconds[k][PetscMax(i, 0)] = (PetscReal)(MPI_Wtime() - begin);
-    }
+  for (int k = 0; k < 2 * MUON_ADVISE_MESSAGES; k++) {
+    PetscCallMPI(MPI_Barrier(comm));
+    begin = MPI_Wtime();
+    PetscCallMPI(MPI_Sendrecv(buffer, bytes[k % 2], MPI_CHAR, to, tag, buffer + bytes[1], bytes[k % 2], MPI_CHAR, from, tag, comm, MPI_STATUS_IGNORE));
+    seconds[k % 2] = PetscMin(seconds[k % 2], MPI_Wtime() - begin);
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 2 * MUON_ADVISE_MESSAGES, MPIU_REAL, MPIU_MAX, comm));
-  for (int k = 0; k < 2; k++) PetscCall(PetscSortReal(MUON_ADVISE_MESSAGES, seconds[k]));
-  muon->cost_alpha = seconds[0][0];
-  muon->cost_beta  = 8 * (PetscReal)bytes[1] / PetscMax(seconds[1][middle] - seconds[0][0], (PetscReal)1e-9);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, comm));
+  muon->cost_alpha = (PetscReal)seconds[0];
+  muon->cost_beta  = (PetscReal)(8. * bytes[1] * node / PetscMax(seconds[1] - seconds[0], 1e-9));
   PetscCall(PetscFree(buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -148,18 +142,17 @@ static PetscErrorCode MuonAdviseEncode_Private(const MuonArray *A, size_t which,
   PetscCall(MuonArrayCreate(&part, part.precision, &Y));
   PetscCall(MuonCompressorGetMaxBytesOf(c, &part, &most));
   PetscCall(PetscMalloc1(most, &message));
-  for (int k = 0; k < MUON_ADVISE_TIMES; k++) {
-    PetscLogDouble at[3];
+  for (int k = 0; k < 2; k++) { /* the second time all memory is there */
+    const double begin = MPI_Wtime();
 
-    PetscCall(PetscTime(&at[0]));
     PetscCall(MuonCompressorEncodeArray(c, &part, NULL, most, message, &bytes, PETSC_FALSE, &cost, NULL));
-    PetscCall(PetscTime(&at[1]));
+    found[0] = MPI_Wtime() - begin;
     PetscCall(MuonCompressorDecodeArray(c, PETSC_TRUE, 1, bytes, message, &Y, &valid));
-    PetscCall(PetscTime(&at[2]));
-    for (int d = 0; d < 2; d++) found[d] = k == 0 ? at[d + 1] - at[d] : PetscMin(found[d], at[d + 1] - at[d]);
+    found[1] = MPI_Wtime() - begin - found[0];
   }
   found[2] = cost.encoded / 8;
   for (int k = 0; k < 3; k++) found[k] *= (double)MuonArrayRows(A) / (double)rows;
+  found[3] = 1;
   PetscCall(PetscFree(message));
   PetscCall(MuonArrayDestroy(&Y));
   PetscCall(MuonCompressorDestroy(&c));
@@ -167,36 +160,24 @@ static PetscErrorCode MuonAdviseEncode_Private(const MuonArray *A, size_t which,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Messages of all shards by all compressors, measured once for each shape: of momentum, the mean of the ranks that keep it, or of weights where nobody does */
+/* Messages of all shards by all compressors: of momentum, the mean of the ranks that keep it, or of weights where nobody does */
 static PetscErrorCode MuonAdviseMeasure_Private(Muon muon, MuonAdviseMessage message[])
 {
-  const PetscMPIInt n    = (PetscMPIInt)muon->nshards;
-  const MPI_Comm    comm = PetscObjectComm((PetscObject)muon);
-  PetscMPIInt      *like, *ranks;
-
   PetscFunctionBegin;
-  PetscCall(PetscCalloc2(n, &like, n, &ranks));
-  for (PetscMPIInt p = 0, q; p < n; p++) {
+  for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     MuonArray  W, A;
 
-    for (q = 0; muon->shard[q].group != shard->group || muon->shard[q].layer->m != shard->layer->m || muon->shard[q].layer->n != shard->layer->n; q++) {}
-    like[p] = q;
-    if (ranks[q] > 0 || shard->rows == 0 || (shard->layer->keepsmomentum && shard->M.data == NULL)) continue;
-    ranks[q] = 1;
+    if (shard->rows == 0 || (shard->layer->keepsmomentum && shard->M.data == NULL)) continue;
     PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &W));
     A = shard->M.data != NULL ? shard->M : MuonShardPart(shard, &W);
-    for (size_t c = 0; c < COMPRESSORS; c++) PetscCall(MuonAdviseEncode_Private(&A, c, message[(size_t)q * COMPRESSORS + c]));
+    for (size_t c = 0; c < COMPRESSORS; c++) PetscCall(MuonAdviseEncode_Private(&A, c, message[(size_t)p * COMPRESSORS + c]));
     PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &W));
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ranks, n, MPI_INT, MPI_SUM, comm));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, message, n * 3 * (PetscMPIInt)COMPRESSORS, MPI_DOUBLE, MPI_SUM, comm));
-  for (size_t p = 0; p < (size_t)n * COMPRESSORS; p++) {
-    const size_t q = (size_t)like[p / COMPRESSORS] * COMPRESSORS + p % COMPRESSORS;
-
-    for (int k = 0; k < 3; k++) message[p][k] = q == p ? message[p][k] / PetscMax(ranks[p / COMPRESSORS], 1) : message[q][k];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, message, (PetscMPIInt)(muon->nshards * 4 * (PetscInt)COMPRESSORS), MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
+  for (size_t p = 0; p < (size_t)muon->nshards * COMPRESSORS; p++) {
+    for (int k = 0; k < 3; k++) message[p][k] /= PetscMax(message[p][3], 1);
   }
-  PetscCall(PetscFree2(like, ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,26 +193,26 @@ static double MuonAdviseWorkers(Muon muon, const MuonGroup group)
 }
 
 /*
-   An exchange with a pair of compressors, between nodes of so many ranks that share the work and sum the gradients in
-   their memory: seconds, and bytes that leave a rank or come to it
+   An exchange with a pair of compressors, between nodes of so many ranks that share the work and a link and sum the
+   gradients in their memory: seconds, and bytes that leave a rank or come to it
 */
-static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage message[], MuonAdviseRow *row, MuonCostTimes *times)
+static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage message[], MuonAdviseRow *row)
 {
-  const Muon from = MuonCostSender(muon);
-  double    *bytes;
+  const Muon      from   = MuonCostSender(muon);
+  const PetscBool sums   = row->pair == 0 ? PETSC_TRUE : PETSC_FALSE;
+  MuonCost        all[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}};                   /* up, and the others */
+  double         *bytes, rounds[2] = {0, 0}, inside = 0, part[2] = {0, 0}; /* the second may be late: layers with LMOs, or all of a round */
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(2 * from->nshards, &bytes));
-  row->bytes = 0;
   for (PetscInt g = 0; g < from->ngroups; g++) {
-    const MuonGroup  group = from->group[g];
-    const PetscBool  sums  = row->pair == 0 ? PETSC_TRUE : PETSC_FALSE;
-    const double     homes = group->home >= 0 ? (double)group->grid->size : 1; /* groups of a node's layers, each of which another rank works for at the same time */
-    const double     nodes = MuonAdviseSpread(group) > 1 ? 1 : row->nodes, workers = MuonAdviseWorkers(muon, group) / nodes;
-    double           work[2][2] = {{0, 0}, {0, 0}}, inside = 0, part[2] = {0, 0}; /* the second may be late: layers with LMOs, or all of a round */
+    const MuonGroup  group  = from->group[g];
+    const PetscBool  spread = MuonAdviseSpread(group) > 1 ? PETSC_TRUE : PETSC_FALSE;
+    const double     nodes = spread ? 1 : row->nodes, workers = MuonAdviseWorkers(muon, group) / nodes;
+    double           work[2][2] = {{0, 0}, {0, 0}};
     MuonCostMessages m[3];
     MuonCost         cost;
-    PetscBool        legal, nothing;
+    PetscBool        legal, everywhere;
 
     for (PetscInt k = 0; k < group->nshards; k++) {
       const MuonShard *shard = &group->shard[k];
@@ -251,22 +232,21 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
       if (nodes > 1) inside += (double)MuonArrayBytes(&state);
     }
     PetscCall(MuonCostOfGroup_Private(group, MuonCostFindWay(group, sums), bytes, m, &legal));
-    if (nodes > 1 || workers != group->exchange->nworkers) MuonCostOfNodes(workers, nodes, m);
-    nothing = m[1].pattern == MUON_COST_NOTHING ? PETSC_TRUE : PETSC_FALSE;
-    if (nothing) m[1].bytes = 0;
-    row->bytes += (m[0].bytes * (nothing || m[0].pattern == MUON_COST_ALLREDUCE ? workers : workers - 1) + m[1].bytes * (workers - 1)) / workers * (workers > 1) / (double)row->steps;
-    cost = MuonCostOf(workers, 1, m);
-    if (!sums) cost.work = 0; /* it was measured */
-    if (!sums) cost.rounds /= homes;
-    part[1] *= MuonCostSeconds(muon, &cost, PETSC_FALSE) / PetscMax(part[0] + part[1], 1);
-    times->up += part[1];
-    times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) - part[1];
-    cost = MuonCostOf(workers, 2, m + 1);
-    cost.rounds /= homes;
-    times->down += MuonCostSeconds(muon, &cost, PETSC_FALSE) + inside / (double)muon->cost_gamma;
-    times->work += (work[0][0] + workers * (nothing ? 1 : m[0].most) * work[0][1]) / nodes;
-    if (!nothing) times->work += m[1].most * work[1][0] / nodes + work[1][1];
+    everywhere = m[1].pattern == MUON_COST_NOTHING ? PETSC_TRUE : PETSC_FALSE;
+    if (workers != group->exchange->nworkers) MuonCostOfNodes(workers, nodes, m);
+    row->bytes += (m[0].bytes * (everywhere || m[0].pattern == MUON_COST_ALLREDUCE ? workers : workers - 1) + m[1].bytes * !everywhere * (workers - 1)) / (workers * nodes) * (workers > 1) / (double)row->steps;
+    for (int d = 0; d < 2; d++) {
+      cost = MuonCostOf(workers, 1 + d, m + d);
+      if (spread == PETSC_FALSE) cost.bytes *= row->link * PetscMax(workers - row->link, 0) / PetscMax(workers - 1, 1); /* what leaves the node */
+      if (d == 0 && !sums) cost.work = 0;                                                                               /* it was measured */
+      MuonCostAdd(group, &cost, &all[d], &rounds[d]);
+    }
+    row->work += (work[0][0] + workers * (everywhere ? 1 : m[0].most) * work[0][1]) / nodes;
+    if (!everywhere) row->work += m[1].most * work[1][0] / nodes + work[1][1];
   }
+  row->up       = MuonCostSeconds(muon, &all[0], PETSC_FALSE);
+  row->messages = row->up + MuonCostSeconds(muon, &all[1], PETSC_FALSE) + inside / (double)muon->cost_gamma;
+  row->up *= part[1] / PetscMax(part[0] + part[1], 1);
   PetscCall(PetscFree(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,16 +254,14 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
 /* The options that make an optimizer what a row says */
 static PetscErrorCode MuonAdviseOptions_Private(MuonAdviseRow *row)
 {
-  const char *const outer      = row->steps > 1 ? "outer_" : "";
-  char              text[1024] = "", steps[64] = "", node[64] = "", late[64] = "";
+  char text[1024], node[64] = "", steps[64] = "", pair[512] = "";
 
   PetscFunctionBegin;
-  if (row->steps > 1) PetscCall(PetscSNPrintf(steps, sizeof(steps), "-muon_type %s -local_steps %" PetscInt_FMT, MUONLOCAL, row->steps));
-  else if (row->pair == 0) PetscCall(PetscSNPrintf(steps, sizeof(steps), "-muon_type %s", MUONDENSE));
-  if (row->late) PetscCall(PetscSNPrintf(late, sizeof(late), "-%smuon_delay 1", outer));
   if (row->nodes > 1) PetscCall(PetscSNPrintf(node, sizeof(node), "-muon_node_size %d", (int)row->nodes));
-  if (row->pair > 0) PetscCall(PetscSNPrintf(text, sizeof(text), "-%smuon_type ef21 -prefix_push %sef21_ %s -prefix_pop -prefix_push %sef21_server_ %s -prefix_pop", outer, outer, Compressors[Up[row->pair]], outer, Compressors[Down[row->pair]]));
-  PetscCall(PetscSNPrintf(text + strlen(text), sizeof(text) - strlen(text), " %s %s %s", steps, node, late));
+  if (row->steps > 1) PetscCall(PetscSNPrintf(steps, sizeof(steps), "-muon_type %s -local_steps %" PetscInt_FMT " -prefix_push outer_", MUONLOCAL, row->steps));
+  else if (row->pair == 0) PetscCall(PetscSNPrintf(pair, sizeof(pair), "-muon_type %s", MUONDENSE));
+  if (row->pair > 0) PetscCall(PetscSNPrintf(pair, sizeof(pair), "-muon_type %s -prefix_push ef21_ %s -prefix_pop -prefix_push ef21_server_ %s -prefix_pop", MUONEF21, Compressors[Up[row->pair]], Compressors[Down[row->pair]]));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s %s %s %s", node, steps, pair, row->late ? "-muon_delay 1" : ""));
   PetscCall(MuonAdviseSort_Private(text, &row->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -298,7 +276,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   const PetscReal    given[]  = {muon->cost_alpha, muon->cost_beta};
   const PetscBool    measures = muon->size > 1 && !MuonParametersIsSet((PetscObject)muon, "cost_alpha") && !MuonParametersIsSet((PetscObject)muon, "cost_beta") ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt     steps[]  = {1, 5, 30};
-  double             nodes    = MuonCostSwitch(muon, "node_size");
+  double             nodes = MuonCostSwitch(muon, "node_size"), link = 1;
   MuonAdviseRow      row[12 * PAIRS];
   MuonAdviseMessage *message;
   MPI_Comm           inside;
@@ -314,21 +292,23 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   PetscCallMPI(MPI_Allreduce(&phase[LMO], &lmo[1], 1, MPI_DOUBLE, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, phase, PHASES, MPI_DOUBLE, MPI_MAX, comm));
   if (nodes <= 1) nodes = (double)node;
+  if (nodes < muon->size) link = nodes;
   lmo[1] = muon->isolated || exchange->everywhere ? phase[LMO] * (group->home >= 0 ? group->grid->size : 1) : lmo[1] / MuonAdviseSpread(group);
   lmo[0] = lmo[1];
   if (exchange->everywhere == PETSC_FALSE && exchange->ownership != MUON_EXCHANGE_OWNERSHIP_ONE) lmo[0] = muon->isolated || muon->cost_workers > 0 ? lmo[1] / workers : phase[LMO];
   PetscCall(PetscCalloc1((size_t)muon->nshards * COMPRESSORS, &message));
   PetscCall(MuonAdviseMeasure_Private(muon, message));
-  if (measures) PetscCall(MuonAdviseMeasureLink_Private(muon, node));
+  if (measures) PetscCall(MuonAdviseMeasureLink_Private(muon, (PetscMPIInt)link));
   for (int k = 0; k < PAIRS * 12; k++) {
-    MuonCostTimes times = {phase[GRADIENT], phase[STEP] + (k / 4 % 3 > 0 ? lmo[1] / (k / 2 % 2 ? nodes : 1) : lmo[0]), 0, 0, 0};
-    MuonAdviseRow one   = {0, 0, 0, k / 2 % 2 ? nodes : 1, PETSC_INFINITY, steps[k / 4 % 3], k / 12, k % 2, NULL};
-    PetscInt      at    = n;
+    const PetscBool within = k / 2 % 2 ? PETSC_TRUE : PETSC_FALSE;
+    MuonAdviseRow   one    = {0, 0, 0, 0, 0, within ? nodes : 1, within ? 1 : link, PETSC_INFINITY, steps[k / 4 % 3], k / 12, k % 2, NULL};
+    const double    H      = (double)one.steps;
+    PetscInt        at     = n;
 
-    if (k / 2 % 2 && (nodes == 1 || nodes >= workers || fmod(workers, nodes) != 0)) continue;
-    PetscCall(MuonAdvisePair_Private(muon, message, &one, &times));
-    one.messages = (times.up + times.down) / (double)one.steps;
-    one.seconds  = MuonCostOfStep(&times, (double)one.steps, one.late ? PETSC_TRUE : PETSC_FALSE);
+    if (within && (nodes == 1 || nodes >= workers || fmod(workers, nodes) != 0)) continue;
+    PetscCall(MuonAdvisePair_Private(muon, message, &one));
+    one.messages /= H;
+    one.seconds = phase[GRADIENT] + phase[STEP] + (H > 1 ? lmo[1] / one.nodes : lmo[0]) + one.work / H + one.messages - one.late * PetscMin(one.up / H, phase[GRADIENT]);
     PetscCall(MuonAdviseOptions_Private(&one));
     for (; at > 0 && row[at - 1].seconds > one.seconds; at--) row[at] = row[at - 1];
     row[at] = one;
@@ -357,17 +337,20 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
 /* From the first step, in which others make what they need, to the last that is measured or taken. What a program does between steps counts as the gradient */
 PetscErrorCode MuonMonitorAdvise_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
-  double phase[PHASES];
+  const PetscLogEvent event[] = {MUON_Step, MUON_Gradient, MUON_LMO, MUON_Compress, MUON_Exchange};
+  double              phase[PHASES];
 
   PetscFunctionBegin;
   if (muon->advised > muon->advise_steps || (muon->advised++ > 0 && muon->advised <= muon->advise_steps && muon->step < muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    PetscCheck(muon->active[l]->shape.memory == MUON_HOST, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "Layer \"%s\": -%smuon_advise takes layers in the memory of the host, not of a device", ((PetscObject)muon->active[l])->name,
+               MuonPrefix(muon));
+  }
   for (int k = 0; k < PHASES; k++) {
     PetscEventPerfInfo info;
-    PetscLogEvent      event;
 
-    PetscCall(PetscTime(&info.time));
-    if (k < WALL) PetscCall(PetscLogEventGetId(Events[k], &event));
-    if (k < WALL) PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+    info.time = MPI_Wtime();
+    if (k < WALL) PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event[k], &info));
     phase[k]              = (info.time - muon->advise_begin[k]) / (double)PetscMax(muon->advised - 1, 1);
     muon->advise_begin[k] = info.time;
   }

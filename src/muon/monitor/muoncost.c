@@ -25,11 +25,6 @@ double MuonCostSeconds(Muon muon, const MuonCost *cost, PetscBool whole)
   return (double)muon->cost_alpha * cost->rounds + 8 / (double)muon->cost_beta * (whole ? cost->whole : cost->bytes) + cost->work / (double)muon->cost_gamma;
 }
 
-double MuonCostOfStep(const MuonCostTimes *times, double steps, PetscBool late)
-{
-  return times->gradient + times->step + (times->work + times->down + (late ? PetscMax(times->up - steps * times->gradient, 0) : times->up)) / steps;
-}
-
 double MuonCostSwitch(Muon muon, const char key[])
 {
   void                *field;
@@ -82,17 +77,26 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
-/* If not one rank owns all, shares are even */
 void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3])
 {
   const PetscBool star = messages[1].pattern == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
 
   for (int k = 0; k < 3; k++) {
-    messages[k].bytes /= ranks;
     messages[k].most  = star ? 1 : 1 / workers;
     messages[k].least = star ? 0 : 1 / workers;
   }
   messages[0].calls = ceil(messages[0].calls / ranks);
+}
+
+void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
+{
+  const double before = group->home > 0 ? *rounds : 0;
+
+  *rounds = PetscMax(one->rounds, before);
+  all->rounds += *rounds - before;
+  all->bytes += one->bytes;
+  all->whole += one->whole;
+  all->work += one->work;
 }
 
 static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
@@ -155,14 +159,16 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 
 int MuonCostFindWay(const MuonGroup group, PetscBool sums)
 {
-  int found = -1, usual = -1;
+  int found = -1, best = 0;
 
   for (int way = 0; way < MUON_COST_VOTES; way++) {
-    if ((Ways[way].mode != MUON_EXCHANGE_MODE_GATHER) != (sums == PETSC_TRUE)) continue;
-    if (usual < 0 && strcmp(Ways[way].type, MUONEXCHANGELAYERWISE) == 0) usual = way;
-    if (strcmp(Ways[way].type, ((PetscObject)group->exchange)->type_name) == 0 && (found < 0 || group->mode == Ways[way].mode)) found = way;
+    const int fits = strcmp(Ways[way].type, ((PetscObject)group->exchange)->type_name) == 0 ? 2 + (group->mode == Ways[way].mode) : strcmp(Ways[way].type, MUONEXCHANGELAYERWISE) == 0;
+
+    if ((Ways[way].mode != MUON_EXCHANGE_MODE_GATHER) != (sums == PETSC_TRUE) || fits <= best) continue;
+    best  = fits;
+    found = way;
   }
-  return found >= 0 ? found : usual;
+  return found;
 }
 
 /* The owners are those of an exchange of this type over the same shards */
@@ -206,7 +212,7 @@ PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all groups, one after the other, but those of the ranks of a node at the same time, on one link; the messages of the row are those of all groups together */
+/* Of all groups; the messages of the row are those of all groups together */
 static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSizes *sizes, MuonCostRow *row, PetscBool *legal)
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
@@ -223,19 +229,14 @@ static PetscErrorCode MuonCostOfWay_Private(Muon muon, int way, const MuonCostSi
     const MuonGroup  group = from->group[g];
     MuonCostMessages m[3];
     MuonCost         one;
-    double           before = group->home > 0 ? rounds : 0; /* of the ranks of the node so far */
 
     for (PetscInt k = 0; k < group->nshards; k++) {
       PetscCall(MuonCostOfShard_Private(&group->shard[k], sums, &bytes[2 * k], legal));
       for (int d = 0; d < 2; d++) bytes[2 * k + d] *= sizes->scale * (d == 0 && sums ? 1 : sizes->part[d]);
     }
     PetscCall(MuonCostOfGroup_Private(group, way, bytes, m, legal));
-    one    = MuonCostOf(group->exchange->nworkers, 3, m);
-    rounds = PetscMax(one.rounds, before);
-    row->cost.rounds += rounds - before;
-    row->cost.bytes += one.bytes;
-    row->cost.whole += one.whole;
-    row->cost.work += one.work;
+    one = MuonCostOf(group->exchange->nworkers, 3, m);
+    MuonCostAdd(group, &one, &row->cost, &rounds);
     if (m[0].calls > 1) m[0].calls += row->messages[0].calls;
     for (int k = 0; k < 3; k++) {
       m[k].bytes += row->messages[k].bytes;

@@ -37,11 +37,6 @@ typedef struct {
   double          bytes, calls, most, least;
 } MuonCostMessages;
 
-/* Seconds of a step beside its messages, of compressors, and of the messages of one exchange: those up that may be late, and all others */
-typedef struct {
-  double gradient, step, work, up, down;
-} MuonCostTimes;
-
 /* Whose messages are sent: with local steps those of the other optimizer */
 static inline Muon MuonCostSender(Muon muon)
 {
@@ -50,14 +45,14 @@ static inline Muon MuonCostSender(Muon muon)
 
 /* n such directions one after the other, without MPI */
 PETSC_INTERN MuonCost MuonCostOf(double ranks, int n, const MuonCostMessages messages[]);
-/* Up, down and records as they are between workers of so many ranks, which have even shares */
+/* Up, down and records between so many workers, each of so many ranks: if not one rank owns all, shares are even */
 PETSC_INTERN void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3]);
+/* Groups follow one another, but those of the ranks of a node go at the same time, on its one link. rounds: of its ranks so far */
+PETSC_INTERN void MuonCostAdd(const MuonGroup, const MuonCost *one, MuonCost *all, double *rounds);
 /* A vote on so many entries, by the number of its way; -1 behind the last */
 PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries);
 /* On the link of the optimizer's options */
 PETSC_INTERN double MuonCostSeconds(Muon, const MuonCost *, PetscBool whole);
-/* Of a step where each worker takes some alone before an exchange, whose way up may be hidden behind their gradients */
-PETSC_INTERN double MuonCostOfStep(const MuonCostTimes *, double steps, PetscBool late);
 /* A parameter that only some optimizers have, 0 without */
 PETSC_INTERN double MuonCostSwitch(Muon, const char key[]);
 /* The way that messages of a group go, or sums; and the messages, of so many bytes for each of its shards, up and down */

@@ -53,7 +53,9 @@ static const MuonPreset MuonPresets[] = {
   {"ef21-rank15", MUONEF21, EF21("rankk")},
   {"muloco", MUONLOCAL, OUTER("30", "dense", "0.7", "0.6") " -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ ADAMW("0.99", "1e-8")},
   {"diloco", MUONLOCAL, OUTER("500", "dense", "0.7", "0.9") " -muon_layer_rule adamw -muon_adamw_learning_rate 4e-4 -muon_adamw_weight_decay 0.1"},
-  {"sparseloco", MUONLOCAL, OUTER("30", "ef14", "1", "0") " -muon_layer_rule adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_rules all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_values natural"},
+  {"sparseloco", MUONLOCAL,
+   OUTER("30", "ef14", "1",
+         "0") " -muon_layer_rule adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_rules all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_block_entries 4096 -outer_ef14_compressor_values 2bit"},
 };
 
 static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const MuonPreset **preset)

@@ -6,8 +6,13 @@
 
 enum {
   SEED  = 8,  /* bytes of a seed */
-  CHUNK = 512 /* values decoded at once; a multiple of 8 */
+  CHUNK = 512 /* values decoded at once; a multiple of 64 */
 };
+
+typedef struct {
+  PetscInt entries; /* of a block in which the largest are kept, 0: the array */
+} MuonCompressor_TopK;
+
 /*
    Entries that are put into an array together, a multiple of 64: they and their values stay in the cache of
    the processor
@@ -16,15 +21,29 @@ enum {
 /* The same in the memory of a device */
 #define DEVICE_STRIP ((size_t)1 << 24)
 
+/* Entries of a block, and how many are kept of all blocks; fraction: the least that is kept of any */
+static size_t MuonCompressorBlockKept_Private(MuonCompressor c, size_t d, PetscInt64 *kept, double *fraction)
+{
+  const MuonCompressor_TopK *topk  = (const MuonCompressor_TopK *)c->data;
+  const size_t               block = topk != NULL && topk->entries > 0 && (size_t)topk->entries < d ? (size_t)topk->entries : d, rest = d > 0 ? d % block : 0;
+  const PetscInt64           each = MuonCompressorKept_Private(c->ratio, (PetscInt64)block), last = rest > 0 ? MuonCompressorKept_Private(c->ratio, (PetscInt64)rest) : 0;
+
+  *kept = (d > 0 ? (PetscInt64)(d / block) * each : 0) + last;
+  if (fraction != NULL) *fraction = PetscMin((double)each / (double)block, rest > 0 ? (double)last / (double)rest : 1.0);
+  return block;
+}
+
 static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
-  PetscBool seeded;
+  PetscInt64 kept;
+  PetscBool  seeded;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
+  (void)MuonCompressorBlockKept_Private(c, MuonArrayEntries(shape), &kept, NULL);
   layout->header.kind   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
-  layout->header.count  = (uint64_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)MuonArrayEntries(shape));
+  layout->header.count  = (uint64_t)kept;
   layout->exact         = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,11 +103,11 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
     char  *x;
     size_t done = 0;
 
-    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, (PetscMin((size_t)kept, strip) + 8) * kernels->size, &x));
+    PetscCall(MuonWorkspaceGetIn(c->work, Y->memory, (PetscMin((size_t)kept, strip) + 64) * kernels->size, &x));
     for (size_t first = 0; first < entries; first += strip) {
-      const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 8;
+      const size_t some = PetscMin(strip, entries - first), count = MuonKernelCountBits(reader->from, first, some), skip = done % 64;
 
-      /* Values are read from one whose number is a multiple of 8 on */
+      /* Values are read from one whose number is a multiple of 64 on */
       PetscCall(MuonCompressorValuesDecode_Private(c, codec, Y->memory, Y->precision, skip + count, from, done - skip, x));
       kernels->Scatter(Y->len, Y->count, reader->from, first, some, x + skip * kernels->size, add ? 1 : 0, scale, Y->data, Y->ld);
       done += count;
@@ -118,16 +137,33 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
   const size_t         size      = MuonKernelsGet(precision, MUON_HOST)->size;
   const void          *r         = R != NULL ? R->data : NULL;
   unsigned char       *bitmap;
-  void                *values, *work;
-  int                  infinite;
+  char                *values;
+  void                *work, *x = NULL;
+  PetscInt64           all;
+  const size_t         block = MuonCompressorBlockKept_Private(c, d, &all, NULL), each = (size_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)block);
+  int                  infinite = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
-  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, MuonKernelTopRoom(d, (size_t)kept) * size, &values));
+  /* The values of a block stand where those before it end, and its room may be longer */
+  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, ((size_t)kept - each + MuonKernelTopRoom(block, each)) * size, &values));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
-  PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(d, size), &work));
-  if (precision == T->precision) infinite = kernels->Top(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, values, work);
-  else infinite = kernels->TopRounded(T->len, T->count, T->data, T->ld, r, ldr, (size_t)kept, bitmap, (float *)values, work);
+  PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(block, size), &work));
+  if (block < d) PetscCall(MuonWorkspaceGetIn(c->work, T->memory, block * kernels->size, &x));
+  for (size_t first = 0, done = 0; first < d && infinite == 0; first += block) {
+    const size_t some = PetscMin(block, d - first), here = (size_t)MuonCompressorKept_Private(c->ratio, (PetscInt64)some);
+    MuonArray    B = *T;
+
+    if (block < d) {
+      kernels->Residual(T->len, T->count, T->data, T->ld, r, ldr, first, some, x);
+      B.len = B.ld = some;
+      B.count      = 1;
+      B.data       = x;
+    }
+    if (precision == T->precision) infinite = kernels->Top(B.len, B.count, B.data, B.ld, block < d ? NULL : r, ldr, here, bitmap + first / 8, values + done * size, work);
+    else infinite = kernels->TopRounded(B.len, B.count, B.data, B.ld, block < d ? NULL : r, ldr, here, bitmap + first / 8, (float *)(void *)(values + done * size), work);
+    done += here;
+  }
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   if (infinite != 0) {
     c->status = MUON_STATUS_NANORINF;
@@ -208,20 +244,26 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCom
 
    randk: E ||C(X) - X||^2 is (1 - K/d) ||X||^2, and of the kept K/d what the values lose
 
+   topk in blocks: what holds of each holds of their sum, with the least fraction.
+
    topk in the q-norm of the entries: what is left out has at most 1 - K/d of the sum of the q-th powers. randk: each
    square has the expectation of its part. Beyond q = 2 what is drawn has none, see MuonCompressorKeptAlpha_Private()
 */
 static PetscErrorCode MuonCompressorAlphaOf_Sparse(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
-  const PetscInt64     d = (PetscInt64)MuonArrayEntries(shape), kept = MuonCompressorKept_Private(c->ratio, d);
-  const MuonWireValues codec    = MuonCompressorCodec_Private(c, shape);
-  const double         bound    = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
-  const PetscBool      concave  = MuonNormIsFrobenius(norm) || (norm->singular == PETSC_FALSE && norm->p <= 2 && norm->q <= 2) ? PETSC_TRUE : PETSC_FALSE;
-  double               fraction = (double)kept / (double)d;
+  const PetscInt64     d       = (PetscInt64)MuonArrayEntries(shape);
+  const MuonWireValues codec   = MuonCompressorCodec_Private(c, shape);
+  const double         bound   = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
+  const PetscBool      concave = MuonNormIsFrobenius(norm) || (norm->singular == PETSC_FALSE && norm->p <= 2 && norm->q <= 2) ? PETSC_TRUE : PETSC_FALSE;
+  double               fraction;
+  PetscInt64           kept;
   PetscBool            seeded;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
+  (void)MuonCompressorBlockKept_Private(c, (size_t)d, &kept, &fraction);
+  /* Nothing is proved of values of two bits */
+  if (codec == MUON_WIRE_VALUES_TWOBIT) PetscFunctionReturn(PETSC_SUCCESS);
   if (seeded) {
     if (concave) *alpha = MuonCompressorRoundDown_Private(bound * (double)kept / (double)d);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -231,6 +273,18 @@ static PetscErrorCode MuonCompressorAlphaOf_Sparse(MuonCompressor c, const MuonA
   else if (norm->singular == PETSC_FALSE && norm->p == norm->q && (concave || codec != MUON_WIRE_VALUES_NATURAL)) *alpha = MuonCompressorKeptAlpha_Private(fraction, norm->p, bound);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The bits of a block fill whole words */
+static PetscErrorCode MuonCompressorChanging_TopK(MuonCompressor c, const MuonParameter *row, double value)
+{
+  PetscFunctionBegin;
+  if (row->flags & MUON_PARAMETER_DATA) MuonCompressorCheck(c, (PetscInt)value % 64 == 0, PETSC_ERR_ARG_OUTOFRANGE, "_block_entries", "%" PetscInt_FMT ", expected 0 or a multiple of 64", (PetscInt)value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const MuonParameter MuonCompressorParameters_TopK[] = {
+  {"block_entries", MUON_PARAMETER_INT, offsetof(MuonCompressor_TopK, entries), 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA, "Entries of each of which the ratio is kept, a multiple of 64; 0: the matrix"},
+  {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
 {
@@ -245,8 +299,9 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    MUONCOMPRESSORTOPK - Keeps the entries of largest absolute value
 
    Options Database Keys:
-+  -compressor_ratio r                                    - keeps max(1, floor(r m n)) entries of an m x n matrix
--  -compressor_values (native|double|single|bf16|natural) - how the kept entries are written
++  -compressor_ratio r                                         - keeps max(1, floor(r m n)) entries of an m x n matrix
+.  -compressor_block_entries n                                 - keeps max(1, floor(r n)) of each n entries that lie one after the other in memory, a multiple of 64; 0, the default: of the matrix
+-  -compressor_values (native|double|single|bf16|natural|2bit) - how the kept entries are written
 
    Level: beginner
 
@@ -255,17 +310,23 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    and as they are where they are double. Of entries of equal absolute value those first in the order of
    memory are kept: the result does not depend on the leading dimension, the machine or the number of ranks.
    The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with
-   natural values; in the spectral norm the compressor is not contractive.
+   natural values; in the spectral norm the compressor is not contractive. With blocks it is the least fraction
+   that is kept of any: the last block may be shorter. With values of 2 bits none is known.
+
+   2bit: 64 kept entries in the order of memory share two magnitudes, the means of those that are larger than their mean
+   and of the others, in bfloat16. With 64 of each 4096 entries these are the entries of a block, as in SparseLoCo.
+   That the magnitudes are these is this library's own choice.
 
    The two matrices are read once, rarely twice. The scratch memory holds, of K kept entries, K + max(K/4,
-   4096) values, and a bit for each entry of the matrix: no copy of the matrix is made.
+   4096) values, and a bit for each entry of the matrix: no copy of the matrix is made. With blocks K is that of a block, and
+   all kept entries are there; a device is called for each block.
 
    The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is
    smallest.
 
-   Reference:
-   K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends,
-   https://arxiv.org/abs/2510.00643
+   References:
++  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
+-  * - A. Sarfi, B. Therien, J. Lidin, E. Belilovsky, Communication efficient LLM pre-training with SparseLoCo, https://arxiv.org/abs/2508.15706
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORRANKK`, `MUONCOMPRESSORNATURAL`
 M*/
@@ -299,10 +360,16 @@ M*/
 
 PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
 {
-  PetscBool seeded;
+  MuonCompressor_TopK *topk = NULL;
+  PetscBool            seeded;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
+  if (!seeded) {
+    PetscCall(PetscNew(&topk));
+    c->ops->changing = MuonCompressorChanging_TopK;
+  }
+  c->data         = topk;
   c->keys         = "ratio values";
   c->ondevice     = PETSC_TRUE;
   c->ops->layout  = MuonCompressorLayout_Sparse;

@@ -194,7 +194,7 @@ static PetscErrorCode MuonVisitState_EF21(Muon muon, MuonShard *shard, MuonState
 . -ef21_compressor_qsgd_block_length n      - entries of a block that share a scale
 . -ef21_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
 . -ef21_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
-- -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural)
+- -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
 
   Level: intermediate
 
@@ -231,7 +231,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 . -ef21_server_compressor_qsgd_block_length n      - entries of a block that share a scale
 . -ef21_server_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
 . -ef21_server_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
-- -ef21_server_compressor_values values            - how values are written (native|double|single|bf16|natural)
+- -ef21_server_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
 
   Level: intermediate
 
