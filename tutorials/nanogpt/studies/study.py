@@ -280,10 +280,10 @@ class Study:
 
 def algorithm(words):
   """The options of a run that say what is sent and when, by their keys; -nanogpt_runs is the type where nothing else is."""
-  pairs = [(word, following) for word, following in zip(words, words[1:] + [""]) if re.match(r"-[a-z]", word)]
+  pairs = [(word, " " + following if following and not re.match(r"-[a-z]", following) else "") for word, following in zip(words, words[1:] + [""]) if re.match(r"-[a-z]", word)]
   last = dict([("-muon_type", value) for key, value in pairs if key == "-nanogpt_runs"] + pairs)
-  kept = r"-(muon_(type|delay|node_size|momentum_at|layer_rule)$|(outer|local|ef21|ef14|sign)_)"
-  return " ".join("%s %s" % pair for pair in sorted(last.items()) if re.match(kept, pair[0]))
+  kept = r"-(muon_(type|delay(_correction)?|node_size|momentum_at|layer_rule)$|(outer|local|ef21|ef14|sign)_)"
+  return " ".join("%s%s" % pair for pair in sorted(last.items()) if re.match(kept, pair[0]))
 
 
 def file_of_losses(plan, groups):
@@ -316,7 +316,7 @@ def report(study, found, tuned, measured):
   if reference not in found:
     raise Bad("%s: no run of %s is finished" % (study.folder, reference))
   groups = {name: [rows for rows in seeds.values() if rows] for name, (_, _, seeds) in found.items()}
-  out = ["# %s" % (plan.title or os.path.basename(plan.path)), "", "%s; commit %s; %d ranks on %s. Seeds %s. %s" % (datetime.date.today().isoformat(), commit, plan.ranks, study.options.machine or model, ", ".join(plan.seeds), study.options.remark), ""]
+  out = ["# %s" % (plan.title or os.path.basename(plan.path)), "", ("%s; commit %s; %d ranks on %s. Seeds %s. %s" % (datetime.date.today().isoformat(), commit, plan.ranks, study.options.machine or model, ", ".join(plan.seeds), study.options.remark)).rstrip(), ""]
   out += ["All runs: `%s`" % " ".join(plan.all + study.options.more), ""] + [note + "\n" for note in plan.notes]
   out += ["## Last loss", "", "On all held-out data (`-nanogpt_validation_end`): the median of the seeds and their range. Seeds are paired: the difference is of runs with the same start and the same batches. A rate with a star is at the end of its grid.", "",
           "| method | rate | loss | minus %s | MB up | MB down | bytes of %s |" % (label(reference), label(reference)), "|---|---|---|---|---|---|---|"]
