@@ -59,10 +59,10 @@ static void TrainByAdam(Problem &problem, MPI_Comm comm)
   }
 }
 
-/* Gradients stay those of the rank; a tenth of what each momentum gained is sent */
+/* Gradients stay those of the rank; what each momentum gained is sent in 4 bits an entry */
 static void TrainByMuon(Problem &problem, MPI_Comm comm)
 {
-  petscmuon::Muon      optimizer(problem.net->named_parameters(), comm, "-muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.1", petscmuon::MuonOptions(0.03).adamw_lr(0.01));
+  petscmuon::Muon      optimizer(problem.net->named_parameters(), comm, "-muon_type ef21 -ef21_compressor qsgd", petscmuon::MuonOptions(0.03).adamw_lr(0.01));
   torch::optim::StepLR scheduler(optimizer, 50, 0.5);
 
   for (int step = 0; step < steps; step++) {

@@ -1,6 +1,6 @@
 """A loop of DistributedDataParallel and AdamW, and the same loop with what takes their place. Compare the two optimizers and the lines around them: the loop is one.
 
-    mpiexec -n 2 python3 torchddp.py          by EF21-Muon, which sends a tenth of each matrix
+    mpiexec -n 2 python3 torchddp.py          by EF21-Muon, which sends 4 bits an entry
     mpiexec -n 2 python3 torchddp.py ddp      by DistributedDataParallel with gloo
 """
 import sys
@@ -25,7 +25,7 @@ if ddp:
   optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
 else:
   import petscmuon.torch
-  optimizer = petscmuon.torch.Muon(net.named_parameters(), lr=0.03, adamw_lr=0.01, options="-muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.1")
+  optimizer = petscmuon.torch.Muon(net.named_parameters(), lr=0.03, adamw_lr=0.01, options="-muon_type ef21 -ef21_compressor qsgd")
 scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
 
 step, before = 0, torch.nn.functional.mse_loss(net(x), data.tensors[1]).item()

@@ -2,10 +2,12 @@
 
     published.py DIR kj       K. Jordan's Muon with its auxiliary Adam
     published.py DIR numpy    torch.optim.Muon, with torch.optim.AdamW for the rest
-    published.py DIR torch    the same by torch itself, in double precision: it asks for bfloat16 in its polar factors, and gets what it has
+    published.py DIR torch    the same by torch itself, in double precision, which its polar factors take bfloat16 for
 
 Each does the run that tests/dense_oracle.c wrote into DIR again, with the mean of all gradients on one machine, and compares where it ends.
 """
+import importlib
+import inspect
 import sys
 
 import numpy as np
@@ -55,13 +57,21 @@ def torch_by_numpy(matrix):
     return Muon(1e-3, 0.1, lambda X: X / max(np.linalg.norm(X), 1e-7)) if matrix else Adam(1e-3, 0.01, 0.9, 0.999, 1e-8)
 
 
+def torch_in_double():
+    """torch.optim.Muon casts the input of its polar factor to bfloat16. The same function without that cast."""
+    module = importlib.import_module('torch.optim._muon')
+    source = inspect.getsource(module._zeropower_via_newtonschulz)
+    if 'bfloat16' not in source:
+        sys.exit('torch.optim.Muon has no bfloat16 to be replaced: is its polar factor another?')
+    exec(source.replace('torch.bfloat16', 'torch.float64').replace('.bfloat16()', '.double()'), module.__dict__)
+
+
 class Torch:
     def __init__(self, matrix):
         self.matrix, self.optimizer = matrix, None
 
     def step(self, X, g, shake):
         import torch
-        torch.Tensor.bfloat16 = lambda tensor: tensor
         if self.optimizer is None:
             self.X = torch.nn.Parameter(torch.tensor(X))
             self.optimizer = torch.optim.Muon([self.X]) if self.matrix else torch.optim.AdamW([self.X])
@@ -89,6 +99,8 @@ if __name__ == '__main__':
     try:
         run = Run(sys.argv[1])
         assert {layer.rule for layer in run.layers} == {'lmo', 'adamw'} and all(min(layer.m, layer.n) > 1 for layer in run.layers if layer.rule == 'lmo')
+        if sys.argv[2] == 'torch':
+            torch_in_double()
         compare(run, algorithm({'kj': kj, 'numpy': torch_by_numpy, 'torch': Torch}[sys.argv[2]]), run.all.workers * len(run.layers))
     except AssertionError as error:
         sys.exit('published.py: %s' % error)
