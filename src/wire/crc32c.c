@@ -52,6 +52,7 @@ uint32_t MuonWireCRC32CTable(uint32_t crc, const unsigned char *data, size_t byt
 
 #if defined(MUON_WIRE_HAVE_SSE42)
   #define STRIDE 1024
+  #define AHEAD  4096
 
 /* [k][b]: what byte b of the register, its k-th from below, leaves after STRIDE bytes of zero */
 static const uint32_t MuonWireCRCStride[4][256] = {
@@ -64,7 +65,10 @@ static uint32_t MuonWireCRCShift(uint32_t state)
   return MuonWireCRCStride[0][state & 255] ^ MuonWireCRCStride[1][state >> 8 & 255] ^ MuonWireCRCStride[2][state >> 16 & 255] ^ MuonWireCRCStride[3][state >> 24];
 }
 
-/* The instruction starts every cycle but takes three: three strides run side by side and are joined afterwards */
+/*
+   The instruction starts every cycle but takes three: three strides run side by side and are joined afterwards.
+   Processors do not foresee such an order of the memory, and are told of the lines that come after the next
+*/
 __attribute__((target("sse4.2"))) uint32_t MuonWireCRC32CSSE42(uint32_t crc, const unsigned char *data, size_t bytes)
 {
   uint64_t a = (uint32_t)~crc;
@@ -73,6 +77,9 @@ __attribute__((target("sse4.2"))) uint32_t MuonWireCRC32CSSE42(uint32_t crc, con
     uint64_t b = 0, c = 0;
 
     for (size_t i = 0; i < STRIDE; i += 8) {
+      if (i % 64 == 0) {
+        for (size_t k = 0; k < 3 * 64; k += 64) _mm_prefetch((const char *)data + AHEAD + 3 * i + k, _MM_HINT_T0);
+      }
       a = _mm_crc32_u64(a, MuonWireLoad64(data + i));
       b = _mm_crc32_u64(b, MuonWireLoad64(data + STRIDE + i));
       c = _mm_crc32_u64(c, MuonWireLoad64(data + 2 * STRIDE + i));
