@@ -13,12 +13,12 @@ enum {
   FEW          = 64,
   FIRST        = 3, /* degree of the first polynomial, and of those that follow */
   NEXT         = 2,
-  ENOUGH       = 7, /* one polynomial is enough where the short side is no longer than so many times the columns; each MORE times as long takes another */
-  MORE         = 8,
-  FAR          = 4 /* the mean of all eigenvalues is below the leading ones where the short side is so many times the columns */
+  ENOUGH       = 7, /* times the columns is the short side, at most, where one polynomial is enough */
+  MORE         = 8, /* times as long takes another */
+  FAR          = 4  /* times the columns is the short side, at least, where leading eigenvalues exceed the mean of all */
 };
 
-/* ... and where the square of the mean is no smaller a part of the mean square: it is .5 of Gaussian square matrices */
+/* Few eigenvalues have most of the square where that of their mean is a smaller part of their mean square. It is .5 of Gaussian square matrices */
 #define SPREAD 0.4
 
 typedef struct {
