@@ -29,7 +29,7 @@
   /* What is read soon; any address is right */
   #define MUON_KERNEL_PREFETCH(address) __builtin_prefetch(address, 0, 2)
 #else
-  #define MUON_KERNEL_INLINE static inline
+  #define MUON_KERNEL_INLINE            static inline
   #define MUON_KERNEL_PREFETCH(address) ((void)0)
 #endif
 /* What runs on a device as well */
