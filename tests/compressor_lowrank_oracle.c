@@ -119,15 +119,15 @@ static PetscErrorCode WriteCase(TestOutput *out, const Case *what, unsigned long
 
 int main(int argc, char **argv)
 {
-  const PetscInt     shapes[][2] = {{24, 40}, {40, 17}, {1, 12}, {60, 9}};
-  const Case         some[]      = {{MUONCOMPRESSORPOWERSGD, 0.2, PETSC_DETERMINE, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 2.0},
-                                    {MUONCOMPRESSORPOWERSGD, 0.2, 2, 3, 0, MUON_COMPRESSOR_VALUES_NATIVE, 2.0},
-                                    {MUONCOMPRESSORPOWERSGD, 0.2, 3, 1, 2, MUON_COMPRESSOR_VALUES_NATIVE, 2.0},
-                                    {MUONCOMPRESSORPOWERSGD, 0.1, PETSC_DETERMINE, 2, 4, MUON_COMPRESSOR_VALUES_DOUBLE, 2.0},
-                                    {MUONCOMPRESSORTOPSVD, 0.2, PETSC_DETERMINE, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 1.0},
-                                    {MUONCOMPRESSORTOPSVD, 0.2, 3, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, PETSC_INFINITY},
-                                    {MUONCOMPRESSORTOPSVD, 0.2, 8, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 3.5}};
-  const char *const  types[]     = {MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPSVD};
+  const PetscInt     shapes[][2] = {{24, 40}, {40, 17}, {1, 12}, {60, 9}}, larger[][2] = {{64, 70}, {110, 90}};
+  const Case         some[]  = {{MUONCOMPRESSORPOWERSGD, 0.2, PETSC_DETERMINE, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 2.0},
+                                {MUONCOMPRESSORPOWERSGD, 0.2, 2, 3, 0, MUON_COMPRESSOR_VALUES_NATIVE, 2.0},
+                                {MUONCOMPRESSORPOWERSGD, 0.2, 3, 1, 2, MUON_COMPRESSOR_VALUES_NATIVE, 2.0},
+                                {MUONCOMPRESSORPOWERSGD, 0.1, PETSC_DETERMINE, 2, 4, MUON_COMPRESSOR_VALUES_DOUBLE, 2.0},
+                                {MUONCOMPRESSORTOPSVD, 0.2, PETSC_DETERMINE, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 1.0},
+                                {MUONCOMPRESSORTOPSVD, 0.2, 3, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, PETSC_INFINITY},
+                                {MUONCOMPRESSORTOPSVD, 0.2, 8, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 3.5}};
+  const char *const  types[] = {MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPSVD};
   char               dir[PETSC_MAX_PATH_LEN], path[PETSC_MAX_PATH_LEN + 16];
   TestOutput         out;
   PetscBool          set;
@@ -167,6 +167,18 @@ int main(int argc, char **argv)
           PetscCall(WriteCase(&out, &other, &state));
         }
       }
+    }
+  }
+  /* Where one polynomial damps what few columns leave, and where there is another */
+  for (size_t s = 0; s < 2 * PETSC_STATIC_ARRAY_LENGTH(larger); s++) {
+    const Case range = {MUONCOMPRESSORRANKK, 0.2, s < 2 ? 1 : 3, 1, 0, MUON_COMPRESSOR_VALUES_NATIVE, 2.0};
+
+    for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE; precision++) {
+      out.m         = larger[s % 2][0];
+      out.n         = larger[s % 2][1];
+      out.precision = (MuonPrecision)precision;
+      out.rowmajor  = ((int)s + precision) % 2;
+      PetscCall(WriteCase(&out, &range, &state));
     }
   }
   TestCheck(fclose(out.cases) == 0, "Cannot write %s", path);

@@ -40,7 +40,7 @@ static PetscErrorCode Send(MuonCompressor c, Mat X, Mat Y, PetscReal *rest, Pets
    the best of that rank, and at least .95 of the square of that is sent. A matrix of that rank comes over but for
    rounding
 */
-static PetscErrorCode CheckShare(PetscInt m, PetscInt n, PetscInt rank, PetscInt of, unsigned long long *state)
+static PetscErrorCode CheckShare(PetscInt m, PetscInt n, PetscInt rank, PetscInt of, PetscInt decay, unsigned long long *state)
 {
   const PetscReal slack = 40 * PetscMax(m, n) * PETSC_MACHINE_EPSILON;
   MuonCompressor  c, best;
@@ -62,6 +62,15 @@ static PetscErrorCode CheckShare(PetscInt m, PetscInt n, PetscInt rank, PetscInt
     PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
     PetscCall(MatCopy(D, X, SAME_NONZERO_PATTERN));
     PetscCall(MatDestroy(&D));
+  }
+  if (decay > 0) {
+    PetscScalar *x;
+
+    PetscCall(TestMatGet(X, PETSC_TRUE, &x));
+    for (PetscInt i = 0; i < m; i++) {
+      for (PetscInt j = 0; j < n; j++) PetscCall(TestMatSet(X, i, j, x[i * n + j] / PetscPowRealInt((PetscReal)((i + 1) * (j + 1)), decay)));
+    }
+    PetscCall(PetscFree(x));
   }
   PetscCall(Create("range", rank, &c));
   PetscCall(Create("exact", rank, &best));
@@ -164,13 +173,17 @@ static PetscErrorCode CheckStart(unsigned long long *state)
 
 int main(int argc, char **argv)
 {
-  /* Rows, columns, rank of the message and of the matrix: with the Gram matrix and without, with more columns than are sent and without */
-  const PetscInt     shapes[][4] = {{60, 60, 9, 60}, {40, 160, 6, 40}, {160, 40, 6, 40}, {100, 96, 1, 96}, {96, 100, 1, 96}, {90, 110, 70, 90}, {110, 90, 70, 90}, {40, 30, 6, 4}, {200, 100, 2, 2}, {1, 7, 1, 1}, {7, 1, 1, 1}};
+  /*
+     Rows, columns, rank of the message and of the matrix, and its decay: with the Gram matrix and without, with more columns than
+     are sent and without, with one polynomial and with more, with few that have most of the square and without
+  */
+  const PetscInt     shapes[][5] = {{60, 60, 9, 60, 0}, {40, 160, 6, 40, 0}, {160, 40, 6, 40, 0}, {100, 96, 1, 96, 0},  {96, 100, 1, 96, 0},   {90, 110, 70, 90, 0}, {110, 90, 70, 90, 0}, {40, 30, 6, 4, 0},  {200, 100, 2, 2, 0},
+                                    {1, 7, 1, 1, 0},    {7, 1, 1, 1, 0},     {70, 80, 6, 70, 0},  {400, 90, 12, 90, 0}, {650, 630, 1, 630, 0}, {70, 80, 6, 70, 1},   {400, 90, 12, 90, 1}, {80, 70, 6, 70, 3}, {100, 120, 70, 100, 1}};
   unsigned long long state       = 5;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) PetscCall(CheckShare(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], &state));
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) PetscCall(CheckShare(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4], &state));
   PetscCall(CheckFlat(30, 20, 3));
   PetscCall(CheckFlat(20, 30, 3));
   PetscCall(CheckFlat(100, 100, 1));

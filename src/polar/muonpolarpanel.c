@@ -313,7 +313,7 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, double scale, const void *B)
+PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, double scale, const void *B, const void *held)
 {
   void *Y = p->Y;
 
@@ -329,7 +329,7 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, double scale, const voi
     scale *= p->scale;
     p->scale = 1.0;
   }
-  p->real->multiply(p->left, p->s, p->local, p->count, scale, B, NULL, Y, MuonPolarPanelLD(p), 0.0, p->Z, p->ldz > 0 ? p->ldz : MuonPolarPanelLD(p));
+  p->real->multiply(p->left, p->s, p->local, p->count, scale, B, held, Y, MuonPolarPanelLD(p), 0.0, p->Z, p->ldz > 0 ? p->ldz : MuonPolarPanelLD(p));
   p->Y   = p->Z;
   p->Z   = p->ldy > 0 ? NULL : Y;
   p->ldy = p->ldz;

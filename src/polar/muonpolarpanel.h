@@ -60,9 +60,9 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *, void *A);
 PETSC_INTERN PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *, size_t columns, void *A);
 /*
    Y = scale B Y on the short side, B symmetric, with scratch for a strip of the long side, or for a second panel
-   where whole says so; local
+   where whole says so; held is what the kernel hold() made of B, or NULL; local
 */
-PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, double scale, const void *B);
+PETSC_INTERN PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *, double scale, const void *B, const void *held);
 /* Gets that second panel; to be called before a mark that is released earlier than the panel */
 PETSC_INTERN PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *);
 /* The least extents of the long side that a rank has, which every rank knows without asking */

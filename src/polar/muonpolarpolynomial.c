@@ -198,7 +198,7 @@ static PetscErrorCode MuonPolarPanelPolynomial(MuonPolarPanel *p, void *A, const
     if (real->unit > 1.0 / 512.0) PetscCall(MuonPolarPanelUpdate(p, c[0], 1.0, 0.0, B));
     else {
       real->shift(p->s, p->count, c[0], B);
-      PetscCall(MuonPolarPanelMultiply(p, 1.0, B));
+      PetscCall(MuonPolarPanelMultiply(p, 1.0, B, NULL));
     }
   } else PetscCall(MuonPolarPanelUpdate(p, c[0], c[1], c[2], A));
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
@@ -328,7 +328,7 @@ static PetscErrorCode MuonPolarApply_Polynomials(MuonPolar polar, PetscInt n, Mu
     if (first && last[k]) PetscCall(MuonPolarPanelPolynomial(&panel, X[0], c));
     else {
       PetscCall(MuonPolarPanelSegment(&panel, c, first, last[k], X));
-      if (last[k]) PetscCall(MuonPolarPanelMultiply(&panel, 1.0, X[2]));
+      if (last[k]) PetscCall(MuonPolarPanelMultiply(&panel, 1.0, X[2], NULL));
     }
     first = last[k];
   }

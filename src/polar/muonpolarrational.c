@@ -66,7 +66,7 @@ PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolota
   kernel->gram(1, s, s, 1, -square * a * a * c * nu2 * nu2, *B, s, 1.0, P);
   if (second->poles == 1) {
     *failed = kernel->root(s, P) ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(PetscLogFlops(MuonKernelInverseFlops(s)));
+    PetscCall(PetscLogFlops(2.0 / 3.0 * MuonKernelInverseFlops(s)));
     if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonWorkspaceGet(p->polar->work, s * size, &S));
     kernel->congruence(s, second->a[0], P, a * nu2, *B, S);
@@ -77,6 +77,7 @@ PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *p, const MuonKernelZolota
     kernel->mirror(s, 1, S);
     kernel->mirror(s, 1, *B);
     kernel->product(s, 1, 1.0, S, *B, 0.0, P);
+    kernel->mirror(s, 1, P);
     *B = P;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

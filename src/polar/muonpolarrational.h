@@ -16,5 +16,5 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelFailed(MuonPolarPanel *, int failed, P
    caller has the mark, as is another such matrix, and R is still there
 */
 PETSC_INTERN PetscErrorCode MuonPolarRational(MuonPolarPanel *, const MuonKernelZolotarev *z, double nu2, void *R, void **B, PetscBool *failed);
-/* The same for a function of one with one pole, where MuonKernelZolotarevNest() knows such; on one rank's host */
+/* The same, and whole, for a function of one with one pole, where MuonKernelZolotarevNest() knows such; on one rank's host */
 PETSC_INTERN PetscErrorCode MuonPolarRationalNested(MuonPolarPanel *, const MuonKernelZolotarev *first, const MuonKernelZolotarev *second, double nu2, void *P, void **B, PetscBool *failed);

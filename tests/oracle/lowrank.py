@@ -146,23 +146,32 @@ class Case:
                 assert len(failures) < 2, 'column %d: %s' % (k, failures)
 
     def check_range(self, A, P, Q, step, most):
-        """Subspace iteration on the Gram matrix of the short side, of which the leading directions are sent."""
+        """Polynomials of the Gram matrix of the short side, here of its eigenvalues, of which the leading directions are sent."""
         X, V, Y = (A, P, Q) if self.m >= self.n else (A.T, Q, P)
         small = X.shape[1]
         columns = min(small, self.rank + 10)
-        B, squares = fresh(self.stream(step), small, columns), []
-        while True:
-            Z = X.T @ (X @ B)
-            squares.append(np.sum(B * Z))
-            B, products = np.linalg.qr(Z)[0], len(squares)
-            if products < 3:
-                continue
-            # What a product gains, and what all that follow would if gains went down as a geometric series; a close decision may fall the other way
-            gain, before = squares[-1] - squares[-2], squares[-2] - squares[-3]
-            margins = [gain / squares[-1] - 0.01] + ([gain ** 2 / (squares[-1] * (before - gain)) - 0.04] if products > 3 and before > gain else [])
-            close = products < 12 and min(abs(margin) for margin in margins) <= 1e-6
-            if products == 12 or min(margins) <= 0 or close:
-                break
+        values, vectors = np.linalg.eigh(X.T @ X)
+        total, B = np.sum(X ** 2), fresh(self.stream(step), small, columns)
+        polynomials = 1 + sum(7 * 8 ** k * columns < small for k in range(10))
+        captures = close = False
+        while polynomials > 0:
+            Z, left, others = X.T @ (X @ B), total, small
+            if captures:
+                left, others = total - np.sum(B * Z), small - columns
+                damps = others > 0 and left > small * self.epsilon / 2 * total
+                # What is left is known up to rounding; a close decision may fall the other way
+                close |= others > 0 and left <= 1e3 * small * self.epsilon * total
+            else:
+                margin = 1 - 0.4 * small * np.sum(Z ** 2) / (columns * total ** 2)
+                damps, close = 4 * columns <= small and margin >= 0, abs(margin) <= 1e-6
+            if damps:
+                growth = np.polynomial.chebyshev.chebval(2 * values / min(left / others, total / small) - 1, [0, 0, 1] if captures else [0, 0, 0, 1])
+                Z = vectors @ (growth[:, None] * (vectors.T @ B))
+                Case.damped[captures] += 1
+            B = np.linalg.qr(Z)[0]
+            polynomials = polynomials - 1 if damps else 0 if captures else polynomials
+            captures = True
+        ritz = np.linalg.svd(X @ B, compute_uv=False)
         W = np.linalg.svd(X @ B)[2].T[:, :min(self.rank, most)]
         B, sigma = B @ W, np.linalg.svd(X, compute_uv=False)
         best = np.sum(sigma[:self.rank] ** 2)
@@ -176,7 +185,6 @@ class Case:
         assert np.linalg.norm(V - X @ Y) <= (rounding + 2.1 * unit * math.sqrt(Y.shape[1])) * norm, 'no projection'
         assert abs(np.linalg.norm(V) - np.linalg.norm(X @ B)) <= 1e-2 * norm, 'another square is captured'
         # Directions that the last of those that are sent is close to turn into one another
-        ritz = np.linalg.svd(X @ np.linalg.qr(Z)[0], compute_uv=False)
         gap = (ritz[self.rank - 1] - (ritz[self.rank] if self.rank < columns else 0.0)) / ritz[0]
         if self.native == 'double' and gap > 1e-3 and most > self.rank and not close:
             assert np.linalg.norm(V @ Y.T - X @ B @ B.T) <= (1e-9 / gap + 2.1 * unit) * norm, 'another subspace, off by %g' % (np.linalg.norm(V @ Y.T - X @ B @ B.T) / norm)
@@ -221,6 +229,7 @@ class Case:
 
 
 Case.checked = Case.subspaces = Case.ranges = 0
+Case.damped = {False: 0, True: 0}
 
 
 def main():
@@ -239,7 +248,7 @@ def main():
         except (AssertionError, wire.Corrupt) as error:
             sys.exit('lowrank.py: %s\n  %s\n  %s' % (error, what, line))
         k, messages = k + 1, messages + 1
-    assert messages > 250 and Case.subspaces > 80 and Case.ranges > 40 and Case.checked > (3000 if scalar == 'double' else 300), (messages, Case.subspaces, Case.ranges, Case.checked)
+    assert messages > 250 and Case.subspaces > 80 and Case.ranges > 50 and min(Case.damped.values()) > 20 and Case.checked > (3000 if scalar == 'double' else 300), (messages, Case.subspaces, Case.ranges, Case.damped, Case.checked)
     print('lowrank.py: %d messages agree, with %d random entries of factors' % (messages, Case.checked))
 
 

@@ -35,8 +35,8 @@ def torch_flops(s, l):
 FLOPS = {
     "kj": newton_schulz_flops, "kj-double": newton_schulz_flops, "kj-bf16": newton_schulz_bf16_flops, "polarexpress": newton_schulz_flops, "polarexpress-bf16": newton_schulz_bf16_flops,
     "torch-bf16": torch_flops, "torch-single": torch_flops,
-    "zolotarev-2": zolotarev_flops(2, 32), "zolotarev-3": zolotarev_flops(3, 32), "zolotarev-4": zolotarev_flops(4, 32), "zolotarev-4-double": zolotarev_flops(4), "zolotarev-7": zolotarev_flops(5),
-    "zolotarev-3-bf16": lambda s, l: zolotarev_flops(3, 32)(s, l) + 2 * s * s * l, "zolotarev-4-bf16": lambda s, l: zolotarev_flops(4, 32)(s, l) + 2 * s * s * l,
+    "zolotarev-2": zolotarev_flops(2, 32), "zolotarev-3": zolotarev_flops(3, 32), "zolotarev-4": zolotarev_flops(3 + 2 / 3, 32), "zolotarev-4-double": zolotarev_flops(3 + 2 / 3), "zolotarev-7": zolotarev_flops(5),
+    "zolotarev-3-bf16": lambda s, l: zolotarev_flops(3, 32)(s, l) + 2 * s * s * l, "zolotarev-4-bf16": lambda s, l: zolotarev_flops(3 + 2 / 3, 32)(s, l) + 2 * s * s * l,
     "mud": lambda s, l: 2 * s * s * l + s * l + 6 * s * l
 }
 # As fractions of what is promised: the steps that the matrix needs decide

@@ -26,13 +26,10 @@
 /* For what such a function calls: it must become a part of each clone */
 #if defined(__GNUC__)
   #define MUON_KERNEL_INLINE static inline __attribute__((always_inline))
-  /* What is quicker when it is compiled for the processor that the flags name */
-  #define MUON_KERNEL_NOINLINE __attribute__((noinline))
   /* What is read soon; any address is right */
   #define MUON_KERNEL_PREFETCH(address) __builtin_prefetch(address, 0, 2)
 #else
-  #define MUON_KERNEL_INLINE static inline
-  #define MUON_KERNEL_NOINLINE
+  #define MUON_KERNEL_INLINE            static inline
   #define MUON_KERNEL_PREFETCH(address) ((void)0)
 #endif
 /* What runs on a device as well */

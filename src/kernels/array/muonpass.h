@@ -19,7 +19,7 @@
 #if !defined(MUON_KERNELS_DEVICE)
   #define KERNEL(type, name)   MUON_KERNEL_CLONES type REAL_NAME(MuonKernel##name)
   #define FUNCTION(type, name) MUON_KERNEL_INLINE type REAL_NAME(name)
-  #define LOCAL(type, name)    static MUON_KERNEL_NOINLINE type REAL_NAME(name)
+  #define LOCAL(type, name)    MUON_KERNEL_CLONES static type REAL_NAME(name)
   #define CALL(name)           REAL_NAME(MuonKernel##name)
   #define IS_DEVICE            0
 

@@ -155,8 +155,8 @@ LOCAL(double, ScaledSumSquares)(size_t m, size_t n, const void *X, size_t ldx, i
   const double f0 = f[0], f1 = f[1];
   if (IS_DEVICE) Flatten(&m, &n, ldx, ldx, ldx);
   READ(REAL, x, X);
-  if (exponent == 0) PASS_CHAINS(total, (double)AT(x) * (double)AT(x));
-  else PASS_CHAINS(total, (AT(x) * f0 * f1) * (AT(x) * f0 * f1));
+  if (exponent == 0) PASS_SUM(total, (double)AT(x) * (double)AT(x));
+  else PASS_SUM(total, (AT(x) * f0 * f1) * (AT(x) * f0 * f1));
   return total;
 }
 

@@ -37,7 +37,7 @@
    On the host alone, NULL elsewhere:
 
    root         W becomes the inverse of its Cholesky factor; 0, or 1 where it is not positive definite: then W is lost
-   congruence   B = (I + x A^{-1}) (I + y B) with the X that root() made of A, which is lost; strip has room for s entries
+   congruence   B = (I + x A^{-1}) (I + y B), whole as B was, with the X that root() made of A, which is lost; strip has room for s entries
 */
 #pragma once
 

@@ -5,6 +5,13 @@
   #include <math.h>
   #include <string.h>
 
+/* Sides of matrices up to which something else takes less time than to cut them */
+enum {
+  LEAF  = 64, /* a factorization without the BLAS */
+  WHOLE = 48, /* a symmetric result computed whole, since OpenBLAS's SYRK and its like are slower there */
+  SMALL = 96  /* one call for a triangle */
+};
+
 /*
    node[i] = l^2 sc^2(i K / (2r+1)), i = 1 ... 2r, for the modulus whose complement is l and its complete
    integral K. Landen's transformation descends along the arithmetic-geometric mean of 1 and l to the
@@ -94,42 +101,40 @@ double MuonKernelInverseFlops(size_t s)
 
 #else
 
-/* Sums of chunks of a column stay in the precision of the entries, and those of chunks are in double */
+/*
+   Sums of a column are in the precision of the entries, those over columns in double. 32 partial sums are too many for a
+   compiler to unroll the loop over them, which hinders its vectors
+*/
 MUON_KERNEL_CLONES double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
 {
   enum {
-    CHUNK = 16
+    CHUNK = 32
   };
   double squares = 0.0, most = 0.0;
 
   for (size_t i = 0; i < s; i++) rows[i] = 0.0;
   for (size_t j = 0; j < s; j++) {
-    const REAL *a = (const REAL *)A + j * s;
-    REAL        sum[CHUNK], square[CHUNK];
+    const REAL *a          = (const REAL *)A + j * s;
+    REAL        sum[CHUNK] = {0}, square[CHUNK] = {0};
     size_t      i = j + 1;
 
-    for (size_t k = 0; k < CHUNK; k++) sum[k] = square[k] = 0;
-    for (; i + CHUNK <= s; i += CHUNK) {
-      REAL x[CHUNK];
+    for (; i < s; i += CHUNK) {
+      const size_t last = s - i < CHUNK ? s : i + CHUNK;
 
-      for (size_t k = 0; k < CHUNK; k++) x[k] = a[i + k] < 0 ? -a[i + k] : a[i + k];
-      for (size_t k = 0; k < CHUNK; k++) sum[k] += x[k];
-      for (size_t k = 0; k < CHUNK; k++) square[k] += x[k] * x[k];
-      for (size_t k = 0; k < CHUNK; k++) rows[i + k] += x[k];
-    }
-    for (; i < s; i++) {
-      const REAL x = a[i] < 0 ? -a[i] : a[i];
+      for (size_t k = i; k < last; k++) {
+        const REAL x = a[k] < 0 ? -a[k] : a[k];
 
-      sum[0] += x;
-      square[0] += x * x;
-      rows[i] += x;
+        sum[k - i] += x;
+        square[k - i] += x * x;
+      }
     }
-    rows[j] += fabs((double)a[j]);
-    squares += (double)a[j] * (double)a[j];
-    for (size_t k = 0; k < CHUNK; k++) {
-      rows[j] += sum[k];
-      squares += 2.0 * square[k];
+    for (size_t half = CHUNK / 2; half > 0; half /= 2) {
+      for (size_t k = 0; k < half; k++) sum[k] += sum[k + half];
+      for (size_t k = 0; k < half; k++) square[k] += square[k + half];
     }
+    for (i = j; i < s; i++) rows[i] += fabs((double)a[i]);
+    rows[j] += (double)sum[0];
+    squares += (double)a[j] * (double)a[j] + 2.0 * (double)square[0];
   }
   for (size_t i = 0; i < s; i++) most = rows[i] > most ? rows[i] : most;
   return most < sqrt(squares) ? most : sqrt(squares);
@@ -164,36 +169,34 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCombine)(size_t s, double x, const vo
 }
 
 /*
-   A, s x s with columns ld apart, becomes the inverse of its Cholesky factor: few enough columns for the
-   calls of the BLAS to cost more than what they do. 1 where A is not positive definite
+   A, s x s with columns ld apart, becomes the inverse of its Cholesky factor, where it is so small that calls of the
+   BLAS cost more than what they do: by elimination in [A I], whose rows lie in M. Row j has the inverse up to column j
+   and the transposed factor behind it. 1 where A is not positive definite
 */
-static int REAL_NAME(Leaf)(size_t s, REAL *A, size_t ld)
+MUON_KERNEL_CLONES static int REAL_NAME(Leaf)(size_t s, REAL *A, size_t ld)
 {
+  const size_t width = (s + 15) / 16 * 16;
+  REAL         M[LEAF][LEAF], row[LEAF];
+
   for (size_t j = 0; j < s; j++) {
-    REAL *a = A + j * ld;
-    REAL  inverse;
-
-    if (!(a[j] > 0)) return 1;
-    inverse = 1 / (REAL)sqrt((double)a[j]);
-    a[j]    = inverse;
-    for (size_t i = j + 1; i < s; i++) a[i] *= inverse;
-    for (size_t k = j + 1; k < s; k++) {
-      for (size_t i = k; i < s; i++) A[i + k * ld] -= a[k] * a[i];
-    }
+    memset(M[j], 0, width * sizeof(REAL));
+    memcpy(M[j] + j, A + j * (ld + 1), (s - j) * sizeof(REAL));
   }
-  /*
-     From the last column back: column j of the inverse is the columns after it, times what is below the
-     diagonal
-  */
-  for (size_t j = s; j-- > 0;) {
-    REAL *a = A + j * ld;
-    REAL  x[16];
+  for (size_t j = 0; j < s; j++) {
+    REAL inverse;
 
-    for (size_t i = j + 1; i < s; i++) x[i] = 0;
-    for (size_t k = j + 1; k < s; k++) {
-      for (size_t i = k; i < s; i++) x[i] -= a[k] * A[i + k * ld];
+    if (!(M[j][j] > 0)) return 1;
+    inverse = 1 / (REAL)sqrt((double)M[j][j]);
+    M[j][j] = 1;
+    for (size_t k = 0; k < width; k++) row[k] = M[j][k] * inverse;
+    for (size_t i = j + 1; i < s; i++) {
+      for (size_t k = 0; k < width; k++) M[i][k] -= row[i] * row[k];
+      M[i][j] = -row[i] * inverse;
     }
-    for (size_t i = j + 1; i < s; i++) a[i] = x[i] * a[j];
+    memcpy(M[j], row, width * sizeof(REAL));
+  }
+  for (size_t j = 0; j < s; j++) {
+    for (size_t i = j; i < s; i++) A[i + j * ld] = M[i][j];
   }
   return 0;
 }
@@ -217,7 +220,7 @@ static int REAL_NAME(Factor)(size_t s, REAL *A, size_t ld)
   const REAL        one = 1, minus = -1;
   REAL             *A21 = A + half, *A22 = A21 + half * ld;
 
-  if (s <= 16) return REAL_NAME(Leaf)(s, A, ld);
+  if (s <= LEAF) return REAL_NAME(Leaf)(s, A, ld);
   if (REAL_NAME(Factor)(half, A, ld)) return 1;
   REAL_NAME(MuonPanelTrmm)("R", "T", &g, &h, &one, A, &d, A21, &d);
   REAL_NAME(MuonPanelSyrk)("N", &g, &h, &minus, A21, &d, &one, A22, &d);
@@ -236,7 +239,7 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
   REAL             *X21 = X + half, *X22 = X21 + half * ld;
   MuonBLASInt       info;
 
-  if (s <= 96) {
+  if (s <= SMALL) {
     REAL_LAUUM("L", &n, X, &d, &info);
     return;
   }
@@ -291,72 +294,102 @@ int REAL_NAME(MuonDenseRoot)(size_t s, void *W)
   return REAL_NAME(Factor)(s, (REAL *)W, s);
 }
 
-/*
-   The lower triangle of C += P^T Q, n x n with k terms; small squares are computed whole, since OpenBLAS's
-   SYRK and its like are slower there
-*/
-static void REAL_NAME(AddLower)(size_t n, size_t k, const REAL *P, const REAL *Q, REAL *C, size_t ld)
+/* The lower triangle of C += op(P) Q, n x n with k terms; what is above it in small squares is lost */
+static void REAL_NAME(AddLower)(const char *trans, size_t n, size_t k, const REAL *P, const REAL *Q, REAL *C, size_t ld)
 {
-  const size_t      half = n <= 96 ? n : REAL_NAME(Half)(n);
+  const size_t      half = n <= WHOLE ? n : REAL_NAME(Half)(n);
   const MuonBLASInt h = (MuonBLASInt)half, g = (MuonBLASInt)(n - half), inner = (MuonBLASInt)k, d = (MuonBLASInt)ld;
-  const REAL        one = 1;
+  const REAL        one = 1, *P2 = P + (*trans == 'N' ? half : half * ld);
 
-  if (n <= 96) {
-    REAL_NAME(MuonPanelGemm)("T", "N", &h, &h, &inner, &one, P, &d, Q, &d, &one, C, &d);
+  if (n <= WHOLE) {
+    REAL_NAME(MuonPanelGemm)(trans, "N", &h, &h, &inner, &one, P, &d, Q, &d, &one, C, &d);
     return;
   }
-  REAL_NAME(AddLower)(half, k, P, Q, C, ld);
-  REAL_NAME(MuonPanelGemm)("T", "N", &g, &h, &inner, &one, P + half * ld, &d, Q, &d, &one, C + half, &d);
-  REAL_NAME(AddLower)(n - half, k, P + half * ld, Q + half * ld, C + half + half * ld, ld);
+  REAL_NAME(AddLower)(trans, half, k, P, Q, C, ld);
+  REAL_NAME(MuonPanelGemm)(trans, "N", &g, &h, &inner, &one, P2, &d, Q, &d, &one, C + half, &d);
+  REAL_NAME(AddLower)(trans, n - half, k, P2, Q + half * ld, C + half + half * ld, ld);
 }
 
-/* The lower triangle of T becomes that of X^T T, for a lower triangle X; what T has above it is lost */
-static void REAL_NAME(Lower)(size_t s, const REAL *X, REAL *T, size_t ld)
+/*
+   The lower triangle of T becomes that of op(X) T, for a lower triangle X: X T, of which T has to be whole, or X^T T.
+   What T has above it stays, but in small squares. With half of the result a third of the operations is spared, or two
+*/
+static void REAL_NAME(Lower)(const char *trans, size_t s, const REAL *X, REAL *T, size_t ld)
 {
   const size_t      half = REAL_NAME(Half)(s);
   const MuonBLASInt n = (MuonBLASInt)s, h = (MuonBLASInt)half, g = (MuonBLASInt)(s - half), d = (MuonBLASInt)ld;
-  const REAL        one = 1;
+  const REAL        one = 1, *X21 = X + half, *X22 = X21 + half * ld;
+  REAL             *T21 = T + half, *T12 = T + half * ld, *T22 = T21 + half * ld;
 
-  if (s <= 96) {
-    REAL_NAME(MuonPanelTrmm)("L", "T", &n, &n, &one, X, &d, T, &d);
+  if (s <= SMALL) {
+    REAL_NAME(MuonPanelTrmm)("L", trans, &n, &n, &one, X, &d, T, &d);
     return;
   }
-  REAL_NAME(Lower)(half, X, T, ld);
-  REAL_NAME(AddLower)(half, s - half, X + half, T + half, T, ld);
-  REAL_NAME(MuonPanelTrmm)("L", "T", &g, &h, &one, X + half + half * ld, &d, T + half, &d);
-  REAL_NAME(Lower)(s - half, X + half + half * ld, T + half + half * ld, ld);
+  if (*trans == 'T') {
+    REAL_NAME(Lower)(trans, half, X, T, ld);
+    REAL_NAME(AddLower)(trans, half, s - half, X21, T21, T, ld);
+  }
+  REAL_NAME(MuonPanelTrmm)("L", trans, &g, &h, &one, X22, &d, T21, &d);
+  REAL_NAME(Lower)(trans, s - half, X22, T22, ld);
+  if (*trans == 'N') {
+    REAL_NAME(AddLower)(trans, s - half, half, X21, T12, T22, ld);
+    REAL_NAME(MuonPanelGemm)("N", "N", &g, &h, &h, &one, X21, &d, T, &d, &one, T21, &d);
+    REAL_NAME(Lower)(trans, half, X, T, ld);
+  }
+}
+
+/* What is above the diagonal and may be in a small square */
+static void REAL_NAME(CopyNear)(size_t s, const REAL *A, REAL *B)
+{
+  for (size_t j = 0; j < s; j++) {
+    const size_t first = j < SMALL ? 0 : j - SMALL;
+
+    memcpy(B + first + j * s, A + first + j * s, (j - first) * sizeof(*B));
+  }
 }
 
 /*
-   With B' = B + I/y the result is y B' + x y X^T (X B'). The product with a triangle runs at the full speed
-   of GEMM and spares X^T X, which makes up for what the triangle of a product costs. B' waits above the
-   diagonal of X, where nobody looks
+   With B' = B + I/y the result is y B' + x y X^T (X B'), whose lower triangle needs that of X B' alone. Meanwhile B'
+   stays above the diagonal of B, and what is near to it waits above that of X, where nobody looks
 */
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void *B, void *strip)
 {
   enum {
     TILE = 16
   };
-  const MuonBLASInt n  = (MuonBLASInt)s;
-  const REAL        xy = (REAL)(x * y), factor = (REAL)y;
-  REAL             *a = (REAL *)X, *b = (REAL *)B, *diagonal = (REAL *)strip;
+  const REAL p = (REAL)(x * y), q = (REAL)y;
+  REAL      *b = (REAL *)B, *diagonal = (REAL *)strip;
 
-  for (size_t j = 0; j < s; j++) {
-    diagonal[j]  = (REAL)(b[j + j * s] + 1.0 / y);
-    b[j + j * s] = diagonal[j];
-    memcpy(a + j * s, b + j * s, j * sizeof(*a));
-  }
-  REAL_NAME(MuonPanelTrmm)("L", "N", &n, &n, &xy, a, &n, b, &n);
-  REAL_NAME(Lower)(s, a, b, s);
+  for (size_t j = 0; j < s; j++) b[j + j * s] = diagonal[j] = (REAL)(b[j + j * s] + 1.0 / y);
+  REAL_NAME(CopyNear)(s, b, (REAL *)X);
+  REAL_NAME(Lower)("N", s, (const REAL *)X, b, s);
+  REAL_NAME(Lower)("T", s, (const REAL *)X, b, s);
+  REAL_NAME(CopyNear)(s, (const REAL *)X, b);
   for (size_t J = 0; J < s; J += TILE) {
     const size_t last = s - J < TILE ? s : J + TILE;
+    size_t       I    = last;
 
     for (size_t j = J; j < last; j++) {
-      b[j + j * s] += factor * diagonal[j];
-      for (size_t i = j + 1; i < last; i++) b[i + j * s] += factor * a[j + i * s];
+      b[j + j * s] = p * b[j + j * s] + q * diagonal[j];
+      for (size_t i = j + 1; i < last; i++) b[j + i * s] = b[i + j * s] = p * b[i + j * s] + q * b[j + i * s];
     }
-    for (size_t i = last; i < s; i++) {
-      for (size_t j = J; j < last; j++) b[i + j * s] += factor * a[j + i * s];
+    for (; I + TILE <= s; I += TILE) {
+      REAL tile[TILE][TILE], turned[TILE][TILE];
+
+      for (size_t j = 0; j < TILE; j++) {
+        for (size_t i = 0; i < TILE; i++) tile[i][j] = b[I + i + (J + j) * s];
+      }
+      for (size_t i = 0; i < TILE; i++) {
+        for (size_t j = 0; j < TILE; j++) tile[i][j] = p * tile[i][j] + q * b[J + j + (I + i) * s];
+        memcpy(b + J + (I + i) * s, tile[i], sizeof(tile[i]));
+      }
+      for (size_t j = 0; j < TILE; j++) {
+        for (size_t i = 0; i < TILE; i++) turned[j][i] = tile[i][j];
+      }
+      for (size_t j = 0; j < TILE; j++) memcpy(b + I + (J + j) * s, turned[j], sizeof(turned[j]));
+    }
+    for (; I < s; I++) {
+      for (size_t j = J; j < last; j++) b[j + I * s] = b[I + j * s] = p * b[I + j * s] + q * b[j + I * s];
     }
   }
 }

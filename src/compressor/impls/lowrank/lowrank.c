@@ -248,12 +248,14 @@ static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray
    variance omega, is drawn for both factors independently: the cross terms vanish, and what is left is ((1 +
    omega)^2 - 1) of the square of what was rounded to nearest.
 
-   The range finder captures K/r of the square as well, in expectation over its start. With A = U S V^T and p
-   products its subspace is that of S^(2p) G, where the rows g_i of G are independent Gaussians. For s_i >= s_j
-   let N be the sum of s_k^(4p) g_k g_k^T over all other k and a_ij = g_i^T N^-1 g_j: exchanging g_i and g_j, one sees from
-   a_ij^2 <= a_ii a_jj that the leverage of row i is no smaller than that of row j in expectation, so that both
-   decrease together with s, and sum_i s_i^2 leverage_i >= (l/r) ||A||^2 by Chebyshev's inequality for sums. That the number of
-   products depends on the start takes nothing away: no product makes the captured square smaller. Of l directions the
+   The range finder captures K/r of the square as well, in expectation over its start. With A = U S V^T its subspace
+   is that of p(S^2) G for a polynomial p, where the rows g_i of G are independent Gaussians. For |p(s_i^2)| >= |p(s_j^2)| let
+   N be the sum of p(s_k^2)^2 g_k g_k^T over all other k and a_ij = g_i^T N^-1 g_j: exchanging g_i and g_j, one sees from
+   a_ij^2 <= a_ii a_jj that the leverage t_i of row i is no smaller than that of row j in expectation. Let e be the
+   largest end of what is damped, which is no larger than the mean of the s_i^2. |p| increases beyond e, and is nowhere as
+   large before. Let t be the mean of the t_i with s_i^2 > e, no smaller than that of all, l/r. Then sum_i (s_i^2 - e) t_i >=
+   t sum_i (s_i^2 - e), beyond e by Chebyshev's inequality for sums and before since t_i <= t, so that sum_i s_i^2
+   t_i >= (l/r) ||A||^2. That number and ends of the factors of p follow from the start is left out of account. Of l directions the
    best K have K/l of it at least. Rounded columns of Y are not orthogonal to the tail: that is u more.
 */
 static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArray *shape, PetscReal *alpha)
@@ -352,10 +354,13 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
    decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
 
    With `range` a subspace of K dimensions, K + 10 up to K = 64, is found by products, for arrays in the memory of a
-   device as well. The start is Gaussian and new in each message: after the last one the residual has next to nothing left in
-   the last subspace. With A the matrix in memory, or its transpose where that has the shorter rows, Y = orth(A^T A
-   Y) is repeated, at least three times and at most twelve: until the square of A Y grows by no more than .01 of itself, or, from four
-   times on, would grow by no more than .04 if it went on as a geometric series. The message holds A Y and Y, turned to the K leading directions where there are more, and stands for a projection of A.
+   device as well. The start Y is Gaussian and new in each message: after the last one the residual has next to nothing left in
+   the last subspace. With A the matrix in memory, or its transpose where that has the shorter rows, G = A^T A has s rows
+   and the trace t, and Y has l columns. Y becomes orth(T3(2 G/e - I) Y) with Chebyshev's polynomial T3 = 4 x^3 - 3 x and e = t/s,
+   which damps eigenvalues up to the mean. Where 4 l > s, or .4 ||G Y||_F^2 > l t^2/s, few eigenvalues may exceed the mean: then Y
+   becomes orth(G Y) first, and afterwards orth(T2(2 G/e - I) Y) with T2 = 2 x^2 - 1 and the mean of those that are left, e = (t - ||A Y||_F^2)/(s
+   - l), or t/s where that is smaller; orth(G Y) once more where nothing is left but rounding. Where s > 7 l there is another step with T2, at s > 56 l one more, and so on.
+   The message holds A Y and Y, turned to the K leading directions where there are more, and stands for a projection of A.
    It has at least .95 of the square that `exact` sends on Gaussian matrices and on the residuals of the quickstart, and
    all of it where the singular values fall fast. Columns that are no larger than the rounding of A are not sent.
    Entries e and e + 1 of the start, e even, are sqrt(-2 log((w + 1)/2^32)) times cos(2 pi v/2^32) and the sine, where w and
@@ -367,7 +372,8 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
 
    References:
 +  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
--  * - N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, SIAM Review 53, 2011
+.  * - N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, SIAM Review 53, 2011
+-  * - Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky, Self-consistent-field calculations using Chebyshev-filtered subspace iteration, J. Comput. Phys. 219, 2006
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORTOPSVD`, `MUONCOMPRESSORPOWERSGD`, `MUONCOMPRESSORTOPK`
 M*/

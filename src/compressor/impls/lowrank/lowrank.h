@@ -39,8 +39,8 @@ typedef struct {
    CopyLarger     those of the first count columns of X whose norm exceeds least become the first of Y; returns how many there are
    Gaussian       entry e is sqrt(-2 log((w + 1) / 2^32)) cos(2 pi v / 2^32) with the words w = 2 e and v = 2 e + 1 of a stream whose number
                   of the step, 2^32 - 1, is that of no step: no word of it rounds a value. Fresh in each step, from column 0 on, entries
-                  e and e + 1, e even, are the cosine and the sine with the words 2^33 + e and 2^33 + e + 1 of the step. A device gets what the
-                  host drew
+                  e and e + 1, e even, are the cosine and the sine with the words 2^33 + e and 2^33 + e + 1 of the step. Computed in the precision
+                  of X. A device gets what the host drew
    Scale          the matrix that is multiplied, 2^-exponent X, and its Frobenius norm. exponent is 0 where products of two such matrices are
                   far from the ends of the range: then no copy is needed. Sets the status where X is not finite
    Orthonormalize P = the orthogonal factor of itself

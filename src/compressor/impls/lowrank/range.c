@@ -1,6 +1,6 @@
 /*
-   The leading singular vectors by products: subspace iteration on the Gram matrix of the short side, from a
-   Gaussian start that is new in each message.
+   The leading singular vectors by products: subspace iteration on the Gram matrix of the short side, damped by
+   Chebyshev's polynomials, from a Gaussian start that is new in each message.
 
    EF21 has just sent the basis of the last message, so that what is left is small there: a start from it would
    be worse than a random one.
@@ -11,14 +11,15 @@
 enum {
   OVERSAMPLING = 10, /* columns that are iterated on and not sent, where no more than FEW are sent */
   FEW          = 64,
-  LEAST        = 3, /* products by the Gram matrix: the first is of columns that are not orthonormal */
-  MOST         = 12,
-  COLUMNS      = 8 /* where the short side is longer than so many times the columns, the Gram matrix is not formed */
+  FIRST        = 3, /* degree of the first polynomial, and of those that follow */
+  NEXT         = 2,
+  ENOUGH       = 7, /* times the columns is the short side, at most, where one polynomial is enough */
+  MORE         = 8, /* times as long takes another */
+  FAR          = 4  /* times the columns is the short side, at least, where leading eigenvalues exceed the mean of all */
 };
 
-/* Parts of the square that is captured: what a product still gains, and what all to come would, past which there are no more */
-#define GAIN 0.01
-#define REST 0.04
+/* Few eigenvalues have most of the square where that of their mean is a smaller part of their mean square. It is .5 of Gaussian square matrices */
+#define SPREAD 0.4
 
 typedef struct {
   const MuonArray      *X; /* by columns */
@@ -26,8 +27,10 @@ typedef struct {
   size_t                l;
   MuonColumns           Y, Z, V; /* of the short side, another, of the long side */
   const MuonKernelReal *real;
-  void                 *G, *H; /* the Gram matrix or NULL, and room for one of l columns */
-  const void           *held;  /* what multiplies by G */
+  void                 *G, *H;  /* the Gram matrix or NULL, and room for one of l columns */
+  const void           *held;   /* what multiplies by G */
+  double                square; /* of the norm: the sum of the eigenvalues of G */
+  int                   polynomials;
 } Finder;
 
 /* V = X Y, where X has the short side as its columns, else X^T Y */
@@ -38,77 +41,119 @@ static PetscErrorCode Project_Private(Finder *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* H = the Cholesky factor of P^T P; false where there is none */
+static PetscBool Factor_Private(Finder *f, const MuonColumns *P)
+{
+  f->real->gram(0, f->l, P->rows, 1, 1.0, P->data, P->rows, 0.0, f->H);
+  return f->real->cholesky(f->l, f->H) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* P = the orthogonal factor of itself by that of Cholesky of its Gram matrix, or by Householder's method where that fails */
 static PetscErrorCode Orthonormalize_Private(MuonCompressor c, Finder *f, MuonColumns *P)
 {
   PetscFunctionBegin;
-  f->real->gram(0, f->l, P->rows, 1, 1.0, P->data, P->rows, 0.0, f->H);
-  if (f->real->cholesky(f->l, f->H) == 0) f->real->solve(0, 0, f->l, P->rows, f->H, P->data, P->rows);
+  if (Factor_Private(f, P)) f->real->solve(0, 0, f->l, P->rows, f->H, P->data, P->rows);
   else PetscCall(MuonColumnsOrthonormalize_Private(c, f->l, P));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)P->rows * (PetscLogDouble)f->l * (PetscLogDouble)f->l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Z = G Y with columns that are orthonormal up to roundings, and the square that Y captures, where its columns are: the
-   trace of H = Y^T G Y = (X Y)^T (X Y). Cholesky's factor of H makes the columns of X Y orthonormal, so that those
-   of X^T X Y depend no more on one another than the rows of X do, and a second factor is enough. Householder's method
-   takes over where the rank is smaller than l
-*/
-static PetscErrorCode Product_Private(MuonCompressor c, Finder *f, double *captured)
+/* Z = a G Y + b Z */
+static PetscErrorCode Times_Private(Finder *f, double a, double b)
 {
-  const MuonKernels *kernels = f->Y.kernels;
-  const size_t       s = f->Y.rows, l = f->l;
+  const size_t s = f->Y.rows, l = f->l;
 
   PetscFunctionBegin;
   if (f->G != NULL) {
-    f->real->multiply(1, s, l, 1, 1.0, f->G, f->held, f->Y.data, s, 0.0, f->Z.data, s);
+    f->real->multiply(1, s, l, 1, a, f->G, f->held, f->Y.data, s, b, f->Z.data, s);
     PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)s * (PetscLogDouble)s * (PetscLogDouble)l));
   } else {
     PetscCall(Project_Private(f));
-    PetscCall(MuonColumnsMultiply_Private(f->X, !f->wide, 0, l, &f->V, &f->Z));
+    f->Z.kernels->Multiply(!f->wide, 0, s, l, f->V.rows, a, f->X->data, PetscMax(f->X->ld, f->X->len), f->V.data, f->V.rows, b, f->Z.data, s);
+    PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(f->X) * (PetscLogDouble)l));
   }
-  kernels->Multiply(1, 0, l, l, s, 1.0, f->Y.data, s, f->Z.data, s, 0.0, f->H, l);
-  *captured = f->real->trace(l, f->H);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Swap(Finder *f)
+{
+  const MuonColumns Y = f->Y;
+
+  f->Y = f->Z;
+  f->Z = Y;
+}
+
+/*
+   Y = the orthogonal factor of Z = G Y. Cholesky's factor of H = Y^T Z = (X Y)^T (X Y) makes the columns of X Y
+   orthonormal, so that those of X^T X Y depend no more on one another than the rows of X do, and a second factor is
+   enough. Householder's method takes over where the rank is smaller than l
+*/
+static PetscErrorCode Power_Private(MuonCompressor c, Finder *f)
+{
+  const size_t s = f->Y.rows, l = f->l;
+
+  PetscFunctionBegin;
+  f->Y.kernels->Multiply(1, 0, l, l, s, 1.0, f->Y.data, s, f->Z.data, s, 0.0, f->H, l);
   if (f->real->cholesky(l, f->H) == 0) f->real->solve(0, 0, l, s, f->H, f->Z.data, s);
-  PetscCall(Orthonormalize_Private(c, f, &f->Z));
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)s * (PetscLogDouble)l * (PetscLogDouble)l));
+  Swap(f);
+  PetscCall(Orthonormalize_Private(c, f, &f->Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Whether there is another product after so many, of which the last three captured that much. No product makes it smaller.
-   What products gain goes down like a geometric series, of which two terms tell what is left
+   Y = the orthogonal factor of T(2 G / end - I) Y for Z = G Y, with Chebyshev's polynomial T of that degree. Orthonormal
+   columns come to be of different sizes: the factor of the first of two steps makes those of the second alike
 */
-static PetscBool GoesOn(int products, const double captured[3])
+static PetscErrorCode Filter_Private(MuonCompressor c, Finder *f, int degree, double end)
 {
-  const double gain = captured[2] - captured[1], before = captured[1] - captured[0];
-
-  if (products < LEAST) return PETSC_TRUE;
-  if (products == MOST || gain <= GAIN * captured[2]) return PETSC_FALSE;
-  return products == LEAST || gain * gain > REST * captured[2] * (before - gain) ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/* Y, orthonormal, and V. The last product is in Y, too */
-static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
-{
-  double captured[3] = {0.0, 0.0, 0.0};
+  const size_t s = f->Y.rows, l = f->l, entries = s * l;
+  PetscBool    scales;
 
   PetscFunctionBegin;
-  PetscCall(MuonColumnsGaussian_Private(c, PETSC_TRUE, 0, f->l, &f->Y));
-  if (f->G != NULL) {
-    f->real->gram(f->wide, f->Y.rows, f->V.rows, 1, 1.0, f->X->data, PetscMax(f->X->ld, f->X->len), 0.0, f->G);
-    f->held = f->real->hold(f->Y.rows, 1, f->G);
-    PetscCall(PetscLogFlops((PetscLogDouble)f->Y.rows * (PetscLogDouble)MuonArrayEntries(f->X)));
+  f->Z.kernels->Axpby(entries, 1, -1.0, f->Y.data, entries, 2.0 / end, f->Z.data, entries);
+  Swap(f);
+  scales = degree == NEXT ? Factor_Private(f, &f->Y) : PETSC_FALSE;
+  for (; degree > 1; degree--) {
+    f->Z.kernels->Axpby(entries, 1, -2.0, f->Y.data, entries, -1.0, f->Z.data, entries);
+    PetscCall(Times_Private(f, 4.0 / end, 1.0));
+    Swap(f);
   }
-  for (int products = 0; GoesOn(products, captured); products++) {
-    const MuonColumns Y = f->Y;
+  if (scales) f->real->solve(0, 0, l, s, f->H, f->Y.data, s);
+  if (scales) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)l * (PetscLogDouble)entries));
+  PetscCall(Orthonormalize_Private(c, f, &f->Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    captured[0] = captured[1];
-    captured[1] = captured[2];
-    PetscCall(Product_Private(c, f, &captured[2]));
-    f->Y = f->Z;
-    f->Z = Y;
+/*
+   Y, orthonormal, and V. A polynomial damps the eigenvalues of G up to the mean of those that are not captured, at first
+   of all. Where that one may be larger than what is sought, a product without damping goes before. Where nothing but
+   roundings is left such a product is the last
+*/
+static PetscErrorCode Find_Private(MuonCompressor c, Finder *f)
+{
+  const size_t s = f->Y.rows, l = f->l;
+  const double mean     = f->square / (double)s;
+  PetscBool    captures = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MuonColumnsGaussian_Private(c, PETSC_TRUE, 0, l, &f->Y));
+  if (f->G != NULL) {
+    f->real->gram(f->wide, s, f->V.rows, 1, 1.0, f->X->data, PetscMax(f->X->ld, f->X->len), 0.0, f->G);
+    f->held = f->real->hold(s, 1, f->G);
+    PetscCall(PetscLogFlops((PetscLogDouble)s * (PetscLogDouble)MuonArrayEntries(f->X)));
+  }
+  for (int polynomials = f->polynomials; polynomials > 0; captures = PETSC_TRUE) {
+    double left = f->square;
+    int    damps;
+
+    PetscCall(Times_Private(f, 1.0, 0.0));
+    if (captures) left -= f->Y.kernels->Dot(s, l, f->Y.data, s, f->Z.data, s);
+    if (captures) damps = l < s && left > (double)s * f->real->unit * f->square;
+    else damps = FAR * l <= s && SPREAD * f->Z.kernels->SumSquares(s, l, f->Z.data, s) <= (double)l * f->square * mean;
+    if (damps) PetscCall(Filter_Private(c, f, captures ? NEXT : FIRST, captures ? PetscMin(left / (double)(s - l), mean) : mean));
+    else PetscCall(Power_Private(c, f));
+    polynomials = damps ? polynomials - 1 : captures ? 0 : polynomials;
   }
   PetscCall(Orthonormalize_Private(c, f, &f->Y));
   PetscCall(Project_Private(f));
@@ -146,11 +191,11 @@ PetscErrorCode MuonCompressorEncode_Range(MuonCompressor c, const MuonArray *T, 
   const MuonKernels *kernels = MuonArrayKernels(T);
   const MuonMemory   memory  = T->memory;
   const size_t       small = PetscMin(T->len, T->count), large = PetscMax(T->len, T->count), rank = (size_t)MuonCompressorRank_Private(c, T), size = kernels->size;
-  Finder             f     = {NULL, T->len < T->count, PetscMin(rank + (rank <= FEW ? OVERSAMPLING : 0), small), {kernels, memory, small, NULL}, {kernels, memory, small, NULL}, {kernels, memory, large, NULL}, NULL, NULL, NULL, NULL};
+  Finder             f     = {NULL, T->len < T->count, PetscMin(rank + (rank <= FEW ? OVERSAMPLING : 0), small), {kernels, memory, small, NULL}, {kernels, memory, small, NULL}, {kernels, memory, large, NULL}, NULL, NULL, NULL, NULL, 0.0, 1};
   MuonColumns        first = {kernels, memory, T->count, NULL}, second = {kernels, memory, T->len, NULL};
   MuonArray          X;
   double             norm, least, *norms;
-  size_t             kept;
+  size_t             kept, products;
   int                exponent;
 
   PetscFunctionBegin;
@@ -162,13 +207,17 @@ PetscErrorCode MuonCompressorEncode_Range(MuonCompressor c, const MuonArray *T, 
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (norm == 0.0) PetscCall(MuonCompressorSetCount(c, layout, 0));
   if (norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  f.X    = &X;
-  f.real = memory != MUON_HOST ? MuonKernelRealOfDevice(kernels->name) : T->precision == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
+  f.X      = &X;
+  f.square = norm * norm;
+  f.real   = memory != MUON_HOST ? MuonKernelRealOfDevice(kernels->name) : T->precision == MUON_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
   PetscCall(MuonWorkspaceGetIn(c->work, memory, (2 * small + large + f.l) * f.l * size, &f.Y.data));
   f.Z.data = (char *)MuonColumnsAt(&f.Y, f.l);
   f.V.data = (char *)MuonColumnsAt(&f.Z, f.l);
   f.H      = MuonColumnsAt(&f.V, f.l);
-  if (small <= COLUMNS * f.l) PetscCall(MuonWorkspaceGetIn(c->work, memory, small * small * size, &f.G));
+  for (size_t most = ENOUGH * f.l; most < small; most *= MORE) f.polynomials++;
+  products = FIRST + NEXT * (size_t)(f.polynomials - 1);
+  /* The Gram matrix is formed where that takes fewer operations */
+  if (small * large + 2 * products * small * f.l < 4 * products * large * f.l) PetscCall(MuonWorkspaceGetIn(c->work, memory, small * small * size, &f.G));
   PetscCall(Find_Private(c, &f));
   if (f.l > rank) PetscCall(Turn_Private(c, &f, rank));
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);

@@ -62,10 +62,11 @@ PetscErrorCode MuonColumnsGaussian_Private(MuonCompressor c, PetscBool fresh, si
 
       /* Both of one angle, which take little longer than one of them */
       if (!fresh || i % 2 == 0) {
-        const double radius = sqrt(-2.0 * log(((double)words[each * i] + 1.0) / 4294967296.0)), angle = 6.283185307179586 * (double)words[each * i + 1] / 4294967296.0;
+        const double w = ((double)words[each * i] + 1.0) / 4294967296.0, angle = 6.283185307179586 * (double)words[each * i + 1] / 4294967296.0;
+        const double radius = size == sizeof(float) ? (double)sqrtf(-2.0f * logf((float)w)) : sqrt(-2.0 * log(w));
 
-        x    = radius * cos(angle);
-        sine = radius * sin(angle);
+        x    = radius * (size == sizeof(float) ? (double)cosf((float)angle) : cos(angle));
+        sine = radius * (size == sizeof(float) ? (double)sinf((float)angle) : sin(angle));
       }
       if (size == sizeof(float)) ((float *)to)[k + i] = (float)x;
       else ((double *)to)[k + i] = x;

@@ -54,12 +54,13 @@ static void MuonPolarSetInterval_Zolotarev(MuonPolarFunction *f, double interval
 }
 
 /* What an evaluation takes, in units of s^3 flops */
-static PetscInt MuonPolarCost_Zolotarev(PetscInt poles)
+static double MuonPolarCost_Zolotarev(PetscInt poles)
 {
   MuonKernelZolotarev first, second;
   const PetscInt      nested = (PetscInt)MuonKernelZolotarevNest((int)poles, 0.5, &first, &second);
 
-  return nested > 0 ? nested + 3 : poles;
+  /* An inverse, a square and a product with each; one pole takes two thirds of an inverse, the product has the rest */
+  return nested == 1 ? 3.0 + 2.0 / 3.0 : (double)(nested > 0 ? nested + 3 : poles);
 }
 
 /*
@@ -103,13 +104,13 @@ static PetscErrorCode MuonPolarChoose_Zolotarev(MuonPolar polar, PetscBool check
 }
 
 /*
-   *B = what the panel is to be multiplied by and scale what is left to do afterwards, from the Gram matrix in P,
-   which is lost.
+   *B = what the panel is to be multiplied by, held where it is whole, and scale what is left to do afterwards, from the
+   Gram matrix in P, which is lost.
 
    A sequential matrix takes the shorter way where there is one. On several ranks the poles are dealt, which
    takes less time than the shorter way on each, and less memory: that has two squares
 */
-static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, void *P, void **B, double *scale, PetscBool *failed)
+static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, void *P, void **B, void **held, double *scale, PetscBool *failed)
 {
   double nu2, *rows;
 
@@ -120,6 +121,7 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
   nu2 = panel->real->bound(panel->s, P, rows);
   PetscCall(PetscFree(rows));
   *B      = P;
+  *held   = NULL;
   *failed = PETSC_FALSE;
   if (panel->s == 1) {
     /* A single singular value is its own bound, and becomes 1 */
@@ -128,6 +130,7 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
   } else if (panel->size == 1 && panel->real->memory == MUON_HOST && f->nested > 0) {
     *scale = f->first.scale * f->second.scale / sqrt(nu2);
     PetscCall(MuonPolarRationalNested(panel, &f->first, &f->second, nu2, P, B, failed));
+    *held = *B;
   } else {
     *scale = f->z.scale / sqrt(nu2);
     PetscCall(MuonPolarRational(panel, &f->z, nu2, P, B, failed));
@@ -284,7 +287,7 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
 {
   const size_t s     = panel->s;
   double       scale = 1.0, norm = 1.0;
-  void        *P, *B             = NULL;
+  void        *P, *B, *held;
   PetscBool    failed;
   MuonMark     mark;
 
@@ -292,10 +295,10 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
   *done = PETSC_FALSE;
   PetscCall(MuonWorkspaceMark(panel->polar->work, &mark));
   PetscCall(MuonWorkspaceGetIn(panel->polar->work, panel->real->memory, s * s * panel->real->size, &P));
-  PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &scale, &failed));
+  PetscCall(MuonPolarEvaluate_Zolotarev(panel, f, P, &B, &held, &scale, &failed));
   *loaded = failed;
   if (!failed && f->precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarMultiplyTwice_Zolotarev(panel, scale, B));
-  else if (!failed) PetscCall(MuonPolarPanelMultiply(panel, scale, B));
+  else if (!failed) PetscCall(MuonPolarPanelMultiply(panel, scale, B, held));
   PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   if (failed) PetscFunctionReturn(PETSC_SUCCESS);
   /* What follows is in single precision */
@@ -381,7 +384,7 @@ static PetscErrorCode MuonPolarGetFlops_Zolotarev(MuonPolar polar, PetscInt m, P
   PetscFunctionBegin;
   PetscCall(MuonPolarChoose_Zolotarev(polar, PETSC_FALSE, &f));
   unit   = (f.precision == MUON_POLAR_PRECISION_DOUBLE ? &MuonKernelRealDouble : &MuonKernelRealSingle)->unit;
-  *flops = s * (s + 1.0) * l + (s > 1.0 ? (f.nested > 0 ? f.nested + 3 : f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + (f.precision == MUON_POLAR_PRECISION_BF16 ? 4.0 : 2.0) * s * s * l;
+  *flops = s * (s + 1.0) * l + (s > 1.0 ? MuonPolarCost_Zolotarev(f.poles) * MuonKernelInverseFlops((size_t)s) : 0.0) + (f.precision == MUON_POLAR_PRECISION_BF16 ? 4.0 : 2.0) * s * s * l;
   if (MuonPolarNormWanted_Zolotarev(unit, (size_t)s, &f)) *flops += MuonPolarNormFlops_Zolotarev((size_t)s, (size_t)l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
