@@ -122,7 +122,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Worker: each message of a server is checked once; what the checking made of it is kept for the commit */
+/* Worker: each message of a server is checked once; what the checking made of it is kept for the commit. What this rank wrote is there */
 static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatus *status)
 {
   const unsigned char *message;
@@ -134,7 +134,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
-  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
+  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK && shard->down_got.bytes == 0) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
@@ -151,6 +151,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
 
   PetscFunctionBegin;
   if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, group->round));
+  for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].down_got.bytes = 0;
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
   else {
     if (sums) MuonKernelSetProgress(MuonExchangeProgress, group->exchange);

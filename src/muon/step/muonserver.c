@@ -181,11 +181,12 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
 /* The new weights, or the step to them, as a message, or all that there is to say of them where nothing goes down */
 PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
 {
-  MuonExchange   exchange = shard->group->exchange;
-  MuonStatus     encoded;
-  size_t         most, bytes;
-  unsigned char *to;
-  MuonArray      host;
+  MuonExchange       exchange = shard->group->exchange;
+  MuonCompressorCost cost;
+  MuonStatus         encoded;
+  size_t             most, bytes;
+  unsigned char     *to;
+  MuonArray          host;
 
   PetscFunctionBegin;
   if (shard->change.data != NULL) PetscCall(MuonLateCorrect_Private(shard, Xnew, W, status));
@@ -202,10 +203,13 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
-  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, PETSC_FALSE, NULL, NULL));
+  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->down_got));
   PetscCall(MuonCompressorGetStatus(shard->down, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  /* What lies in the exchange may move, and is checked as it comes */
+  if (shard->down_got.data != shard->down_got.buffer) shard->down_got.bytes = 0;
+  else MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
   MuonHashReplica_Private(shard, bytes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
