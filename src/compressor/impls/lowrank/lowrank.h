@@ -45,7 +45,7 @@ typedef struct {
                   far from the ends of the range: then no copy is needed. Sets the status where X is not finite
    Orthonormalize P = the orthogonal factor of itself
    Rotation       W^T (l x l) of V = Z S W^T, V being overwritten; l singular values in S, which is on the host. Both are scratch
-   Multiply       columns first ... first + count - 1 of Y are op(X) times those of B
+   Multiply       columns first ... first + count - 1 of Y become a op(X) times those of B, plus b times themselves
 */
 PETSC_INTERN void          *MuonColumnsAt(const MuonColumns *, size_t k);
 PETSC_INTERN void           MuonColumnsNorms_Private(const MuonColumns *X, size_t count, double norms[]);
@@ -55,7 +55,7 @@ PETSC_INTERN PetscErrorCode MuonColumnsGaussian_Private(MuonCompressor, PetscBoo
 PETSC_INTERN PetscErrorCode MuonColumnsScale_Private(MuonCompressor, MuonArray *X, int *exponent, double *norm);
 PETSC_INTERN PetscErrorCode MuonColumnsOrthonormalize_Private(MuonCompressor, size_t l, const MuonColumns *P);
 PETSC_INTERN PetscErrorCode MuonColumnsRotation_Private(MuonCompressor, size_t l, const MuonColumns *V, void **WT, void **S);
-PETSC_INTERN PetscErrorCode MuonColumnsMultiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, const MuonColumns *B, const MuonColumns *Y);
+PETSC_INTERN PetscErrorCode MuonColumnsMultiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, double a, const MuonColumns *B, double b, const MuonColumns *Y);
 
 /* rankk by a randomized range finder */
 PETSC_INTERN PetscErrorCode MuonCompressorEncode_Range(MuonCompressor, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *, unsigned char payload[]);

@@ -47,7 +47,7 @@ static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size
 
   PetscFunctionBegin;
   if (start == NULL) PetscCall(MuonColumnsGaussian_Private(c, PETSC_FALSE, 0, l, V));
-  PetscCall(MuonColumnsMultiply_Private(X, 0, 0, l, start != NULL ? start : V, P));
+  PetscCall(MuonColumnsMultiply_Private(X, 0, 0, l, 1.0, start != NULL ? start : V, 0.0, P));
   if (start != NULL) {
     MuonColumnsNorms_Private(P, l, norms);
     MuonColumnsNorms_Private(start, l, norms + l);
@@ -55,12 +55,12 @@ static PetscErrorCode Iterate_Private(MuonCompressor c, const MuonArray *X, size
   for (size_t k = 0; k < l && start != NULL; k++) {
     if (norms[k] > least * norms[l + k]) continue;
     PetscCall(MuonColumnsGaussian_Private(c, PETSC_FALSE, k, 1, V));
-    PetscCall(MuonColumnsMultiply_Private(X, 0, k, 1, V, P));
+    PetscCall(MuonColumnsMultiply_Private(X, 0, k, 1, 1.0, V, 0.0, P));
   }
   for (PetscInt sweep = 0; sweep < sweeps; sweep++) {
-    if (sweep > 0) PetscCall(MuonColumnsMultiply_Private(X, 0, 0, l, V, P));
+    if (sweep > 0) PetscCall(MuonColumnsMultiply_Private(X, 0, 0, l, 1.0, V, 0.0, P));
     PetscCall(MuonColumnsOrthonormalize_Private(c, l, P));
-    PetscCall(MuonColumnsMultiply_Private(X, 1, 0, l, P, V));
+    PetscCall(MuonColumnsMultiply_Private(X, 1, 0, l, 1.0, P, 0.0, V));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,7 +37,7 @@ typedef struct {
 static PetscErrorCode Project_Private(Finder *f)
 {
   PetscFunctionBegin;
-  PetscCall(MuonColumnsMultiply_Private(f->X, f->wide, 0, f->l, &f->Y, &f->V));
+  PetscCall(MuonColumnsMultiply_Private(f->X, f->wide, 0, f->l, 1.0, &f->Y, 0.0, &f->V));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,8 +69,7 @@ static PetscErrorCode Times_Private(Finder *f, double a, double b)
     PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)s * (PetscLogDouble)s * (PetscLogDouble)l));
   } else {
     PetscCall(Project_Private(f));
-    f->Z.kernels->Multiply(!f->wide, 0, s, l, f->V.rows, a, f->X->data, PetscMax(f->X->ld, f->X->len), f->V.data, f->V.rows, b, f->Z.data, s);
-    PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(f->X) * (PetscLogDouble)l));
+    PetscCall(MuonColumnsMultiply_Private(f->X, !f->wide, 0, l, a, &f->V, b, &f->Z));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

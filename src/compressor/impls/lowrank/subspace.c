@@ -147,10 +147,10 @@ PetscErrorCode MuonColumnsRotation_Private(MuonCompressor c, size_t l, const Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonColumnsMultiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, const MuonColumns *B, const MuonColumns *Y)
+PetscErrorCode MuonColumnsMultiply_Private(const MuonArray *X, int transposed, size_t first, size_t count, double a, const MuonColumns *B, double b, const MuonColumns *Y)
 {
   PetscFunctionBegin;
-  Y->kernels->Multiply(transposed, 0, Y->rows, count, B->rows, 1.0, X->data, PetscMax(X->ld, X->len), MuonColumnsAt(B, first), B->rows, 0.0, MuonColumnsAt(Y, first), Y->rows);
+  Y->kernels->Multiply(transposed, 0, Y->rows, count, B->rows, a, X->data, PetscMax(X->ld, X->len), MuonColumnsAt(B, first), B->rows, b, MuonColumnsAt(Y, first), Y->rows);
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)MuonArrayEntries(X) * (PetscLogDouble)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
