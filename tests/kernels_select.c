@@ -37,7 +37,7 @@ enum {
 /* As select.c samples */
 static int IsSampled(size_t entries, size_t number)
 {
-  const size_t samples = entries / 64 < 64 ? 0 : entries / 64 > 16384 ? 16384 : entries / 64, stretch = samples > 0 ? entries / samples : 1, k = number / stretch;
+  const size_t samples = entries / 64 < 64 ? 0 : entries / 64 > 4096 ? 4096 : entries / 64, stretch = samples > 0 ? entries / samples : 1, k = number / stretch;
 
   return k < samples && number == k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24);
 }

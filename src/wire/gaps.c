@@ -27,7 +27,7 @@
 #define PEEK_STEP  16u
 #define PEEK_CODES 2048u
 /* From so many codes on vectors pay */
-#define WIDE_CODES 64u
+#define WIDE_CODES 8u
 static MuonWireGolomb MuonWireGolombOf(unsigned length, unsigned listed)
 {
   MuonWireGolomb code;

@@ -156,7 +156,7 @@ __attribute__((target("popcnt"))) unsigned MuonWireCountWide(const uint64_t *wor
   return bits;
 }
 
-/* Sixteen gaps as codes: four fields of four, where none of them has more than so many bits; a field waits behind 7 bits at most */
+/* Up to sixteen gaps as codes: four fields of four, where none of them has more than so many bits; a field waits behind 7 bits at most */
   #define FIELD 12
   #define LIST  4096u
 
@@ -184,19 +184,21 @@ __attribute__((target("avx512f,avx512bw,popcnt"))) void MuonWireGapsWide(const M
         n += (unsigned)_mm_popcnt_u32(some);
       }
     }
-    for (; k + HALF <= n && writer.at <= writer.end; k += HALF) {
+    for (; k < n && writer.at <= writer.end; k += HALF) {
+      const unsigned  here = n - k < HALF ? n - k : HALF;
+      const __mmask16 some = (__mmask16)((1u << here) - 1);
       const __m512i gap = _mm512_sub_epi32(_mm512_sub_epi32(_mm512_loadu_si512(next + k), _mm512_loadu_si512(next + k - 1)), one);
       /* Both are below 2^17: the quotient is further from the next integer than its rounding */
       const __m512i   zeros = _mm512_cvttps_epi32(_mm512_div_ps(_mm512_cvtepi32_ps(gap), divisor)), rest = _mm512_sub_epi32(gap, _mm512_mullo_epi32(zeros, step));
       const __mmask16 more   = _mm512_cmpge_epi32_mask(rest, cut);
       const __m512i   longer = _mm512_add_epi32(rest, cut), turned = _mm512_or_si512(_mm512_srli_epi32(longer, 1), _mm512_sll_epi32(_mm512_and_si512(longer, one), bits));
-      const __m512i   code = _mm512_sllv_epi32(_mm512_or_si512(one, _mm512_slli_epi32(_mm512_mask_mov_epi32(rest, more, turned), 1)), zeros);
-      const __m512i   size = _mm512_add_epi32(_mm512_add_epi32(zeros, one), _mm512_mask_add_epi32(base, more, base, one));
+      const __m512i   code = _mm512_maskz_sllv_epi32(some, _mm512_or_si512(one, _mm512_slli_epi32(_mm512_mask_mov_epi32(rest, more, turned), 1)), zeros);
+      const __m512i   size = _mm512_maskz_add_epi32(some, _mm512_add_epi32(zeros, one), _mm512_mask_add_epi32(base, more, base, one));
       __m512i         field, width;
       uint64_t        fields[8], widths[8];
 
       if (_mm512_cmpgt_epi32_mask(size, _mm512_set1_epi32(FIELD)) != 0) {
-        for (unsigned i = k; i < k + HALF && writer.at <= writer.end; i++) MuonWireGapWrite(golomb, next[i] - next[i - 1] - 1, &writer);
+        for (unsigned i = k; i < k + here && writer.at <= writer.end; i++) MuonWireGapWrite(golomb, next[i] - next[i - 1] - 1, &writer);
         continue;
       }
       width = _mm512_and_si512(size, low);
@@ -208,7 +210,6 @@ __attribute__((target("avx512f,avx512bw,popcnt"))) void MuonWireGapsWide(const M
       _mm512_storeu_si512(widths, width);
       for (unsigned i = 0; i < 8; i += 2) MuonWireWrite(&writer, fields[i], (unsigned)widths[i]);
     }
-    for (; k < n && writer.at <= writer.end; k++) MuonWireGapWrite(golomb, next[k] - next[k - 1] - 1, &writer);
     next[0] = next[n - 1];
   }
   *to = writer;

@@ -13,17 +13,57 @@
 /* Entries for which random words are made at once */
   #define CHUNK 2048
 
+/* The numbers of the bits that are set, below some */
+MUON_KERNEL_INLINE size_t PlacesPlain(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
+{
+  size_t kept = 0;
+
+  for (size_t at = 0; at < some; at += WORD) {
+    for (uint64_t rest = LoadWord(bitmap, first + at, some - at < WORD ? some - at : WORD); rest != 0; rest &= rest - 1) place[kept++] = (uint32_t)at + LowestBit(rest);
+  }
+  return kept;
+}
+
+  #if defined(MUON_KERNEL_CLONES_X86)
+    #include <immintrin.h>
+    #define LANES 16
+
+/* The same for whole words; what is stored behind the places does not count */
+__attribute__((target("avx512f,popcnt"), optimize("O3"))) static size_t PlacesWide(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
+{
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  size_t        kept = 0;
+
+  for (size_t at = 0; at < some; at += WORD) {
+    const uint64_t word = LoadWord(bitmap, first + at, WORD);
+
+    for (size_t i = 0; i < WORD; i += LANES) {
+      const __mmask16 there = (__mmask16)(word >> i);
+
+      _mm512_storeu_si512(place + kept, _mm512_maskz_compress_epi32(there, _mm512_add_epi32(lane, _mm512_set1_epi32((int)(at + i)))));
+      kept += CountOnes(there);
+    }
+  }
+  return kept;
+}
+
+static size_t Places(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
+{
+  return some % WORD == 0 && __builtin_cpu_supports("avx512f") ? PlacesWide(bitmap, first, some, place) : PlacesPlain(bitmap, first, some, place);
+}
+  #else
+    #define LANES  0
+    #define Places PlacesPlain
+  #endif
+
 MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
 {
-  uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK], images[CHUNK], infinite = 0;
+  uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK + LANES], images[CHUNK], infinite = 0;
 
   for (size_t e = 0; e < entries; e += CHUNK) {
     const size_t some = entries - e < CHUNK ? entries - e : CHUNK;
-    size_t       kept = 0;
+    const size_t kept = Places(bitmap, e, some, place);
 
-    for (size_t at = 0; at < some; at += WORD) {
-      for (uint64_t rest = LoadWord(bitmap, e + at, some - at < WORD ? some - at : WORD); rest != 0; rest &= rest - 1) place[kept++] = (uint32_t)at + LowestBit(rest);
-    }
     if (kept > 0) memcpy(images, values, kept * sizeof(*values));
     if (kept > CHUNK / 4) MuonKernelStreamWords(stream, e, some, words);
     else {

@@ -16,6 +16,41 @@ MUON_KERNEL_CLONES size_t MuonKernelCountBits(const unsigned char *bitmap, size_
   return found;
 }
 
+  #if defined(MUON_KERNEL_CLONES_X86)
+    #include <immintrin.h>
+
+    #define ADD_WIDE __attribute__((target("avx512f,popcnt"), optimize("O3"))) static
+
+/* y += a x for whole words of entries without gaps. Returns how many of x were added */
+ADD_WIDE size_t AddWideSingle(size_t words, const unsigned char *bitmap, const float *x, float a, float *y)
+{
+  const float *from = x;
+
+  for (size_t k = 0; k < WORD * words; k += 16) {
+    const __mmask16 some = (__mmask16)(bitmap[k / 8] | bitmap[k / 8 + 1] << 8);
+    const __m512    here = _mm512_loadu_ps(y + k);
+
+    _mm512_storeu_ps(y + k, _mm512_mask_add_ps(here, some, here, _mm512_mul_ps(_mm512_set1_ps(a), _mm512_maskz_expandloadu_ps(some, from))));
+    from += CountOnes(some);
+  }
+  return (size_t)(from - x);
+}
+
+ADD_WIDE size_t AddWideDouble(size_t words, const unsigned char *bitmap, const double *x, double a, double *y)
+{
+  const double *from = x;
+
+  for (size_t k = 0; k < WORD * words; k += 8) {
+    const __mmask8 some = (__mmask8)bitmap[k / 8];
+    const __m512d  here = _mm512_loadu_pd(y + k);
+
+    _mm512_storeu_pd(y + k, _mm512_mask_add_pd(here, some, here, _mm512_mul_pd(_mm512_set1_pd(a), _mm512_maskz_expandloadu_pd(some, from))));
+    from += CountOnes(some);
+  }
+  return (size_t)(from - x);
+}
+  #endif
+
   #define TWICE "../codec/scatter.c"
   #include "../array/muontwice.h"
 
@@ -60,14 +95,26 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonKernelScatter)(size_t m, size_t n, const u
 {
   const REAL *x = (const REAL *)values, ra = (REAL)a;
   Place       place;
+  #if defined(MUON_KERNEL_CLONES_X86)
+  const int   wide = add && __builtin_cpu_supports("avx512f");
+  #endif
 
   Flatten(&m, &n, ldy, ldy, ldy);
   place = PlaceOf(m, first);
-  for (size_t done = 0; done < count; done += WORD) {
-    const size_t some = count - done < WORD ? count - done : WORD;
-    uint64_t     word = LoadWord(bitmap, first + done, some);
-    REAL        *y    = (REAL *)Y + place.line * ldy + place.at;
+  for (size_t done = 0, some; done < count; done += some) {
+    REAL    *y = (REAL *)Y + place.line * ldy + place.at;
+    uint64_t word;
 
+  #if defined(MUON_KERNEL_CLONES_X86)
+    some = (m - place.at < count - done ? m - place.at : count - done) / WORD * WORD;
+    if (wide && some > 0) {
+      x += REAL_NAME(AddWide)(some / WORD, bitmap + (first + done) / 8, x, ra, y);
+      Advance(m, some, &place);
+      continue;
+    }
+  #endif
+    some = count - done < WORD ? count - done : WORD;
+    word = LoadWord(bitmap, first + done, some);
     if (place.at + some <= m) {
       if (add) {
         for (; word != 0; word &= word - 1) y[LowestBit(word)] += ra * *x++;

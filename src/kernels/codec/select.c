@@ -18,7 +18,7 @@
   /* One entry in so many is sampled */
   #define SAMPLED       ((size_t)64)
   #define SAMPLES_LEAST ((size_t)64)
-  #define SAMPLES_MOST  ((size_t)16384)
+  #define SAMPLES_MOST  ((size_t)4096)
   #define BIN_BITS      12
   #define BINS          ((size_t)1 << BIN_BITS)
 
@@ -48,8 +48,9 @@ size_t MuonKernelTopScratch(size_t entries, size_t size)
 
   #if defined(MUON_KERNEL_CLONES_X86)
     #include <immintrin.h>
-    /* Words looked at together */
+    /* Words looked at together, and keys */
     #define WORDS 16
+    #define KEYS  1024
 
 static int IsWide(void)
 {
@@ -73,6 +74,9 @@ static int IsWide(void)
   #define WIDE_KEY(x)              _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF))
   #define WIDE_REACHES(key, least) _mm512_cmpge_epu32_mask(key, _mm512_set1_epi32((int)(least)))
   #define WIDE_COMPRESS(mask, x)   _mm512_maskz_compress_ps(mask, x)
+  #define WIDE_COMPRESS_KEY        _mm512_maskz_compress_epi32
+  #define WIDE_MINUS(key, low)     _mm512_sub_epi32(key, _mm512_set1_epi32((int)(low)))
+  #define WIDE_SHIFT(key, bits)    _mm512_srl_epi32(key, _mm_cvtsi32_si128((int)(bits)))
   #define WIDE_STORE(to, mask, x)  _mm512_mask_storeu_ps(to, mask, x)
   #define WIDE_LOAD(mask, from)    _mm512_maskz_loadu_ps(mask, from)
   #define LOAD_WIDE(x, t, r, at)   x = r == NULL ? _mm512_loadu_ps(t + at) : _mm512_sub_ps(_mm512_loadu_ps(t + at), _mm512_loadu_ps(r + at))
@@ -106,6 +110,9 @@ static int IsWide(void)
   #undef WIDE_KEY
   #undef WIDE_REACHES
   #undef WIDE_COMPRESS
+  #undef WIDE_COMPRESS_KEY
+  #undef WIDE_MINUS
+  #undef WIDE_SHIFT
   #undef WIDE_STORE
   #undef WIDE_LOAD
   #undef LOAD_WIDE
@@ -124,6 +131,9 @@ static int IsWide(void)
   #define WIDE_KEY(x)              _mm512_and_epi64(_mm512_castpd_si512(x), _mm512_set1_epi64(0x7FFFFFFFFFFFFFFF))
   #define WIDE_REACHES(key, least) _mm512_cmpge_epu64_mask(key, _mm512_set1_epi64((long long)(least)))
   #define WIDE_COMPRESS(mask, x)   _mm512_maskz_compress_pd(mask, x)
+  #define WIDE_COMPRESS_KEY        _mm512_maskz_compress_epi64
+  #define WIDE_MINUS(key, low)     _mm512_sub_epi64(key, _mm512_set1_epi64((long long)(low)))
+  #define WIDE_SHIFT(key, bits)    _mm512_srl_epi64(key, _mm_cvtsi32_si128((int)(bits)))
   #define WIDE_STORE(to, mask, x)  _mm512_mask_storeu_pd(to, mask, x)
   #define WIDE_LOAD(mask, from)    _mm512_maskz_loadu_pd(mask, from)
   #define LOAD_WIDE(x, t, r, at)   x = r == NULL ? _mm512_loadu_pd(t + at) : _mm512_sub_pd(_mm512_loadu_pd(t + at), _mm512_loadu_pd(r + at))
@@ -144,14 +154,56 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Magnitude)(REAL x)
   return key & (((KEY)1 << KEY_BITS) - 1);
 }
 
+  #if defined(MUON_KERNEL_CLONES_X86)
+/* What Tally() does */
+__attribute__((target("avx512f,avx512vl"), optimize("O3"))) static void REAL_NAME(TallyWide)(size_t count, const REAL *x, KEY low, KEY span, unsigned shift, size_t *histogram)
+{
+  KEY bins[KEYS + WIDE];
+
+  for (size_t first = 0; first < count; first += KEYS) {
+    const size_t some  = count - first < KEYS ? count - first : KEYS;
+    size_t       found = 0;
+
+    for (size_t k = 0; k < some; k += WIDE) {
+      const WideMask there  = (WideMask)(some - k < WIDE ? (1u << (some - k)) - 1 : (1u << WIDE) - 1);
+      const WideReal wide   = WIDE_LOAD(there, x + first + k);
+      const WideKey  offset = WIDE_MINUS(WIDE_KEY(wide), low);
+      const WideMask within = (WideMask)(there & ~WIDE_REACHES(offset, span + 1));
+
+      _mm512_storeu_si512(bins + found, WIDE_COMPRESS_KEY(within, WIDE_SHIFT(offset, shift)));
+      found += CountOnes(within);
+    }
+    for (size_t k = 0; k < found; k++) ++histogram[bins[k]];
+  }
+}
+  #endif
+
+/* How many keys of each bin of 2^shift there are from low to low + span */
+MUON_KERNEL_INLINE void REAL_NAME(Tally)(size_t count, const REAL *x, KEY low, KEY span, unsigned shift, size_t *histogram)
+{
+  memset(histogram, 0, ((size_t)(span >> shift) + 1) * sizeof(*histogram));
+  #if defined(MUON_KERNEL_CLONES_X86)
+  if (IsWide()) {
+    REAL_NAME(TallyWide)(count, x, low, span, shift, histogram);
+    return;
+  }
+  #endif
+  for (size_t k = 0; k < count; k++) {
+    const KEY offset = REAL_NAME(Magnitude)(x[k]) - low;
+
+    if (offset <= span) ++histogram[offset >> shift];
+  }
+}
+
 /*
    The key that the wanted-th largest of count > 0 numbers has; *equal of those with this very key are to be
-   kept, the first ones. Each round counts the keys between low and high, of which one is it, in bins and goes
-   on with one bin
+   kept, the first ones. It is likely below pivot. Each round counts the keys between low and high, of which
+   one is it, in bins and goes on with one bin
 */
-MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t wanted, size_t *histogram, size_t *equal)
+MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t wanted, KEY pivot, size_t *histogram, size_t *equal)
 {
   KEY      low = REAL_NAME(Magnitude)(x[0]), high = low;
+  size_t   above = 0;
   unsigned shift = 0;
 
   for (size_t k = 0; k < count; k++) {
@@ -159,19 +211,19 @@ MUON_KERNEL_INLINE KEY REAL_NAME(Threshold)(size_t count, const REAL *x, size_t 
 
     low  = key < low ? key : low;
     high = key > high ? key : high;
+    above += key >= pivot;
+  }
+  if (above >= wanted) low = pivot > low ? pivot : low;
+  else if (above > 0) {
+    wanted -= above;
+    high = pivot - 1;
   }
   while ((high - low) >> shift >= BINS) shift++;
   while (low < high) {
-    const KEY    span = high - low;
-    const size_t bins = (size_t)(span >> shift) + 1;
+    const size_t bins = (size_t)((high - low) >> shift) + 1;
     size_t       bin  = bins - 1;
 
-    memset(histogram, 0, bins * sizeof(*histogram));
-    for (size_t k = 0; k < count; k++) {
-      const KEY offset = REAL_NAME(Magnitude)(x[k]) - low;
-
-      if (offset <= span) ++histogram[offset >> shift];
-    }
+    REAL_NAME(Tally)(count, x, low, high - low, shift, histogram);
     for (; histogram[bin] < wanted; bin--) wanted -= histogram[bin];
     low += (KEY)bin << shift;
     if (histogram[bin] == wanted) {
@@ -218,10 +270,10 @@ __attribute__((target("avx512f,avx512vl,bmi2"), optimize("O3"))) static void REA
    Cuts the list, whose bits the first listed bits of bitmap are, to count entries. Returns the bound for
    those that may follow
 */
-MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
+MUON_KERNEL_INLINE KEY REAL_NAME(Cut)(size_t listed, REAL *kept, size_t count, KEY pivot, unsigned char *bitmap, size_t *histogram)
 {
   size_t    equal;
-  const KEY threshold = REAL_NAME(Threshold)(listed, kept, count, histogram, &equal);
+  const KEY threshold = REAL_NAME(Threshold)(listed, kept, count, pivot, histogram, &equal);
 
   #if defined(MUON_KERNEL_CLONES_X86)
   if (IsWide()) {
@@ -274,24 +326,26 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const 
 }
 
 /*
-   The bound that a few more than the wanted entries should reach: four standard deviations more. Where in its
-   stretch an entry is sampled is scattered, but always the same
+   The bound that a few more than the wanted entries should reach, three standard deviations more, and the
+   pivot that as many fewer should. Where in its stretch an entry is sampled is scattered, but always the same
 */
-static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram)
+static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram, KEY *pivot)
 {
   const size_t samples = SampleSize(m * n), stretch = samples > 0 ? m * n / samples : 0;
-  const double part = (double)count / ((double)m * (double)n), wanted = part * (double)samples + 4 * sqrt(part * (1 - part) * (double)samples) + 4;
+  const double part = (double)count / ((double)m * (double)n), wanted = part * (double)samples, slack = 3 * sqrt(wanted * (1 - part)) + 4;
   REAL        *x = (REAL *)(histogram + BINS);
   size_t       equal;
 
-  if (wanted >= (double)samples) return 0;
+  *pivot = 0;
+  if (wanted + slack >= (double)samples) return 0;
   for (size_t k = 0; k < samples; k++) {
     const Place  place = PlaceOf(m, k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24));
     const ENTRY *t     = T + place.line * ldt + place.at;
 
     x[k] = (REAL)(R == NULL ? *t : *t - R[place.line * ldr + place.at]);
   }
-  return REAL_NAME(Threshold)(samples, x, (size_t)wanted, histogram, &equal);
+  if (wanted - slack >= 1) *pivot = REAL_NAME(Threshold)(samples, x, (size_t)(wanted - slack), 0, histogram, &equal);
+  return REAL_NAME(Threshold)(samples, x, (size_t)(wanted + slack), *pivot, histogram, &equal);
 }
 
   #if defined(MUON_KERNEL_CLONES_X86)
@@ -333,7 +387,7 @@ __attribute__((target("avx512f,avx512vl"), optimize("O3"))) static size_t REAL_N
    One pass: lists what reaches least and cuts the list whenever the next stretch does not fit. Returns how
    long it is, or SIZE_MAX where an entry is not finite
 */
-MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, unsigned char *bitmap, REAL *kept, size_t *histogram)
+MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, KEY least, KEY pivot, unsigned char *bitmap, REAL *kept, size_t *histogram)
 {
   const size_t entries = m * n, capacity = MuonKernelTopRoom(entries, count);
   Place        place    = {0, 0};
@@ -361,7 +415,7 @@ MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY
     if (some < WORD) word = REAL_NAME(Reach)(some, t, r, least, x, &infinite);
     else word = r == NULL ? REAL_NAME(Reach)(WORD, t, NULL, least, x, &infinite) : REAL_NAME(Reach)(WORD, t, r, least, x, &infinite);
     if (listed + some > capacity) {
-      least  = REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
+      least  = REAL_NAME(Cut)(listed, kept, count, pivot, bitmap, histogram);
       listed = count;
     }
     StoreWord(bitmap, first, WORD, word);
@@ -372,9 +426,9 @@ MUON_KERNEL_CLONES static size_t REAL_NAME(Pass)(size_t m, size_t n, const ENTRY
   return infinite >> KEY_BITS != 0 ? SIZE_MAX : listed;
 }
 
-MUON_KERNEL_CLONES static void REAL_NAME(Finish)(size_t listed, REAL *kept, size_t count, unsigned char *bitmap, size_t *histogram)
+MUON_KERNEL_CLONES static void REAL_NAME(Finish)(size_t listed, REAL *kept, size_t count, KEY pivot, unsigned char *bitmap, size_t *histogram)
 {
-  (void)REAL_NAME(Cut)(listed, kept, count, bitmap, histogram);
+  (void)REAL_NAME(Cut)(listed, kept, count, pivot, bitmap, histogram);
 }
 
 int TOP(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, size_t count, unsigned char *bitmap, KEPT *values, void *scratch)
@@ -382,15 +436,15 @@ int TOP(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr
   REAL        *kept = (REAL *)values;
   const ENTRY *t = (const ENTRY *)T, *r = (const ENTRY *)R;
   size_t      *histogram = (size_t *)scratch, listed;
-  KEY          least;
+  KEY          least, pivot;
 
   Flatten(&m, &n, ldt, R != NULL ? ldr : ldt, ldt);
   if (m * n == 0) return 0;
-  least  = REAL_NAME(Sample)(m, n, t, ldt, r, ldr, count, histogram);
-  listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, least, bitmap, kept, histogram);
-  if (listed < count) listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, 0, bitmap, kept, histogram);
+  least  = REAL_NAME(Sample)(m, n, t, ldt, r, ldr, count, histogram, &pivot);
+  listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, least, pivot, bitmap, kept, histogram);
+  if (listed < count) listed = REAL_NAME(Pass)(m, n, t, ldt, r, ldr, count, 0, pivot, bitmap, kept, histogram);
   if (listed == SIZE_MAX) return 1;
-  if (listed > count) REAL_NAME(Finish)(listed, kept, count, bitmap, histogram);
+  if (listed > count) REAL_NAME(Finish)(listed, kept, count, pivot, bitmap, histogram);
   return 0;
 }
 #endif
