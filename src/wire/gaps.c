@@ -43,14 +43,18 @@ static MuonWireGolomb MuonWireGolombOf(unsigned length, unsigned listed)
   return code;
 }
 
-static unsigned MuonWireCountOf(const uint64_t *words, unsigned length)
+/* The counts of the stretches, at most CHUNK / STRETCH, and their sum */
+static unsigned MuonWireCountsOf(const uint64_t *words, unsigned length, unsigned counts[])
 {
-  unsigned kept = 0;
+  const unsigned end  = (length + 63) / 64;
+  unsigned       kept = 0;
 
 #if defined(MUON_WIRE_HAVE_WIDE)
-  if (MuonWireIsWide()) return MuonWireCountWide(words, (length + 63) / 64);
+  if (MuonWireIsWide()) return MuonWireCountsWide(words, end, STRETCH / 64, counts);
 #endif
-  for (unsigned w = 0; w < (length + 63) / 64; w++) kept += MuonWirePopCount(words[w]);
+  memset(counts, 0, (length + STRETCH - 1) / STRETCH * sizeof(*counts));
+  for (unsigned w = 0; w < end; w++) counts[w / (STRETCH / 64)] += MuonWirePopCount(words[w]);
+  for (unsigned first = 0; first < length; first += STRETCH) kept += counts[first / STRETCH];
   return kept;
 }
 
@@ -76,13 +80,13 @@ static unsigned MuonWireTurnZeros(unsigned turn)
    Stretches where their counts are further from the mean than by chance: eight times the variance pays for
    telling them. The squares are below 2^48, their sum and what it is compared with below 2^56
 */
-static int MuonWireHasStretches(const uint64_t *words, unsigned length, unsigned kept)
+static int MuonWireHasStretches(const unsigned counts[], unsigned length, unsigned kept)
 {
   uint64_t sum = 0;
 
   for (unsigned first = 0; first < length; first += STRETCH) {
     const unsigned some = length - first < STRETCH ? length - first : STRETCH;
-    const int64_t  away = (int64_t)length * MuonWireCountOf(words + first / 64, some) - (int64_t)kept * some;
+    const int64_t  away = (int64_t)length * counts[first / STRETCH] - (int64_t)kept * some;
 
     sum += (uint64_t)(away * away);
   }
@@ -123,14 +127,14 @@ static void MuonWireSpanEncode(const uint64_t *words, unsigned length, unsigned 
    The codes of a chunk, not as a bitmap, at most ROOM bytes of them; what is not shorter than the bitmap has
    its length
 */
-static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, unsigned length, unsigned kept, unsigned char *to)
+static unsigned MuonWireChunkEncode(int stretches, const uint64_t *words, const unsigned counts[], unsigned length, unsigned kept, unsigned char *to)
 {
   const unsigned bitmap = (length + 7) / 8, stretch = stretches ? STRETCH : CHUNK;
   MuonWireWriter writer = {to, to + CHUNK_BYTES, 0, 0};
   unsigned       before = (unsigned)((uint64_t)STRETCH * kept / length);
 
   for (unsigned first = 0; first < length && writer.at <= writer.end; first += stretch) {
-    const unsigned some = length - first < stretch ? length - first : stretch, here = MuonWireCountOf(words + first / 64, some);
+    const unsigned some = length - first < stretch ? length - first : stretch, here = stretches ? counts[first / STRETCH] : kept;
 
     if (stretches) {
       const unsigned turn = MuonWireTurnOf(here, before), zeros = MuonWireTurnZeros(turn), upper = turn / 4 + 1 - (1u << zeros);
@@ -358,16 +362,16 @@ uint64_t MuonWireGapsEncode(MuonWireIndices indices, uint64_t entries, uint64_t 
     const unsigned length = entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK;
     uint64_t       words[CHUNK_WORDS];
     unsigned char  codes[ROOM], head[HEAD];
-    unsigned       kept, bytes, before;
+    unsigned       counts[CHUNK / STRETCH], kept, bytes, before;
     int            stretches;
 
     if (indices == MUON_WIRE_INDICES_RAW) {
       memset(words, 0, (length + 63) / 64 * 8);
       for (; position < first + length; position = MuonWireIndexReaderNext(&reader)) words[(position - first) / 64] |= (uint64_t)1 << position % 64;
     } else MuonWireWordsOf(from + first / 8, length, words);
-    kept      = MuonWireCountOf(words, length);
-    stretches = MuonWireHasStretches(words, length, kept);
-    bytes     = MuonWireChunkEncode(stretches, words, length, kept, codes);
+    kept      = MuonWireCountsOf(words, length, counts);
+    stretches = MuonWireHasStretches(counts, length, kept);
+    bytes     = MuonWireChunkEncode(stretches, words, counts, length, kept, codes);
     if (bytes == (length + 7) / 8) {
       MuonWireBitmapOf(words, length, codes);
       stretches = 0;
@@ -395,7 +399,7 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
     const unsigned length = entries - first < CHUNK ? (unsigned)(entries - first) : CHUNK, bitmap = (length + 7) / 8;
     uint64_t       words[CHUNK_WORDS], some                                                       = rest, bytes;
     unsigned char  codes[ROOM];
-    unsigned       before, stretches;
+    unsigned       counts[CHUNK / STRETCH], before, stretches;
 
     if (length < entries - first) {
       before = MuonWireLoadVar(from + *used, room - *used, &some);
@@ -411,7 +415,7 @@ MuonWireResult MuonWireGapsDecode(uint64_t entries, uint64_t count, const unsign
     memset(words, 0, (length + 63) / 64 * 8);
     if (bytes == bitmap) {
       MuonWireWordsOf(from + *used, length, words);
-      if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountOf(words, length) != some) return MUON_WIRE_CORRUPT;
+      if ((words[(length - 1) / 64] & ~MuonWireTail(length)) != 0 || MuonWireCountsOf(words, length, counts) != some) return MUON_WIRE_CORRUPT;
     } else {
       memcpy(codes, from + *used, (size_t)bytes);
       memset(codes + bytes, 0, 24);

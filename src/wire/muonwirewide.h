@@ -43,8 +43,8 @@ int32_t MuonWirePutWide(const MuonWireWideTable *table, unsigned groups, const u
    slots are of codes with the bit 8. There are 64 bytes for each group. Returns where the words end that were used
 */
 const unsigned char *MuonWireGetWide(const uint32_t *slots, uint32_t high, unsigned groups, uint32_t *state, const unsigned char *at, uint16_t *codes);
-/* How many bits are set in so many words */
-unsigned MuonWireCountWide(const uint64_t *words, unsigned count);
+/* How many bits are set in each so many of length words; returns the sum */
+unsigned MuonWireCountsWide(const uint64_t *words, unsigned length, unsigned each, unsigned counts[]);
 /* The codes of gaps of the numbers below length that words, each turned over by flip, list; until the writer is at its end */
 void MuonWireGapsWide(const MuonWireGolomb *code, uint64_t flip, const uint64_t *words, unsigned length, MuonWireWriter *to);
 #endif

@@ -148,12 +148,18 @@ __attribute__((target("avx512f,avx512bw,avx512vl,popcnt"))) const unsigned char 
   return at;
 }
 
-__attribute__((target("popcnt"))) unsigned MuonWireCountWide(const uint64_t *words, unsigned count)
+__attribute__((target("popcnt"))) unsigned MuonWireCountsWide(const uint64_t *words, unsigned length, unsigned each, unsigned counts[])
 {
-  unsigned bits = 0;
+  unsigned kept = 0;
 
-  for (unsigned w = 0; w < count; w++) bits += (unsigned)_mm_popcnt_u64(words[w]);
-  return bits;
+  for (unsigned first = 0; first < length; first += each) {
+    const unsigned end  = length - first < each ? length : first + each;
+    unsigned       bits = 0;
+
+    for (unsigned w = first; w < end; w++) bits += (unsigned)_mm_popcnt_u64(words[w]);
+    kept += counts[first / each] = bits;
+  }
+  return kept;
 }
 
 /* Up to sixteen gaps as codes: four fields of four, where none of them has more than so many bits; a field waits behind 7 bits at most */

@@ -29,27 +29,29 @@ MUON_KERNEL_INLINE size_t PlacesPlain(const unsigned char *bitmap, size_t first,
     #define LANES 16
 
 /* The same for whole words; what is stored behind the places does not count */
-__attribute__((target("avx512f,popcnt"), optimize("O3"))) static size_t PlacesWide(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
+__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"), optimize("O3"))) static size_t PlacesWide(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
 {
-  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  unsigned char count[WORD];
   size_t        kept = 0;
 
+  for (unsigned i = 0; i < WORD; i++) count[i] = (unsigned char)i;
   for (size_t at = 0; at < some; at += WORD) {
-    const uint64_t word = LoadWord(bitmap, first + at, WORD);
+    const uint64_t word  = LoadWord(bitmap, first + at, WORD);
+    const size_t   there = CountOnes(word);
+    __m512i        found = _mm512_maskz_compress_epi8(word, _mm512_loadu_si512(count));
 
-    for (size_t i = 0; i < WORD; i += LANES) {
-      const __mmask16 there = (__mmask16)(word >> i);
-
-      _mm512_storeu_si512(place + kept, _mm512_maskz_compress_epi32(there, _mm512_add_epi32(lane, _mm512_set1_epi32((int)(at + i)))));
-      kept += CountOnes(there);
+    for (size_t i = 0; i < there; i += LANES) {
+      _mm512_storeu_si512(place + kept + i, _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(found)), _mm512_set1_epi32((int)at)));
+      found = _mm512_alignr_epi32(found, found, 4);
     }
+    kept += there;
   }
   return kept;
 }
 
 static size_t Places(const unsigned char *bitmap, size_t first, size_t some, uint32_t *place)
 {
-  return some % WORD == 0 && __builtin_cpu_supports("avx512f") ? PlacesWide(bitmap, first, some, place) : PlacesPlain(bitmap, first, some, place);
+  return some % WORD == 0 && __builtin_cpu_supports("avx512vbmi2") ? PlacesWide(bitmap, first, some, place) : PlacesPlain(bitmap, first, some, place);
 }
   #else
     #define LANES  0

@@ -51,7 +51,8 @@ static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonAr
 PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
 {
   const MuonKernelStream stream = MuonCompressorStream_Private(c);
-  float                 *singles;
+  const float           *singles = (const float *)x;
+  float                 *rounded;
   uint16_t              *codes;
 
   PetscFunctionBegin;
@@ -63,9 +64,13 @@ PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues
      A kept entry has the random number of its place in the matrix, which does not depend on what else is kept
   */
   PetscCall(PetscCitationsRegister(MuonCitationNatural, &MuonCitationNaturalSet));
-  PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * (sizeof(float) + sizeof(uint16_t)), &singles));
-  codes = (uint16_t *)(singles + kept);
-  if (MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, 0, singles) != 0 || MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
+  if (precision == MUON_DOUBLE) {
+    PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * sizeof(*rounded), &rounded));
+    (void)MuonKernelsGet(precision, MUON_HOST)->ToSingle((size_t)kept, x, 0, rounded);
+    singles = rounded;
+  }
+  PetscCall(MuonWorkspaceGet(c->work, (size_t)kept * sizeof(*codes), &codes));
+  if (MuonKernelNaturalKept(entries, singles, bitmap, &stream, codes) != 0) c->status = MUON_STATUS_NANORINF;
   else MuonWireValuesEncode(codec, (uint64_t)kept, codes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
