@@ -193,7 +193,7 @@ __attribute__((target("avx512f,avx512bw,popcnt"))) void MuonWireGapsWide(const M
     for (; k < n && writer.at <= writer.end; k += HALF) {
       const unsigned  here = n - k < HALF ? n - k : HALF;
       const __mmask16 some = (__mmask16)((1u << here) - 1);
-      const __m512i gap = _mm512_sub_epi32(_mm512_sub_epi32(_mm512_loadu_si512(next + k), _mm512_loadu_si512(next + k - 1)), one);
+      const __m512i   gap  = _mm512_sub_epi32(_mm512_sub_epi32(_mm512_loadu_si512(next + k), _mm512_loadu_si512(next + k - 1)), one);
       /* Both are below 2^17: the quotient is further from the next integer than its rounding */
       const __m512i   zeros = _mm512_cvttps_epi32(_mm512_div_ps(_mm512_cvtepi32_ps(gap), divisor)), rest = _mm512_sub_epi32(gap, _mm512_mullo_epi32(zeros, step));
       const __mmask16 more   = _mm512_cmpge_epi32_mask(rest, cut);

@@ -50,7 +50,7 @@ static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonAr
 
 PetscErrorCode MuonCompressorKeptEncode_Private(MuonCompressor c, MuonWireValues codec, MuonPrecision precision, size_t entries, const unsigned char bitmap[], PetscInt64 kept, const void *x, unsigned char to[])
 {
-  const MuonKernelStream stream = MuonCompressorStream_Private(c);
+  const MuonKernelStream stream  = MuonCompressorStream_Private(c);
   const float           *singles = (const float *)x;
   float                 *rounded;
   uint16_t              *codes;
