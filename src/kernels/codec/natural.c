@@ -60,13 +60,12 @@ static size_t Places(const unsigned char *bitmap, size_t first, size_t some, uin
 
 MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values, const unsigned char *bitmap, const MuonKernelStream *stream, uint16_t *codes)
 {
-  uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK + LANES], images[CHUNK], infinite = 0;
+  uint32_t number[CHUNK / 4], words[CHUNK], place[CHUNK + LANES], infinite = 0;
 
   for (size_t e = 0; e < entries; e += CHUNK) {
     const size_t some = entries - e < CHUNK ? entries - e : CHUNK;
     const size_t kept = Places(bitmap, e, some, place);
 
-    if (kept > 0) memcpy(images, values, kept * sizeof(*values));
     if (kept > CHUNK / 4) MuonKernelStreamWords(stream, e, some, words);
     else {
       /*
@@ -80,8 +79,10 @@ MUON_KERNEL_CLONES int MuonKernelNaturalKept(size_t entries, const float *values
       MuonKernelStreamBlocks(stream, kept, number, words);
     }
     for (size_t k = 0; k < kept; k++) {
-      infinite |= FloatReached(images[k]);
-      codes[k] = NaturalCode(images[k], words[place[k]]);
+      const uint32_t bits = FloatBits(values[k]);
+
+      infinite |= FloatReached(bits);
+      codes[k] = NaturalCode(bits, words[place[k]]);
     }
     values += kept;
     codes += kept;

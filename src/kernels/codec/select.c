@@ -19,6 +19,8 @@
   #define SAMPLED       ((size_t)64)
   #define SAMPLES_LEAST ((size_t)64)
   #define SAMPLES_MOST  ((size_t)4096)
+  /* So many samples are fetched at the same time */
+  #define SAMPLES_AHEAD ((size_t)32)
   #define BIN_BITS      12
   #define BINS          ((size_t)1 << BIN_BITS)
 
@@ -32,6 +34,12 @@ static size_t SampleSize(size_t entries)
   const size_t samples = entries / SAMPLED;
 
   return samples < SAMPLES_LEAST ? 0 : samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
+}
+
+/* Scattered within its stretch, but always the same */
+static Place SamplePlace(size_t m, size_t stretch, size_t k)
+{
+  return PlaceOf(m, k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24));
 }
 
 size_t MuonKernelTopRoom(size_t entries, size_t count)
@@ -327,7 +335,7 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(Reach)(size_t some, const ENTRY *t, const 
 
 /*
    The bound that a few more than the wanted entries should reach, three standard deviations more, and the
-   pivot that as many fewer should. Where in its stretch an entry is sampled is scattered, but always the same
+   pivot that as many fewer should
 */
 static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, const ENTRY *R, size_t ldr, size_t count, size_t *histogram, KEY *pivot)
 {
@@ -339,9 +347,11 @@ static KEY REAL_NAME(Sample)(size_t m, size_t n, const ENTRY *T, size_t ldt, con
   *pivot = 0;
   if (wanted + slack >= (double)samples) return 0;
   for (size_t k = 0; k < samples; k++) {
-    const Place  place = PlaceOf(m, k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24));
-    const ENTRY *t     = T + place.line * ldt + place.at;
+    const Place  place = SamplePlace(m, stretch, k), later = SamplePlace(m, stretch, k + SAMPLES_AHEAD);
+    const ENTRY *t = T + place.line * ldt + place.at;
 
+    MUON_KERNEL_PREFETCH(T + later.line * ldt + later.at);
+    if (R != NULL) MUON_KERNEL_PREFETCH(R + later.line * ldr + later.at);
     x[k] = (REAL)(R == NULL ? *t : *t - R[place.line * ldr + place.at]);
   }
   if (wanted - slack >= 1) *pivot = REAL_NAME(Threshold)(samples, x, (size_t)(wanted - slack), 0, histogram, &equal);
