@@ -13,6 +13,7 @@ static char help[] = "Times the phases of a step beside what the machine can do:
 
 #define GEMM_SIZE   1024
 #define REPETITIONS 5
+#define LINE        64 /* bytes that move together */
 
 typedef struct {
   const char *name;
@@ -31,14 +32,15 @@ typedef enum {
   GRADIENT,
   MOMENTUM,
   COMPRESS,
+  DECOMPRESS, /* its time is a part of that of COMPRESS, and taken out of it */
   EXCHANGE,
   AGGREGATE,
   LMO,
   STEP,
   PHASES
 } Phase;
-static const char *const Events[] = {"MuonGradient", "MuonMomentum", "MuonCompress", "MuonExchange", "MuonAggregate", "MuonLMO", "MuonStep"};
-static const char *const Names[]  = {"gradient", "momentum", "compress", "exchange", "aggregate", "LMO", "step"};
+static const char *const Events[] = {"MuonGradient", "MuonMomentum", "MuonCompress", "MuonDecompress", "MuonExchange", "MuonAggregate", "MuonLMO", "MuonStep"};
+static const char *const Names[]  = {"gradient", "momentum", "compress", "decompress", "exchange", "aggregate", "LMO", "step"};
 
 typedef struct {
   GPT                gpt;
@@ -185,15 +187,34 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The part of the lines of a matrix's memory with an entry that is kept, where these are anywhere */
+static PetscErrorCode TouchedLines(MuonCompressor c, PetscLogDouble size, PetscLogDouble *part)
+{
+  char      text[32];
+  PetscReal ratio;
+  PetscBool sparse;
+
+  PetscFunctionBeginUser;
+  *part = 1;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &sparse, MUONCOMPRESSORTOPK, MUONCOMPRESSORRANDK, ""));
+  if (sparse == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonObjectGetParameter((PetscObject)c, "compressor_ratio", text, sizeof(text)));
+  PetscCall(PetscOptionsStringToReal(text, &ratio));
+  *part = 1 - PetscPowReal(1 - ratio, (PetscReal)(LINE / size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Bytes that a phase moves at least, of matrices that are read or written once. The momentum at the worker
    reads gradient and momentum and writes one; where it is the server's, nothing is done before the message. A
-   compressed matrix and what it is relative to are read, its message is written and read. A message between
-   ranks is read and written. The aggregate reads the mean and the old and writes the new.
+   compressed matrix and what it is relative to are read, its message is written and read. What messages hold is
+   added to the estimates, the sum at the server and the weights: of these the lines of the cache that it
+   touches are read and written. A message between ranks is read and written. The aggregate reads the mean and
+   the old and writes the new.
 */
 static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLogDouble *entries)
 {
-  PetscLogDouble     served = 0, up = 0, down = 0, state = sizeof(PetscScalar);
+  PetscLogDouble     served = 0, up = 0, down = 0, added = 0, state = sizeof(PetscScalar), touched[2];
   MuonTraffic        traffic;
   MuonMomentumAt     at;
   MuonStatePrecision precision;
@@ -221,6 +242,10 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
 
       PetscCall(MuonEF21GetLayerCompressors(muon, task->layer[i], &c[0], &c[1]));
       for (int d = 0; d < 2; d++) PetscCall(MuonCompressorIsAssignment(c[d], &assigns[d]));
+      PetscCall(TouchedLines(c[0], state, &touched[0]));
+      PetscCall(TouchedLines(c[1], sizeof(PetscScalar), &touched[1]));
+      added += 2 * mn * (touched[0] * state + touched[1] * sizeof(PetscScalar));
+      if (owner < 0 || owner == rank) added += mn * state;
     }
     up += mn * (assigns[0] == PETSC_TRUE ? 1 : 2);
     if (owner < 0 || owner == rank) {
@@ -231,10 +256,11 @@ static PetscErrorCode CountBytes(Muon muon, Task *task, Limits *limits, PetscLog
   PetscCall(MuonGetTraffic(muon, &traffic));
   PetscCall(GetEnum((PetscObject)muon, "muon_momentum_at", MuonMomentumAts, (int *)&at));
   PetscCall(PetscArrayzero(limits->bytes, PHASES));
-  limits->bytes[MOMENTUM]  = (at == MUON_MOMENTUM_AT_WORKER ? sizeof(PetscScalar) + 2 * state : 0) * *entries;
-  limits->bytes[COMPRESS]  = state * up + sizeof(PetscScalar) * down + 2 * (traffic.up[1] + traffic.down[1]) / 8;
-  limits->bytes[EXCHANGE]  = 2 * traffic.mpi;
-  limits->bytes[AGGREGATE] = 3 * state * served;
+  limits->bytes[MOMENTUM]   = (at == MUON_MOMENTUM_AT_WORKER ? sizeof(PetscScalar) + 2 * state : 0) * *entries;
+  limits->bytes[COMPRESS]   = state * up + sizeof(PetscScalar) * down + 2 * (traffic.up[1] + traffic.down[1]) / 8;
+  limits->bytes[DECOMPRESS] = added;
+  limits->bytes[EXCHANGE]   = 2 * traffic.mpi;
+  limits->bytes[AGGREGATE]  = 3 * state * served;
   PetscCall(MeanOverRanks(PHASES, limits->bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,6 +300,7 @@ static PetscErrorCode TimeSteps(Muon muon, PetscInt steps, PetscLogDouble second
       after[p] -= before[p];
       limits->flops[p] = flops[p] - flops0[p];
     }
+    after[COMPRESS] -= after[DECOMPRESS];
     PetscCall(MeanOverRanks(PHASES, after));
     for (PetscInt p = 0; p < PHASES; p++) times[p * steps + s] = (PetscReal)after[p];
     PetscCall(MuonGetConvergedReason(muon, &reason));

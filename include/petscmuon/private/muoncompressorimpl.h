@@ -5,7 +5,8 @@
 #include <petscmuon/private/muonwire.h>
 #include <petscmuoncompressor.h>
 
-PETSC_INTERN PetscLogEvent MUON_Compress;
+/* MUON_Decompress, of what messages hold, is inside MUON_Compress */
+PETSC_INTERN PetscLogEvent MUON_Compress, MUON_Decompress;
 
 /* For PetscCitationsRegister(), here and in the optimizer */
 PETSC_INTERN const char MuonCitationEF21[];

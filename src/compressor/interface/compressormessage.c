@@ -249,6 +249,7 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Compress, c, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MUON_Decompress, c, 0, 0, 0));
   PetscCall(MuonCompressorGetWorkspace(c, &work));
   PetscCall(MuonCompressorCountBlocks_Private(c, Y, &count));
   for (PetscInt b = 0; b < count; b++) {
@@ -272,6 +273,7 @@ PetscErrorCode MuonCompressorDecodeValidated(MuonCompressor c, const MuonValidat
     PetscCall(MuonWorkspaceRelease(work, &mark));
     at += MuonWireMessageBytes(&header);
   }
+  PetscCall(PetscLogEventEnd(MUON_Decompress, c, 0, 0, 0));
   PetscCall(PetscLogEventEnd(MUON_Compress, c, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
 
 PetscClassId      MUONCOMPRESSOR_CLASSID = 0;
 PetscFunctionList MuonCompressorList     = NULL;
-PetscLogEvent     MUON_Compress;
+PetscLogEvent     MUON_Compress, MUON_Decompress;
 
 const char *const MuonCompressorValuesTypes[] = {"native", "double", "single", "bf16", "natural", "2bit", "MuonCompressorValues", "MUON_COMPRESSOR_VALUES_", NULL};
 const char *const MuonCompressorBlockNorms[]  = {"max", "l2", "MuonCompressorBlockNorm", "MUON_COMPRESSOR_BLOCK_NORM_", NULL};
@@ -142,6 +142,7 @@ PetscErrorCode MuonCompressorInitializePackage(void)
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORSIGN, MuonCompressorCreate_Sign, NULL));
   PetscCall(MuonCompressorRegister(MUONCOMPRESSORQSGD, MuonCompressorCreate_QSGD, MuonCompressorParameters_QSGD));
   PetscCall(PetscLogEventRegister("MuonCompress", MUONCOMPRESSOR_CLASSID, &MUON_Compress));
+  PetscCall(PetscLogEventRegister("MuonDecompress", MUONCOMPRESSOR_CLASSID, &MUON_Decompress));
   PetscCall(MuonPackageRegister_Private("muoncompressor", MUONCOMPRESSOR_CLASSID, MuonCompressorFinalizePackage_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
