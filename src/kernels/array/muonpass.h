@@ -88,27 +88,6 @@
         } \
       } \
     } while (0)
-  /* Likewise in four chains for each vector, so that no addition waits for the one before it; a device sums by blocks */
-  #define PASS_CHAINS(total, ...) \
-    do { \
-      total = 0; \
-      for (size_t j = 0; j < n; j++) { \
-        double s0 = 0, s1 = 0, s2 = 0, s3 = 0; \
-        size_t i = 0; \
-        while (i + 4 <= m) { \
-          s0 += __VA_ARGS__; \
-          i++; \
-          s1 += __VA_ARGS__; \
-          i++; \
-          s2 += __VA_ARGS__; \
-          i++; \
-          s3 += __VA_ARGS__; \
-          i++; \
-        } \
-        for (; i < m; i++) s0 += __VA_ARGS__; \
-        total += (s0 + s1) + (s2 + s3); \
-      } \
-    } while (0)
   /* Likewise one after the other */
   #define PASS_ORDERED(total, ...) \
     do { \

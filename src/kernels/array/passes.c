@@ -224,19 +224,14 @@ KERNEL(void, Divide)(size_t m, size_t n, const void *X, size_t ldx, double norm,
   PASS(AT(y) = (REAL)(AT(x) * f0 * f1 / norm));
 }
 
-LOCAL(double, SumProducts)(size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)
+KERNEL(double, Dot)(size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)
 {
   double total;
 
   READ(REAL, x, X);
   READ(REAL, y, Y);
-  PASS_CHAINS(total, (double)AT(x) * (double)AT(y));
+  PASS_SUM(total, (double)AT(x) * (double)AT(y));
   return total;
-}
-
-KERNEL(double, Dot)(size_t m, size_t n, const void *X, size_t ldx, const void *Y, size_t ldy)
-{
-  return REAL_NAME(SumProducts)(m, n, X, ldx, Y, ldy);
 }
 
 KERNEL(int, AdamW)

@@ -319,7 +319,6 @@ MUON_KERNELS_NORMS(MUON_KERNEL_TEMPLATE)
 #define PASS_SUM(total, ...) \
   total = Sum( \
     __func__, m, n, KOKKOS_LAMBDA(const size_t j, const size_t i) { return (double)(__VA_ARGS__); })
-#define PASS_CHAINS(total, ...)  PASS_SUM(total, __VA_ARGS__)
 #define PASS_ORDERED(total, ...) PASS_SUM(total, __VA_ARGS__)
 #define PASS_MAX(most, type, ...) \
   most = Most<type>( \
