@@ -316,7 +316,7 @@ static PetscErrorCode MuonParametersGet_Visit(PetscObject object, void *ctx)
       if (strncmp(key, start, family) != 0 || strcmp(key + family, row->key) != 0) continue;
       /* What is left of the key in front of the family is the end of the object's prefix: "ef21_" */
       before = (size_t)(key - wanted->key);
-      if (prefix < before || strncmp(wanted->key, object->prefix + prefix - before, before) != 0) continue;
+      if (prefix < before || (before > 0 && strncmp(wanted->key, object->prefix + prefix - before, before) != 0)) continue;
       wanted->found = PETSC_TRUE;
       PetscCall(MuonParameterWrite_Private(object, row, wanted->length, wanted->value));
     }
