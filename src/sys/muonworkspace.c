@@ -97,7 +97,8 @@ static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, s
 
   PetscFunctionBegin;
   if (stack->used == 0 && stack->top && (MUON_WORK_SEPARATE || stack->top->bytes < PetscMax(aligned, stack->most))) PetscCall(MuonWorkspacePop_Private(stack, memory));
-  if (MUON_WORK_SEPARATE) PetscCall(MuonWorkspacePush_Private(stack, memory, bytes));
+  /* No bytes are no NULL either, which would say that nothing is wanted */
+  if (MUON_WORK_SEPARATE) PetscCall(MuonWorkspacePush_Private(stack, memory, PetscMax(bytes, 1)));
   else if (!stack->top || stack->top->begin + stack->top->bytes < stack->used + aligned) PetscCall(MuonWorkspacePush_Private(stack, memory, stack->used == 0 ? PetscMax(aligned, stack->most) : aligned));
   *(void **)pointer = stack->top->data + (stack->used - stack->top->begin);
   stack->used += aligned;
