@@ -28,7 +28,7 @@ static void SiftDown(size_t size, size_t root, const MuonKernelLength **heap)
 /* A tenth is kept as a rule: to sort all of them takes five times as long */
 void MuonKernelSelectVectors(size_t vectors, const MuonKernelLength *lengths, size_t count, unsigned char *bitmap, const MuonKernelLength **scratch)
 {
-  if (vectors > 0) memset(bitmap, 0, (vectors + 7) / 8);
+  memset(bitmap, 0, (vectors + 7) / 8);
   for (size_t k = 0; k < vectors; k++) scratch[k] = lengths + k;
   for (size_t root = vectors / 2; root > 0; root--) SiftDown(vectors, root - 1, scratch);
   for (size_t k = 0; k < count; k++) {
