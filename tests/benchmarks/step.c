@@ -190,7 +190,6 @@ static PetscErrorCode CreateMuon(const Model *model, Task *task, Muon *muon)
 /* The part of the lines of a matrix's memory with an entry that is kept, where these are anywhere */
 static PetscErrorCode TouchedLines(MuonCompressor c, PetscLogDouble size, PetscLogDouble *part)
 {
-  char      text[32];
   PetscReal ratio;
   PetscBool sparse;
 
@@ -198,8 +197,7 @@ static PetscErrorCode TouchedLines(MuonCompressor c, PetscLogDouble size, PetscL
   *part = 1;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)c, &sparse, MUONCOMPRESSORTOPK, MUONCOMPRESSORRANDK, ""));
   if (sparse == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonObjectGetParameter((PetscObject)c, "compressor_ratio", text, sizeof(text)));
-  PetscCall(PetscOptionsStringToReal(text, &ratio));
+  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
   *part = 1 - PetscPowReal(1 - ratio, (PetscReal)(LINE / size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
