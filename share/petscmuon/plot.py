@@ -13,7 +13,7 @@ The suffix of the output says what it is: png, pdf, svg. Drawing needs matplotli
 Bytes are those of both directions, summed from the first step, mean of the ranks. What a rank sends to itself is not among them. Where a file has every n-th step only (-muon_monitor_interval n), the steps between
 two rows are taken to have sent what the later one did. Where it has a validation (MuonSetValidation()), that is drawn in place of the loss.
 
-With --x, --reach, --final and --rates files may be those of tutorials/nanogpt/studies, too, and files of one label are one run with several seeds: a curve is their median, a band their range. Values of --x are steps,
+With --x, --reach, --final and --rates files of one label are one run with several seeds: a curve is their mean, a band its 95% interval by Student's t. Values of --x are steps,
 tokens, seconds, up, down, both and paper: bytes up, down and both ways as the network sees them, and bytes up by the formula of the EF21-Muon paper, which leaves the way down out. With --link, a rate in bits a second, seconds are
 computed: --work seconds a step, by default those of gradient, LMO and compressing in the fastest part of the label's runs, and the bytes of both ways behind one another. --reach prints what it costs to come down to a loss, --final draws the last loss against
 the bytes, --rates against the rate behind the label's @.
@@ -148,14 +148,35 @@ def on_link(runs, link, work=None):
   return [[dict(row, seconds=row["step"] * work + 8 * row["both"] / link) for row in rows] for rows in runs]
 
 
+def t_tail(t, n):
+  """Probability that Student's t of n degrees of freedom is further from 0 than t, by the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+  angle = math.atan(abs(t) / math.sqrt(n))
+  power, term, area = n % 2, math.cos(angle)**(n % 2), 0.0
+  while power <= n - 2:
+    area += term
+    term *= math.cos(angle)**2 * (power + 1) / (power + 2)
+    power += 2
+  area *= math.sin(angle)
+  return 1 - (2 / math.pi * (angle + area) if n % 2 else area)
+
+
+def half_width(values):
+  """Half of Student's 95% interval for the mean; 0 of one value."""
+  n, low, high = len(values) - 1, 0.0, 20.0
+  while n and high - low > 1e-9:
+    middle = (low + high) / 2
+    low, high = (middle, high) if t_tail(middle, n) > 0.05 else (low, middle)
+  return low * statistics.stdev(values) / math.sqrt(n + 1) if n else 0.0
+
+
 def curve(runs, x):
-  """[(x, median, least, largest validation)] of the runs with several seeds, at the steps that all have."""
+  """[(x, mean, ends of its 95% interval)] of the runs with several seeds, at the steps that all have."""
   shared = sorted(set.intersection(*[set(row["step"] for row in rows) for rows in runs]))
   if not shared or x not in runs[0][-1] or math.isnan(runs[0][-1][x]):
     raise Bad("--x %s: not in the files, or no step in common" % x)
   at = [{row["step"]: row for row in rows} for rows in runs]
   values = [[one[step]["validation"] for one in at] for step in shared]
-  return [(statistics.median(one[step][x] for one in at), statistics.median(v), min(v), max(v)) for step, v in zip(shared, values)]
+  return [(statistics.mean(one[step][x] for one in at), statistics.mean(v), statistics.mean(v) - half_width(v), statistics.mean(v) + half_width(v)) for step, v in zip(shared, values)]
 
 
 def reach(rows, loss, x):
@@ -182,39 +203,52 @@ def spread(values, form="%.3g"):
   return text if len(known) == len(values) else "%s, %d of %d" % (text, len(known), len(values))
 
 
-def name_curves(axes, ends):
-  """Names at the ends of curves, [(name, x, y, color)], apart from each other."""
-  figure, gap, last = axes.figure, 11, -math.inf
-  figure.canvas.draw()
-  pixels = figure.dpi / 72
-  for name, x, y, color in sorted(ends, key=lambda end: end[2]):
-    at = axes.transData.transform((x, y))[1] / pixels
-    last = max(at, last + gap)
-    axes.annotate(name, (x, y), xytext=(5, last - at), textcoords="offset points", color=color, fontsize=8, va="center", annotation_clip=False)
+def look(k):
+  """Colour and dashes of the k-th method."""
+  return dict(color="C%d" % (k % 10), linestyle=("-", "--", ":")[k // 10 % 3])
 
 
-def draw_study(groups, xs, link=None, work=None, loss="validation loss", title=None):
-  """The figure of {label: runs}: a panel for each x, a curve with its name for each label, a band for its seeds."""
-  figure, axes = panels(len(xs), 4)
+def tidy(axes, x):
+  """Ticks with units that do not run into each other."""
+  from matplotlib import ticker
+  if axes.get_xscale() == "log":
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 30 * low else (1,), numticks=8))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+  else:
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(5))
+  if x not in ("steps", "seconds"):
+    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
+
+
+def name_curves(axes, shown):
+  """A legend in a panel of its own: no name lies on a curve."""
+  axes.axis("off")
+  axes.legend(*shown.get_legend_handles_labels(), loc="center left", fontsize=8, frameon=False, borderaxespad=0)
+
+
+def draw_study(groups, xs, link=None, work=None, loss="validation loss", colors=None):
+  """The figure of {label: runs}: a panel for each x, a curve with its name for each label, a band for the interval of its mean. work is seconds a step, of all or {label: seconds}."""
+  figure, axes = panels(len(xs) + 1, 4, 0.45)
   for a, x in zip(axes, xs):
-    ends, tops = [], []
+    lows, tops, reached = [], [], []
     for k, (label, runs) in enumerate(groups.items()):
-      points = curve(on_link(runs, link, work) if link and x == "seconds" else runs, x)
-      line, = a.plot([p[0] for p in points], [p[1] for p in points], label=label, color="C%d" % (k % 10), marker="." if len(points) == 1 else None)
-      a.fill_between([p[0] for p in points], [p[2] for p in points], [p[3] for p in points], color=line.get_color(), alpha=0.2, linewidth=0)
-      ends.append((label, points[-1][0], points[-1][1], line.get_color()))
-      tops.append(points[min(1, len(points) - 1)][1])
-    if x in ("up", "down", "both", "paper"):
+      points = curve(on_link(runs, link, work.get(label) if isinstance(work, dict) else work) if link and x == "seconds" else runs, x)
+      style = look(colors[label] if colors else k)
+      a.plot([p[0] for p in points], [p[1] for p in points], label=label, marker="." if len(points) == 1 else None, **style)
+      a.fill_between([p[0] for p in points], [p[2] for p in points], [p[3] for p in points], color=style["color"], alpha=0.2, linewidth=0)
+      lows.append(min(p[1] for p in points))
+      tops.append(points[len(points) // 8][1])
+      reached.append(points[len(points) // 8][0])
+    if x in ("up", "down", "both", "paper") or x == "seconds" and max(reached) > 20 * min(reached):
       a.set_xscale("log")
+      a.set_xlim(left=min(reached) * 0.9)
     a.set_xlabel("seconds on %s, computed" % rate_name(link) if link and x == "seconds" else AXES[x])
     a.set_ylabel(loss)
-    low, high = min(end[2] for end in ends), max(tops)
-    a.set_ylim(low - 0.06 * (high - low + 1e-9), high + 0.02 * (high - low + 1e-9))
-    left, right = a.get_xlim()
-    a.set_xlim(left, right * (right / left) ** 0.35 if a.get_xscale() == "log" else right + 0.45 * (right - left))
-    name_curves(a, ends)
-  if title:
-    figure.suptitle(title, fontsize=10)
+    low, high = min(lows), max(tops)
+    a.set_ylim(low - 0.04 * (high - low + 1e-9), high + 0.02 * (high - low + 1e-9))
+    tidy(a, x)
+  name_curves(axes[-1], axes[0])
   return figure
 
 
@@ -223,20 +257,16 @@ def rate_name(link):
 
 
 def draw_points(points, xlabel, loss="last validation loss"):
-  """The figure of {label: [(x, [last losses])]}: medians, ranges and names."""
-  figure, axes = panels(1, 4)
-  ends = []
+  """The figure of {label: [(x, [last losses])]}: means, their intervals and names."""
+  figure, axes = panels(2, 4, 0.45)
   for k, (label, one) in enumerate(points.items()):
     one = sorted(one)
-    middle = [statistics.median(losses) for _, losses in one]
-    axes[0].errorbar([x for x, _ in one], middle, [[m - min(losses) for m, (_, losses) in zip(middle, one)], [max(losses) - m for m, (_, losses) in zip(middle, one)]], marker="o", markersize=4, label=label, color="C%d" % (k % 10))
-    ends.append((label, one[-1][0], middle[-1], "C%d" % (k % 10)))
+    axes[0].errorbar([x for x, _ in one], [statistics.mean(losses) for _, losses in one], [half_width(losses) for _, losses in one], marker="o", markersize=4, label=label, **look(k))
   axes[0].set_xscale("log")
   axes[0].set_xlabel(xlabel)
   axes[0].set_ylabel(loss)
-  left, right = axes[0].get_xlim()
-  axes[0].set_xlim(left, right * (right / left) ** 0.35)
-  name_curves(axes[0], ends)
+  tidy(axes[0], "steps" if xlabel == "rate" else xlabel)
+  name_curves(axes[1], axes[0])
   return figure
 
 
@@ -272,15 +302,15 @@ def study(options, groups, output):
   figure.savefig(output, dpi=120)
 
 
-def panels(count, height):
-  """A figure and its axes, one beside the other."""
+def panels(count, height, last=1):
+  """A figure and its axes, one beside the other; the last one may be narrower."""
   try:
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
   except ImportError:
     raise Bad("drawing needs matplotlib, Debian's python3-matplotlib, and %s has none" % sys.executable)
-  figure, axes = pyplot.subplots(1, count, figsize=(5 * count, height), squeeze=False, constrained_layout=True)
+  figure, axes = pyplot.subplots(1, count, figsize=(5 * (count - 1 + last), height), squeeze=False, constrained_layout=True, gridspec_kw={"width_ratios": [1] * (count - 1) + [last]})
   for a in axes[0]:
     a.grid(True, color="#dddddd")
     a.set_axisbelow(True)
