@@ -26,6 +26,7 @@ typedef struct {
   char      *name;
   PetscInt64 tokens;
   PetscInt64 first; /* tokens of the files before it */
+  PetscInt   part;
 } CorpusFile;
 
 typedef struct {
@@ -42,7 +43,9 @@ struct _n_Corpus {
   PetscInt       header;       /* bytes before the first token of a file */
   CorpusList     list[2];      /* of CorpusPart; CORPUS_HOLDOUT_BLOCKS has both parts in the first */
   PetscInt64     sequences[2]; /* of CorpusPart */
-  int            fd;           /* of the file that was read last, else -1 */
+  PetscInt       nparts;
+  PetscInt64    *token, *start; /* tokens and sequences of the parts before each one, and of all */
+  int            fd;            /* of the file that was read last, else -1 */
   CorpusFile    *opened;
   unsigned char *buffer; /* of one sequence */
 };
@@ -85,6 +88,7 @@ static PetscErrorCode ListAppend(CorpusList *list, const char name[], PetscInt64
   PetscCall(PetscStrallocpy(name, &list->file[list->nfiles].name));
   list->file[list->nfiles].tokens = tokens;
   list->file[list->nfiles].first  = list->tokens;
+  list->file[list->nfiles].part   = 0;
   list->tokens += tokens;
   list->nfiles++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,16 +108,26 @@ static int CompareNames(const void *a, const void *b)
   return strcmp(((const CorpusFile *)a)->name, ((const CorpusFile *)b)->name);
 }
 
-/* The order of names does not depend on the order in which a file system lists them */
+static int CompareParts(const void *a, const void *b)
+{
+  const PetscInt x = ((const CorpusFile *)a)->part, y = ((const CorpusFile *)b)->part;
+
+  return x == y ? CompareNames(a, b) : x < y ? -1 : 1;
+}
+
+/* The order of parts and names does not depend on the order in which a file system lists them */
 static PetscErrorCode ListSort(CorpusList *list, CorpusTrouble *trouble)
 {
   PetscFunctionBeginUser;
   qsort(list->file, (size_t)list->nfiles, sizeof(*list->file), CompareNames);
+  for (PetscInt i = 1; i < list->nfiles; i++) {
+    if (strcmp(list->file[i].name, list->file[i - 1].name) == 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is named twice", list->file[i].name));
+  }
+  qsort(list->file, (size_t)list->nfiles, sizeof(*list->file), CompareParts);
   list->tokens = 0;
   for (PetscInt i = 0; i < list->nfiles; i++) {
     list->file[i].first = list->tokens;
     list->tokens += list->file[i].tokens;
-    if (i > 0 && strcmp(list->file[i].name, list->file[i - 1].name) == 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is named twice", list->file[i].name));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,6 +229,7 @@ static PetscErrorCode ListBroadcast(MPI_Comm comm, CorpusList *list)
     PetscCallMPI(MPI_Bcast(&tokens, 1, MPIU_INT64, 0, comm));
     PetscCallMPI(MPI_Bcast(name, (PetscMPIInt)sizeof(name), MPI_CHAR, 0, comm));
     if (rank != 0) PetscCall(ListAppend(list, name, tokens));
+    PetscCallMPI(MPI_Bcast(&list->file[i].part, 1, MPIU_INT, 0, comm));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,7 +286,12 @@ static PetscErrorCode ListCreate(Corpus corpus, char *const paths[], PetscInt np
   PetscCall(PetscMemzero(&trouble, sizeof(trouble)));
   PetscCallMPI(MPI_Comm_rank(corpus->comm, &rank));
   if (rank == 0) {
-    for (PetscInt i = 0; i < npaths && trouble.text[0] == '\0'; i++) PetscCall(ListCollect(list, paths[i], PETSC_TRUE, options, &trouble));
+    for (PetscInt i = 0; i < npaths && trouble.text[0] == '\0'; i++) {
+      const PetscInt before = list->nfiles;
+
+      PetscCall(ListCollect(list, paths[i], PETSC_TRUE, options, &trouble));
+      for (PetscInt f = before; f < list->nfiles && options->parts == PETSC_TRUE && paths == options->paths; f++) list->file[f].part = i;
+    }
     PetscCall(ListExclude(list, others));
     if (trouble.text[0] == '\0') PetscCall(ListSort(list, &trouble));
   }
@@ -297,6 +317,27 @@ static PetscErrorCode HoldOutFiles(Corpus corpus, CorpusList *all)
   PetscCheck(all->nfiles >= corpus->every, corpus->comm, PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " data files are too few to hold out the last of every %" PetscInt_FMT ": hold out blocks, or more files", all->nfiles, corpus->every);
   for (PetscInt i = 0; i < all->nfiles; i++) PetscCall(ListAppend(&corpus->list[i % corpus->every == corpus->every - 1 ? CORPUS_VALIDATION : CORPUS_TRAIN], all->file[i].name, all->file[i].tokens));
   PetscCall(ListDestroy(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts sequences out of each part by itself */
+static PetscErrorCode CountParts(Corpus corpus, const CorpusOptions *options)
+{
+  const CorpusList *list = &corpus->list[CORPUS_TRAIN];
+
+  PetscFunctionBeginUser;
+  PetscCheck(corpus->holdout == CORPUS_HOLDOUT_PATHS, corpus->comm, PETSC_ERR_USER_INPUT, "Data in parts need validation data of their own: name files or folders");
+  corpus->nparts = options->npaths;
+  PetscCall(PetscCalloc2(corpus->nparts + 1, &corpus->token, corpus->nparts + 1, &corpus->start));
+  for (PetscInt i = 0; i < list->nfiles; i++) corpus->token[list->file[i].part + 1] += list->file[i].tokens;
+  for (PetscInt p = 0; p < corpus->nparts; p++) {
+    const PetscInt64 tokens = corpus->token[p + 1];
+
+    PetscCheck(tokens > corpus->sequence, corpus->comm, PETSC_ERR_ARG_SIZ, "%s, a part of the data, has %" PetscInt64_FMT " tokens to train: a sequence takes %" PetscInt_FMT, options->paths[p], tokens, corpus->sequence + 1);
+    corpus->start[p + 1] = corpus->start[p] + (tokens - 1) / corpus->sequence;
+    corpus->token[p + 1] += corpus->token[p];
+  }
+  corpus->sequences[CORPUS_TRAIN] = corpus->start[corpus->nparts];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,6 +375,7 @@ PetscErrorCode CorpusCreate(MPI_Comm comm, const CorpusOptions *options, Corpus 
   } else {
     for (int part = 0; part < 2; part++) corpus->sequences[part] = PetscMax(0, corpus->list[part].tokens - 1) / corpus->sequence;
   }
+  if (options->parts == PETSC_TRUE) PetscCall(CountParts(corpus, options));
   PetscCheck(corpus->sequences[CORPUS_TRAIN] > 0 && corpus->sequences[CORPUS_VALIDATION] > 0, comm, PETSC_ERR_ARG_SIZ,
              "The data give %" PetscInt64_FMT " sequences of %" PetscInt_FMT " tokens to train and %" PetscInt64_FMT " to validate: one each is needed at least", corpus->sequences[CORPUS_TRAIN], corpus->sequence,
              corpus->sequences[CORPUS_VALIDATION]);
@@ -349,6 +391,7 @@ PetscErrorCode CorpusDestroy(Corpus *corpus)
   if ((*corpus)->fd >= 0) close((*corpus)->fd);
   PetscCall(ListDestroy(&(*corpus)->list[CORPUS_TRAIN]));
   PetscCall(ListDestroy(&(*corpus)->list[CORPUS_VALIDATION]));
+  PetscCall(PetscFree2((*corpus)->token, (*corpus)->start));
   PetscCall(PetscFree((*corpus)->buffer));
   PetscCall(PetscFree(*corpus));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -416,6 +459,12 @@ PetscErrorCode CorpusRead(Corpus corpus, CorpusPart part, PetscInt64 i, PetscInt
   PetscCheck(i >= 0 && i < corpus->sequences[part], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Sequence %" PetscInt64_FMT " of %" PetscInt64_FMT, i, corpus->sequences[part]);
   if (corpus->holdout == CORPUS_HOLDOUT_BLOCKS) first = T * (part == CORPUS_VALIDATION ? corpus->every * (i + 1) - 1 : i + i / (corpus->every - 1));
   else first = T * i;
+  if (part == CORPUS_TRAIN && corpus->nparts > 0) {
+    PetscInt p = 0;
+
+    while (corpus->start[p + 1] <= i) p++;
+    first = corpus->token[p] + T * (i - corpus->start[p]);
+  }
 
   while (high - low > 1) {
     const PetscInt middle = (low + high) / 2;
@@ -497,6 +546,34 @@ PetscErrorCode CorpusShuffleOwn(Corpus corpus, PetscInt64 i, PetscInt64 *sequenc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode CorpusShuffleParts(Corpus corpus, PetscInt batch, PetscInt64 i, PetscInt b, PetscInt64 *sequence)
+{
+  const PetscInt each = batch / corpus->nparts;
+  PetscMPIInt    size, rank;
+  PetscInt       p;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(corpus->comm, &size));
+  PetscCallMPI(MPI_Comm_rank(corpus->comm, &rank));
+  p = rank + size * (b / each);
+  PetscCall(Permute((uint64_t)(corpus->start[p + 1] - corpus->start[p]), corpus->seed, i * each + b % each, sequence));
+  *sequence += corpus->start[p];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CorpusGetParts(Corpus corpus, PetscInt *parts, PetscInt64 *least, PetscInt64 *most)
+{
+  PetscFunctionBeginUser;
+  *parts = corpus->nparts;
+  *least = PETSC_MAX_INT;
+  *most  = 0;
+  for (PetscInt p = 0; p < corpus->nparts; p++) {
+    *least = PetscMin(*least, corpus->start[p + 1] - corpus->start[p]);
+    *most  = PetscMax(*most, corpus->start[p + 1] - corpus->start[p]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode CorpusGetShare(Corpus corpus, PetscInt batch, PetscInt *first, PetscInt *count)
 {
   PetscMPIInt size, rank;
@@ -507,6 +584,8 @@ PetscErrorCode CorpusGetShare(Corpus corpus, PetscInt batch, PetscInt *first, Pe
   PetscCheck(size <= batch, corpus->comm, PETSC_ERR_ARG_SIZ, "%d processes are more than the %" PetscInt_FMT " sequences of a batch: use fewer processes or a larger batch", size, batch);
   PetscCheck(batch % size == 0, corpus->comm, PETSC_ERR_ARG_SIZ, "A batch of %" PetscInt_FMT " sequences cannot be shared equally by %d processes", batch, size);
   PetscCheck(batch <= corpus->sequences[CORPUS_TRAIN], corpus->comm, PETSC_ERR_ARG_SIZ, "A batch of %" PetscInt_FMT " sequences is more than the %" PetscInt64_FMT " of the training data", batch, corpus->sequences[CORPUS_TRAIN]);
+  PetscCheck(corpus->nparts == 0 || (corpus->nparts % size == 0 && batch % corpus->nparts == 0), corpus->comm, PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " parts of the data: the %d processes must divide their number, and they the batch of %" PetscInt_FMT,
+             corpus->nparts, size, batch);
   *count = batch / size;
   *first = rank * *count;
   PetscFunctionReturn(PETSC_SUCCESS);

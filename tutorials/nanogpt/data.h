@@ -30,6 +30,7 @@ typedef struct {
   PetscInt      sequence;   /* T */
   PetscInt      seed;       /* of the order of the training sequences */
   PetscBool     headerless; /* files that end in .bin are tokens alone, without the header of a shard */
+  PetscBool     parts;      /* each path is a part of its own: no sequence reaches from one into the next. For CORPUS_HOLDOUT_PATHS */
 } CorpusOptions;
 
 typedef enum {
@@ -57,6 +58,13 @@ PetscErrorCode CorpusShuffle(Corpus, PetscInt64 i, PetscInt64 *sequence);
    The same where each process has a part of the text for itself, of adjacent sequences: the one that this process is the i-th to use
 */
 PetscErrorCode CorpusShuffleOwn(Corpus, PetscInt64 i, PetscInt64 *sequence);
+/*
+   The same where the corpus has parts, of which each gives an equal share of every batch: sequence b of those that this process takes in the i-th batch.
+   Process r of p has the parts r, r + p, ..., so that batches do not depend on p. Each part has passes of its own
+*/
+PetscErrorCode CorpusShuffleParts(Corpus, PetscInt batch, PetscInt64 i, PetscInt b, PetscInt64 *sequence);
+/* How many parts there are, 0 where paths are none, and the sequences of the shortest and the longest */
+PetscErrorCode CorpusGetParts(Corpus, PetscInt *parts, PetscInt64 *least, PetscInt64 *most);
 
 /*
    The sequences of a global batch that a process works on, first <= i < first + count: the same for every

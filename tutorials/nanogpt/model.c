@@ -77,6 +77,7 @@ typedef enum {
 
 static const char *const GPTMatrixNames[] = {"attn.q", "attn.k", "attn.v", "attn.o", "mlp.up", "mlp.down", "attn.gain", "mlp.gain", "embed", "gain", "positions"};
 const char *const        GPTVariants[]    = {"modern", "gpt2", "GPTVariant", "GPT_", NULL};
+const char *const        GPTStarts[]      = {"scaled", "gpt2", "small", "GPTStart", "GPT_START_", NULL};
 
 struct _n_GPT {
   GPTShape shape;
@@ -679,25 +680,23 @@ PetscErrorCode GPTGetMatrix(GPT gpt, PetscInt i, const char *name[], PetscInt *r
 }
 
 /* Uniform numbers of mean zero. With variance 1/columns a matrix keeps the size of a normalized column; the two that write to the residual stream
-   have 1/(2L) of that, so that its size does not grow with the depth. The embedding is so small that the logits are below 0.1: the first loss is log V.
-   In GPT-2's variant all have the deviation 0.02, but for those two, and gains are 1 */
+   have 1/(2L) of that, so that its size does not grow with the depth. Gains are 1 */
 PetscErrorCode GPTInitializeMatrix(GPT gpt, PetscInt i, PetscInt seed, GPTReal W[])
 {
-  const PetscBool gpt2 = gpt->shape.variant == GPT_GPT2 ? PETSC_TRUE : PETSC_FALSE;
+  const GPTStart  start = gpt->shape.start;
+  const GPTMatrix kind  = Kind(gpt, i);
   const char     *name;
   PetscInt        rows, columns;
   PetscReal       bound;
   PetscRandom     random;
-  GPTMatrix       kind;
 
   PetscFunctionBeginUser;
   PetscCall(GPTGetMatrix(gpt, i, &name, &rows, &columns));
-  kind = Kind(gpt, i);
   if (columns == 1) {
     for (PetscInt e = 0; e < rows; e++) W[e] = 1;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  bound = gpt2 == PETSC_TRUE ? 0.02 * PetscSqrtReal(3.0) : i == 0 ? 0.1 / (PetscReal)columns : PetscSqrtReal(3.0 / (PetscReal)columns);
+  bound = start == GPT_START_GPT2 ? 0.02 * PetscSqrtReal(3.0) : start == GPT_START_SMALL && kind >= GPT_EMBED ? 0.1 / (PetscReal)columns : PetscSqrtReal(3.0 / (PetscReal)columns);
   if (kind == GPT_O || kind == GPT_DOWN) bound /= PetscSqrtReal(2.0 * (PetscReal)gpt->shape.blocks);
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetType(random, PETSCRANDER48));

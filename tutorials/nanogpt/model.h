@@ -29,6 +29,14 @@ typedef enum {
 } GPTVariant;
 extern const char *const GPTVariants[];
 
+/* The deviation of the numbers that weights start with; that of the matrices o and down is smaller by sqrt(2 L) in each */
+typedef enum {
+  GPT_START_SCALED, /* 1/sqrt(columns): embeddings, too, have the size of what they are added to */
+  GPT_START_GPT2,   /* 0.02 */
+  GPT_START_SMALL   /* 1/sqrt(columns), and embeddings so small that logits are below 0.1: the first loss is log V */
+} GPTStart;
+extern const char *const GPTStarts[];
+
 /* The sizes of a model; the letters are those of the comments in model.c */
 typedef struct {
   PetscInt   vocabulary; /* V, tokens are 0, ..., V - 1 */
@@ -38,6 +46,7 @@ typedef struct {
   PetscInt   sequence;   /* T, tokens of the longest sequence */
   PetscInt   batch;      /* B, sequences in one call at most */
   GPTVariant variant;
+  GPTStart   start;
 } GPTShape;
 
 typedef struct _n_GPT *GPT;

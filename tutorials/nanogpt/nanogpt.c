@@ -31,7 +31,7 @@ static const char paper[] = "-nanogpt_vocabulary 50304 -nanogpt_width 768 -nanog
                             "-lmo_polar_type newtonschulz -lmo_polar_steps 5";
 
 /* GPT-2's network with 29.94 million parameters besides its positions */
-static const char gpt2[] = "-nanogpt_variant gpt2 -nanogpt_width 384 -nanogpt_heads 6 -nanogpt_blocks 6 -nanogpt_steps 2284";
+static const char gpt2[] = "-nanogpt_variant gpt2 -nanogpt_start gpt2 -nanogpt_width 384 -nanogpt_heads 6 -nanogpt_blocks 6 -nanogpt_steps 2284";
 
 /* Options of its own, and those of which others are taken; 19073 steps of 256 sequences are 5 billion tokens */
 static const struct {
@@ -41,8 +41,8 @@ static const struct {
 #define MAX_RUNS  4
 #define MAX_PATHS 64
 
-/* Each process draws from all of the text, or has an adjacent part of it for itself */
-static const char *const Splits[] = {"shuffled", "contiguous"};
+/* Each process draws from all of the text, or has an adjacent part of it for itself, or some of the paths that it was given in */
+static const char *const Splits[] = {"shuffled", "contiguous", "folders"};
 
 static const char *const RunNames[] = {"ef21", "dense", "frozen", "sign"};
 
@@ -193,6 +193,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "GPT training", NULL);
   PetscCall(PetscOptionsString("-nanogpt_preset", "small, quickstart, 124M, 124M-5B or gpt2", NULL, o->preset, o->preset, sizeof(o->preset), NULL));
   PetscCall(PetscOptionsEnum("-nanogpt_variant", "Rotary positions, squared ReLU and RMS normalization, or as in GPT-2", NULL, GPTVariants, (PetscEnum)o->shape.variant, (PetscEnum *)&o->shape.variant, NULL));
+  PetscCall(PetscOptionsEnum("-nanogpt_start", "Size of the numbers that weights start with", NULL, GPTStarts, (PetscEnum)o->shape.start, (PetscEnum *)&o->shape.start, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_vocabulary", "Tokens that exist; 256 for text", NULL, o->shape.vocabulary, &o->shape.vocabulary, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_width", "Channels of the residual stream", NULL, o->shape.width, &o->shape.width, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_heads", "Heads of the attention", NULL, o->shape.heads, &o->shape.heads, NULL));
@@ -222,7 +223,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsString("-nanogpt_data_suffix", "What the names of the files in a folder end in", NULL, o->suffix, o->suffix, sizeof(o->suffix), NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_recursive", "Enter the folders of a folder", NULL, o->corpus.recursive, &o->corpus.recursive, NULL));
   PetscCall(PetscOptionsBool("-nanogpt_data_headerless", "Files that end in .bin are 16-bit tokens alone, without the header of a shard", NULL, o->corpus.headerless, &o->corpus.headerless, NULL));
-  PetscCall(PetscOptionsEList("-nanogpt_split", "Training sequences of a process: of all text, or of an adjacent part of its own", NULL, Splits, 2, Splits[o->split], &o->split, NULL));
+  PetscCall(PetscOptionsEList("-nanogpt_split", "Training sequences of a process: of all text, of an adjacent part of its own, or of every p-th of the paths of -nanogpt_data", NULL, Splits, 3, Splits[o->split], &o->split, NULL));
   PetscCall(PetscOptionsEList("-nanogpt_holdout", "What is held out for validation, the last of every n", NULL, CorpusHoldouts, 2, CorpusHoldouts[holdout], &holdout, NULL));
   PetscCall(PetscOptionsInt("-nanogpt_holdout_every", "The n of -nanogpt_holdout", NULL, o->corpus.every, &o->corpus.every, NULL));
   PetscCall(PetscOptionsStringArray("-nanogpt_validation_data", "Files and folders for validation, which are left out of training, in place of -nanogpt_holdout", NULL, o->validation_paths, &o->corpus.nvalidation_paths, &given));
@@ -248,6 +249,7 @@ static PetscErrorCode GetOptions(Options *o)
     PetscCheck(o->residuals_steps[s] >= 0 && o->residuals_steps[s] < o->steps, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-nanogpt_residuals_steps %" PetscInt_FMT " must be in [0,%" PetscInt_FMT ")", o->residuals_steps[s], o->steps);
   PetscCheck(o->corpus.npaths > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "No -nanogpt_data: name files or folders of text, or shards of tokens (.bin)");
   o->corpus.holdout          = given == PETSC_TRUE ? CORPUS_HOLDOUT_PATHS : (CorpusHoldout)holdout;
+  o->corpus.parts            = o->split == 2 ? PETSC_TRUE : PETSC_FALSE;
   o->corpus.paths            = o->paths;
   o->corpus.validation_paths = o->validation_paths;
   o->corpus.suffix           = o->suffix;
@@ -349,6 +351,7 @@ static PetscErrorCode FormLossAndGradient(Muon muon, PetscReal *loss, void *ctx)
       PetscInt64 sequence;
 
       if (task->options.split == 0) PetscCall(CorpusShuffle(task->corpus, run->offset + (PetscInt64)step * task->options.batch + task->first + start + b, &sequence));
+      else if (task->options.split == 2) PetscCall(CorpusShuffleParts(task->corpus, task->options.batch, run->offset / task->options.batch + step, start + b, &sequence));
       else PetscCall(CorpusShuffleOwn(task->corpus, run->offset / task->options.batch * task->count + (PetscInt64)step * task->count + start + b, &sequence));
       PetscCall(CorpusRead(task->corpus, CORPUS_TRAIN, sequence, task->tokens + b * shape->sequence, task->targets + b * shape->sequence));
     }
@@ -723,8 +726,8 @@ static PetscErrorCode DescribeBLAS(void)
 static PetscErrorCode Describe(Task *task, PetscReal bigram)
 {
   const GPTShape *s = &task->options.shape;
-  PetscInt        files[2], n;
-  PetscInt64      tokens[2], sequences[2];
+  PetscInt        files[2], n, parts;
+  PetscInt64      tokens[2], sequences[2], least, most;
   PetscLogDouble  bytes, parameters = 0.0;
 
   PetscFunctionBeginUser;
@@ -741,6 +744,8 @@ static PetscErrorCode Describe(Task *task, PetscReal bigram)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "model: %.0f parameters in %" PetscInt_FMT " layers, %" PetscInt_FMT " blocks of width %" PetscInt_FMT ", %.1f MiB of activations on a process\n", parameters, n, s->blocks, s->width, bytes / 1048576.0));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "data: %" PetscInt64_FMT " tokens of %" PetscInt_FMT " files to train, %" PetscInt64_FMT " of %" PetscInt_FMT " to validate; a step takes %" PetscInt_FMT " x %" PetscInt_FMT "\n", tokens[0], files[0],
                         tokens[1], files[1], task->options.batch, s->sequence));
+  PetscCall(CorpusGetParts(task->corpus, &parts, &least, &most));
+  if (parts > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "parts: %" PetscInt_FMT " of %" PetscInt64_FMT " to %" PetscInt64_FMT " sequences, of which a step takes %" PetscInt_FMT " each\n", parts, least, most, task->options.batch / parts));
   PetscCall(DescribeBLAS());
   if (bigram > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bigram: validation loss %.4f nats with counts of the training text\n", (double)bigram));
   PetscFunctionReturn(PETSC_SUCCESS);
