@@ -205,7 +205,7 @@ def spread(values, form="%.3g"):
 
 def look(k):
   """Colour and dashes of the k-th method."""
-  return dict(color="C%d" % (k % 10), linestyle=("-", "--", ":")[k // 10 % 3])
+  return dict(color="C%d" % (k % 10), linestyle=("-", "--", ":", "-.", (0, (6, 1)), (0, (1, 3)))[k // 10 % 6])
 
 
 def tidy(axes, x):
@@ -227,24 +227,43 @@ def name_curves(axes, shown):
   axes.legend(*shown.get_legend_handles_labels(), loc="center left", fontsize=8, frameon=False, borderaxespad=0)
 
 
-def draw_study(groups, xs, link=None, work=None, loss="validation loss", colors=None):
-  """The figure of {label: runs}: a panel for each x, a curve with its name for each label, a band for the interval of its mean. work is seconds a step, of all or {label: seconds}."""
-  figure, axes = panels(len(xs) + 1, 4, 0.45)
+def scatter(axes, points, number=None):
+  """Means and intervals of {label: [(x, [last losses])]}, on a line."""
+  for k, (label, one) in enumerate(points.items()):
+    one = sorted(one)
+    axes.errorbar([x for x, _ in one], [statistics.mean(losses) for _, losses in one], [half_width(losses) for _, losses in one], marker="o", markersize=4, label=label, **look(number[label] if number else k))
+
+
+def draw_study(groups, xs, link=None, work=None, loss="validation loss", number=None, more=None):
+  """The figure of {label: runs}: a panel for each x, a curve with its name for each label, a band for the interval of its mean. work is seconds a step, of all or {label: seconds}; number is {label: its look}; more is what
+  the panels ends and fewer have, {"ends": {label: [(tokens, [last losses])]}, "fewer": {label: (times fewer bytes, ends of the interval)}}."""
+  figure, axes = panels(len(xs) + 1, 4, 0.5)
   for a, x in zip(axes, xs):
-    lows, tops, reached = [], [], []
+    if x == "fewer":
+      for k, (label, (value, low, high)) in enumerate(more[x].items()):
+        a.barh([label], [value], xerr=[[value - low], [high - value]], color=look(number[label] if number else k)["color"])
+      a.invert_yaxis()
+      a.set_xlabel("times fewer bytes up to one loss, by the paper's formula")
+      continue
+    a.set_ylabel(loss)
+    if x == "ends":
+      scatter(a, more[x], number)
+      a.set_xlabel("tokens of a whole schedule")
+      tidy(a, "tokens")
+      continue
+    lows, tops, begin = [], [], []
     for k, (label, runs) in enumerate(groups.items()):
       points = curve(on_link(runs, link, work.get(label) if isinstance(work, dict) else work) if link and x == "seconds" else runs, x)
-      style = look(colors[label] if colors else k)
+      style = look(number[label] if number else k)
       a.plot([p[0] for p in points], [p[1] for p in points], label=label, marker="." if len(points) == 1 else None, **style)
       a.fill_between([p[0] for p in points], [p[2] for p in points], [p[3] for p in points], color=style["color"], alpha=0.2, linewidth=0)
       lows.append(min(p[1] for p in points))
       tops.append(points[len(points) // 8][1])
-      reached.append(points[len(points) // 8][0])
-    if x in ("up", "down", "both", "paper") or x == "seconds" and max(reached) > 20 * min(reached):
+      begin.append(points[len(points) // 8][0])
+    if x in ("up", "down", "both", "paper") or x == "seconds" and max(begin) > 10 * min(begin):
       a.set_xscale("log")
-      a.set_xlim(left=min(reached) * 0.9)
+      a.set_xlim(left=0.9 * min(begin))
     a.set_xlabel("seconds on %s, computed" % rate_name(link) if link and x == "seconds" else AXES[x])
-    a.set_ylabel(loss)
     low, high = min(lows), max(tops)
     a.set_ylim(low - 0.04 * (high - low + 1e-9), high + 0.02 * (high - low + 1e-9))
     tidy(a, x)
@@ -258,10 +277,8 @@ def rate_name(link):
 
 def draw_points(points, xlabel, loss="last validation loss"):
   """The figure of {label: [(x, [last losses])]}: means, their intervals and names."""
-  figure, axes = panels(2, 4, 0.45)
-  for k, (label, one) in enumerate(points.items()):
-    one = sorted(one)
-    axes[0].errorbar([x for x, _ in one], [statistics.mean(losses) for _, losses in one], [half_width(losses) for _, losses in one], marker="o", markersize=4, label=label, **look(k))
+  figure, axes = panels(2, 4, 0.5)
+  scatter(axes[0], points)
   axes[0].set_xscale("log")
   axes[0].set_xlabel(xlabel)
   axes[0].set_ylabel(loss)

@@ -80,15 +80,22 @@ class Plot(unittest.TestCase):
       write("seed%d.csv" % seed, [{"step": s, "loss": 1, "bits_up": 80, "bits_down": 40, "validation": 4 - s / 2 + seed if s % 2 else ""} for s in range(6)])
     runs = [plot.read_study("seed%d.csv" % seed) for seed in (0, 1)]
     self.assertEqual([(row["steps"], row["up"], row["down"], row["both"], row["validation"]) for row in runs[0]], [(2, 20, 10, 30, 3.5), (4, 40, 20, 60, 2.5), (6, 60, 30, 90, 1.5)])
-    self.assertEqual(plot.curve(runs, "both"), [(30, 4, 3.5, 4.5), (60, 3, 2.5, 3.5), (90, 2, 1.5, 2.5)])
+    # Means, and Student's interval of two values a distance of 1 apart: 12.7062 halves
+    self.assertEqual([[round(number, 4) for number in point] for point in plot.curve(runs, "both")], [[30, 4, -2.3531, 10.3531], [60, 3, -3.3531, 9.3531], [90, 2, -4.3531, 8.3531]])
     self.assertEqual([plot.reach(rows, 2.75, "both") for rows in runs], [52.5, 82.5])
     self.assertEqual([plot.reach(runs[0], loss, "steps") for loss in (3.5, 1.4)], [2, None])
     self.assertEqual([row["seconds"] for row in plot.on_link(runs[:1], 240, 3)[0]], [7, 14, 21])
     self.assertEqual((plot.spread([1, 3, 2]), plot.spread([1, None]), plot.spread([None])), ("2 (1 to 3)", "1, 1 of 2", "never"))
-    figure = plot.draw_study({"a": runs, "b": runs[:1]}, ["both", "steps"])
+    figure = plot.draw_study({"a": runs, "b": runs[:1]}, ["both", "steps", "fewer"], number={"a": 1, "b": 11}, more={"fewer": {"a": (2, 1, 3), "b": (4, 4, 4)}})
     self.assertEqual(curves(figure)[0, "a"], [(30, 4), (60, 3), (90, 2)])
-    heights = sorted(note.get_position()[1] + note.axes.transData.transform(note.xy)[1] * 72 / figure.dpi for note in figure.axes[0].texts)
-    self.assertGreater(heights[1] - heights[0], 10)
+    self.assertEqual([bar.get_width() for bar in figure.axes[2].patches], [2, 4])
+    # Names are beside the panels, looks are those of the numbers, and ticks do not run into each other
+    self.assertEqual([text.get_text() for text in figure.axes[3].get_legend().get_texts()], ["a", "b"])
+    self.assertEqual([(line.get_color(), line.get_linestyle()) for line in figure.axes[0].get_lines()], [("C1", "-"), ("C1", "--")])
+    figure.canvas.draw()
+    for axes in figure.axes[:2]:
+      boxes = sorted((tick.label1.get_window_extent() for tick in axes.xaxis.get_major_ticks() if axes.get_xlim()[0] <= tick.get_loc() <= axes.get_xlim()[1]), key=lambda box: box.x0)
+      self.assertTrue(all(a.x1 < b.x0 for a, b in zip(boxes, boxes[1:])))
     for words in (["--x", "both,seconds", "--link", "1e6", "--work", "1"], ["--final"]):
       self.assertEqual(run("-o", "study.svg", *words, "a=seed0.csv", "a=seed1.csv"), (0, ""))
     self.assertEqual(run("-o", "rates.svg", "--rates", "a@1e-3=seed0.csv", "a@2e-3=seed1.csv"), (0, ""))
