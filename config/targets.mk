@@ -65,11 +65,9 @@ quickstart-controls: lib $(NANOGPT)
 
 # A plan of runs, made and reported; one that was stopped goes on
 STUDY ?= quick
-SCALE ?= small
 study: lib $(NANOGPT)
 	@python=$(PYTHON3); $$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3; \
-	$(WITH_KERNEL) MPIEXEC_COMMAND='$(MPIEXEC)' $$python tutorials/nanogpt/studies/study.py --plan '$(STUDY)' --scale '$(SCALE)' --program '$(NANOGPT)' -o '$(BUILD)/studies' \
-	  $(if $(DATA),--data '$(DATA)',--data '$(PETSC_DIR)/include' --more '-nanogpt_data_suffix .h -nanogpt_data_recursive 0 -nanogpt_holdout files') $(STUDY_OPTIONS)
+	$(WITH_KERNEL) MPIEXEC_COMMAND='$(MPIEXEC)' $$python tutorials/nanogpt/studies/study.py --plan '$(STUDY)' --program '$(NANOGPT)' -o '$(BUILD)/studies' $(if $(DATA),--data '$(DATA)') $(STUDY_OPTIONS)
 
 # Messages are measured on what a training run makes them of, too
 TENTH     = $(foreach way,ef21 ef21_server,-$(way)_compressor topk -$(way)_compressor_ratio 0.1 -$(way)_compressor_values natural)
@@ -139,7 +137,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
-	@echo "make study                 runs a plan of trainings and reports: STUDY=quick|ef21|levels|signmuon|local|FILE SCALE=small DATA=FOLDER, by default the headers of your PETSc"
+	@echo "make study                 runs what is missing of a plan of trainings, and reports: STUDY=quick|rivals|table2|signmuon|unequal|local|larger|lab|FILE, on Debian's linux-source-6.1 or DATA=FOLDER"
 	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"

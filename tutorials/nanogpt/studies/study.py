@@ -189,10 +189,10 @@ def take(words, key):
 
 def parse(row):
   """A line of runs.csv as numbers; ValueError where it is damaged."""
-  if None in row or None in row.values() or not re.fullmatch("(tuning|reporting)(-[a-z]+)?", row["part"]) or not re.fullmatch("[0-9a-f]{64}", row["text"]) or canonical(row["options"].split()) != row["options"]:
+  if None in row or None in row.values() or not re.fullmatch("(tuning|reporting)(-[a-z]+)?", row["part"]) or not re.fullmatch("[0-9a-f]{64}", row["text"]):
     raise ValueError
   curve = [dict(zip(POINT, (float(x) for x in point.split(":")))) for point in row["curve"].split()]
-  one = dict(row, loss=float(row["loss"]), work=float(row["work"]), plain=float(row["plain"]), curve=curve)
+  one = dict(row, options=canonical(row["options"].split()), loss=float(row["loss"]), work=float(row["work"]), plain=float(row["plain"]), curve=curve)
   if len(curve) != int(row["points"]) or any(len(point) != len(POINT) for point in curve) or any(a["step"] >= b["step"] for a, b in zip(curve, curve[1:])) or not curve and math.isfinite(one["loss"]):
     raise ValueError
   return one
@@ -521,7 +521,7 @@ class Report:
 
   def table(self, heads):
     self.out += ["", "| %s |" % " | ".join(heads), "|" + "---|" * len(heads)]
-    return lambda *cells: self.out.append("| %s |" % " | ".join(cells + ("",) * (len(heads) - len(cells))))
+    return lambda *cells: self.out.append("| %s |" % " | ".join((cells + ("",) * len(heads))[:len(heads)]))
 
   def losses(self, at):
     """The table of last losses."""
@@ -533,7 +533,7 @@ class Report:
     rates = lambda some, columns: sum(statistics.mean(one["curve"][-1][column] / one["curve"][-1]["tokens"] for one in some) for column in columns)
     base = [one for one in reference.values() if one["curve"]]
     self.out += ["", "## Last loss%s" % (", " + at if at else "")]
-    row = self.table(["method", "rate", "seeds", "loss", "minus %s" % plan.label(plan.reference), "95% interval", "", "could be seen", "up, paper", "up, sent", "both ways, sent", "AdamW's part"])
+    row = self.table(["method", "rate", "seeds", "loss", "minus %s" % plan.label(plan.reference), "95% interval", "", "could be seen", "up, paper", "up, sent", "both ways, sent", "AdamW's part"] + ["seconds a step"] * ("-lab" in plan.at[at][0]))
     for name in names:
       seeds, rate = self.found.get((name, at), {}), self.study.rate(name)
       if not seeds:
@@ -549,7 +549,7 @@ class Report:
       some = [one for one in seeds.values() if one["curve"]]
       if some and base:
         cells += ["%.4f" % (rates(some, columns) / rates(base, columns)) for columns in (("paper_up",), ("bytes_up",), ("bytes_up", "bytes_down"))]
-        cells.append("%.2f" % max(one["plain"] * one["curve"][-1]["step"] / max(one["curve"][-1]["paper_up"], 1) for one in some))
+        cells += ["%.2f" % max(one["plain"] * one["curve"][-1]["step"] / max(one["curve"][-1]["paper_up"], 1) for one in some), "%.3g" % min(one["work"] for one in some)]
       row(*cells)
     self.out += ["", "Means over the seeds. Seeds are paired: a difference is of runs with the same batches, and its interval is Student's. \"Better\" and \"worse\" hold after Holm's correction for the %d comparisons of this table; \"costs nothing\" is said where ten seeds leave the whole interval within 0.01. "
                  "A difference below \"could be seen\" would not have kept its interval from 0. Bytes are fractions of those of %s, of all layers: by the paper's formula and as sent. The last column is the part of the paper's bytes up that layers of AdamW send uncompressed." % (len(tested), plan.label(plan.reference))]
