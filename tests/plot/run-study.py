@@ -154,7 +154,7 @@ class Study(unittest.TestCase):
     self.assertIn("| two |  | 3 | 3 diverged |", self.text("report.md"))
     # A run that another process has is left to it; what is not there is said
     options = type("Options", (), {"store": "none", "output": "out"})
-    one = study.Study(study.Plan("plan.txt"), options, {"sha256": "ab" * 32})
+    one = study.Study(study.Plan("plan.txt"), options)
     run = study.Run(one, "two", "", None, 9)
     os.makedirs(run.folder)
     with open(os.path.join(run.folder, "lock"), "w") as lock:
@@ -174,6 +174,14 @@ class Study(unittest.TestCase):
     self.assertEqual(study.compare(pairs, 6)[1], dict.fromkeys("abc", "no difference seen"))
     self.assertEqual([study.compare({"a": values}, 1)[1]["a"] for values in ([0.001, 0.003] * 5, [0.001, 0.003] * 4, [0.005, 0.02] * 5, [-0.002, 0.002] * 5)], ["costs nothing", "worse", "worse", "costs nothing"])
     self.assertEqual([study.tokens_to([(10, 3.0), (20, 2.0), (30, 1.5)], loss) for loss in (3.5, 2.5, 1.75, 1.0)], [10, 15, 25, float("inf")])
+
+  def test_signs(self):
+    # The polar factor of [4 1; 1 .1], whose determinant is negative, is in the direction of [3.9 2; 2 -3.9]: M less its cofactors. One cubic step of M over its norm leaves the small singular value small
+    sys.path.insert(0, os.path.join(ROOT, "tests", "benchmarks"))
+    import signs
+    found = signs.shares(signs.np.array([[4, 1], [1, 0.1]]))
+    self.assertEqual((found["exact"], found["cubic 1 Frobenius"], found["cubic 7 Frobenius"]), (0.25, 0, 0.25))
+    self.assertEqual(set(signs.shares(signs.np.array([[3.0, -4.0], [4.0, 3.0]])).values()), {0})
 
   def test_bad(self):
     for line, words in (("rum a - b", "unknown word rum"), ("run second - twice", "run second is there twice"), ("run x nogrid y", "no grid nogrid"), ("run x =nosuch y", "no grid =nosuch"), ("seeds zero", "seeds zero"), ("figure f lots first", "unknown lots"),

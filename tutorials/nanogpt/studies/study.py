@@ -22,7 +22,6 @@ import csv
 import fcntl
 import glob
 import hashlib
-import importlib.util
 import math
 import os
 import platform
@@ -39,21 +38,13 @@ from io import StringIO
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+SOURCES = os.path.exists(os.path.join(ROOT, "config", "mpiexec")) # else it is installed
+SHARE = os.path.join(ROOT, "share", "petscmuon") if SOURCES else ROOT
+MPIEXEC = os.path.join(ROOT, "config", "mpiexec") if SOURCES else os.path.join(ROOT, "bin", "petscmuon-mpiexec")
+sys.path[:0] = [HERE, SHARE]
+import plot
+import text
 
-
-def first_of(*paths):
-  """In the sources, or where they are installed."""
-  return [path for path in (os.path.join(ROOT, *path.split("/")) for path in paths) if os.path.exists(path)][0]
-
-
-def module(name, path):
-  spec = importlib.util.spec_from_file_location(name, path)
-  found = importlib.util.module_from_spec(spec)
-  spec.loader.exec_module(found)
-  return found
-
-
-plot = module("plot", first_of("share/petscmuon/plot.py", "plot.py"))
 TUNING = 101
 COLUMNS = ("options", "text", "part", "machine", "commit", "versions", "work", "plain", "loss", "curve", "points")
 POINT = ("step", "tokens", "validation", "paper_up", "paper_down", "bytes_up", "bytes_down")
@@ -234,11 +225,13 @@ def mean_of(lines):
 
 
 class Study:
-  def __init__(self, plan, options, text):
-    self.plan, self.options, self.text, self.took, self.began = plan, options, text, [], time.time()
+  def __init__(self, plan, options):
+    self.plan, self.options, self.took, self.began = plan, options, [], time.time()
     self.name = os.path.splitext(os.path.basename(plan.path))[0]
     self.store = os.path.join(options.store, self.name, "runs.csv")
     self.read()
+    texts = [line["text"] for lines in self.known.values() for line in lines if self.name in line["plans"]]
+    self.text = {"sha256": max(sorted(set(texts)), key=texts.count, default="")} # that the study was made with; enough for a report
 
   def read(self):
     self.known, self.wrong = read_store(self.options.store)
@@ -255,14 +248,14 @@ class Study:
 
   def append(self, row):
     os.makedirs(os.path.dirname(self.store), exist_ok=True)
-    text = StringIO()
-    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerow(row)
+    line = StringIO()
+    csv.DictWriter(line, COLUMNS, lineterminator="\n").writerow(row)
     try:
       with open(self.store, "a+", newline="") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         f.seek(0)
         before = f.read()
-        f.write(("" if before else ",".join(COLUMNS) + "\n") + ("" if before[-1:] in ("", "\n") else "\n") + text.getvalue())
+        f.write(("" if before else ",".join(COLUMNS) + "\n") + ("" if before[-1:] in ("", "\n") else "\n") + line.getvalue())
     except OSError as e: # which does not always know the file
       raise Bad("%s: %s" % (self.store, e.strerror))
 
@@ -322,9 +315,7 @@ class Study:
   def launch(self, run):
     words, ranks = take(run.options.split(), "-n")
     words, rate = take(words, "-lab")
-    start = [first_of("config/mpiexec", "bin/petscmuon-mpiexec"), "-n", ranks or "1"]
-    if rate:
-      start = [first_of("share/petscmuon/lab/run", "lab/run"), "--rate", "%gmbit" % (float(rate) / 1e6), "--hosts", ranks or "1", "--"]
+    start = [os.path.join(SHARE, "lab", "run"), "--rate", "%gmbit" % (float(rate) / 1e6), "--hosts", ranks or "1", "--"] if rate else [MPIEXEC, "-n", ranks or "1"]
     return start + [self.options.program] + self.text[run.part] + words
 
   def check(self):
@@ -389,10 +380,10 @@ class Study:
     """The line of a run for the csv."""
     log, seconds = os.path.join(run.folder, "log"), time.time() - began
     with open(log, errors="replace") as f:
-      text = f.read()
-    if child.returncode != 0 and not re.search(r"stopped at step \d+: DIVERGED", text):
-      raise Bad("%s: the run ended with status %d: %s" % (log, child.returncode, errors(text)))
-    found = re.search(r"validation loss (\S+) \(\d+ sequences\) after", text)
+      printed = f.read()
+    if child.returncode != 0 and not re.search(r"stopped at step \d+: DIVERGED", printed):
+      raise Bad("%s: the run ended with status %d: %s" % (log, child.returncode, errors(printed)))
+    found = re.search(r"validation loss (\S+) \(\d+ sequences\) after", printed)
     loss = float(found.group(1)) if found else math.nan
     self.append(dict(merge(run), options=run.key[0], text=run.key[1], part=run.part, machine=self.options.machine or machine(), commit=self.options.commit or said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]).strip(),
                      versions=self.versions, loss="%.6g" % loss))
@@ -419,8 +410,8 @@ def said(command):
     return ""
 
 
-def errors(text):
-  lines = re.findall(r"\[\d+\]PETSC ERROR: (?!--|WARNING|Option left|See https|Petsc |Configure|#|/)(.*)", text) or text.splitlines()[-3:]
+def errors(printed):
+  lines = re.findall(r"\[\d+\]PETSC ERROR: (?!--|WARNING|Option left|See https|Petsc |Configure|#|/)(.*)", printed) or printed.splitlines()[-3:]
   return "; ".join(dict.fromkeys(lines[:3]))
 
 
@@ -459,26 +450,12 @@ def merge(run):
 
 def prepare(folder, source):
   """The text: its SHA-256, and the options for each part."""
-  text = module("text", os.path.join(HERE, "text.py"))
-  try:
-    known = text.prepare(folder, source)
-  except text.Bad as e:
-    raise Bad(str(e))
+  known = text.prepare(folder, source)
   out = {"sha256": known["sha256"]}
   for suffix, paths in [("", known["paths"])] + [("-" + name, one) for name, one in known["paths"].items() if isinstance(one, dict)]:
     for part, held in (("tuning", "tune"), ("reporting", "report")):
       out[part + suffix] = ["-nanogpt_data", ",".join(paths["train"]), "-nanogpt_split", "folders", "-nanogpt_validation_data", paths[held]]
   return out
-
-
-def text_of_store(path):
-  """The text that a study was made with, for a report; None where there is no study."""
-  try:
-    with open(path, newline="", errors="replace") as f:
-      found = [row["text"] for row in csv.DictReader(f) if re.fullmatch("[0-9a-f]{64}", row.get("text") or "")]
-  except OSError:
-    found = []
-  return {"sha256": max(sorted(set(found)), key=found.count)} if found else None
 
 
 def compare(pairs, planned):
@@ -591,9 +568,9 @@ class Report:
     self.out += ["", "## Rates", "", "Last losses on the tuning part, at full length, with the seed %d." % TUNING, ""]
     for name in self.plan.runs:
       losses, leader = self.study.tuning(name), self.plan.leader(name)
-      text = ", ".join("%.3g %s" % (rate, "not run" if losses[rate] is None else "diverged" if math.isinf(losses[rate]) else "%.4f" % losses[rate]) for rate in sorted(losses))
+      gave = ", ".join("%.3g %s" % (rate, "not run" if losses[rate] is None else "diverged" if math.isinf(losses[rate]) else "%.4f" % losses[rate]) for rate in sorted(losses))
       if losses:
-        self.out.append("- %s, `%s`: %s" % (self.plan.label(name), self.plan.grid(name)[0], text) if leader == name else "- %s: the rate of %s" % (self.plan.label(name), self.plan.label(leader)))
+        self.out.append("- %s, `%s`: %s" % (self.plan.label(name), self.plan.grid(name)[0], gave) if leader == name else "- %s: the rate of %s" % (self.plan.label(name), self.plan.label(leader)))
 
   def draw(self, folder):
     plan, looks = self.plan, []
@@ -635,6 +612,14 @@ class Report:
     if plan.equal:
       self.equal()
     self.tuned()
+    signs = os.path.join(folder, "signs.csv")
+    if os.path.exists(signs):
+      self.out += ["", "## Signs that differ from those of the momentum", "", "Shares of the signs of polar factors, over hidden layers and workers, of the run \"%s\" with the seed 1; made by `tests/benchmarks/signs.py`." % plan.label(plan.reference)]
+      with open(signs, newline="") as f:
+        rows = list(csv.reader(f))
+      row = self.table(rows[0])
+      for cells in rows[1:]:
+        row(*cells)
     try:
       self.draw(folder)
     except plot.Bad as e:
@@ -647,11 +632,11 @@ class Report:
     return os.path.join(folder, "report.md")
 
 
-def write(path, text):
+def write(path, words):
   """Whole or not at all."""
   try:
     with open(path + ".part", "w") as f:
-      f.write(text)
+      f.write(words)
     os.replace(path + ".part", path)
   except OSError as e: # which does not always know the file
     raise Bad("%s: %s" % (path, e.strerror))
@@ -664,7 +649,7 @@ def main(arguments=None):
   parser.add_argument("--data", help="C files, a folder or an archive, by default Debian's linux-source-6.1")
   parser.add_argument("-o", "--output", default="studies", help="folder for logs, checkpoints and the text")
   parser.add_argument("--text", help="folder of the text, by default in --output")
-  parser.add_argument("--store", default=os.path.join(ROOT, "share", "petscmuon", "doc", "studies"), help="folder that has, or gets, runs.csv and report.md in a folder for each plan")
+  parser.add_argument("--store", default=os.path.join(SHARE, "doc", "studies"), help="folder that has, or gets, runs.csv and report.md in a folder for each plan")
   parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
   parser.add_argument("--minutes", type=float, help="begin no run after this time")
   parser.add_argument("--commit", help="what lines say that the program was built from, in place of git's")
@@ -675,9 +660,7 @@ def main(arguments=None):
   options.output, options.program = os.path.abspath(options.output), os.path.abspath(options.program)
   signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("study.py: stopped; the same command goes on")) # and the runs with it
   try:
-    plan = Plan(path)
-    text = text_of_store(os.path.join(options.store, os.path.splitext(os.path.basename(path))[0], "runs.csv"))
-    study = Study(plan, options, text or {"sha256": ""})
+    study = Study(Plan(path), options)
     if not options.report and (options.data or study.missing()[0]): # else nothing is left to run, and the text is not needed
       study.text = prepare(options.text or os.path.join(options.output, "text"), options.data)
     for one in study.wrong:
@@ -685,7 +668,7 @@ def main(arguments=None):
     if not options.report:
       study.everything()
     print("The report is %s" % Report(study).write())
-  except (Bad, plot.Bad, OSError) as e:
+  except (Bad, plot.Bad, text.Bad, OSError) as e:
     print("study.py: %s" % e, file=sys.stderr)
     return 1
   except KeyboardInterrupt:
