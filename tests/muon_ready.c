@@ -102,7 +102,7 @@ static PetscErrorCode CheckTwice(Run *run)
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  PetscCall(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   code = MuonStep(run->muon);
   PetscCall(PetscPopErrorHandler());
   PetscCheck(code == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d where a gradient was ready twice on one rank, expected PETSC_ERR_ORDER on all", (int)code);

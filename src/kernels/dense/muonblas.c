@@ -63,7 +63,6 @@ void MuonKernelBLASGet(MuonKernelBLAS *blas)
 }
 
 static MuonKernelProducts chosen = MUON_PRODUCTS_AUTO;
-static int                narrow = -1;
 
 int MuonKernelProductsSet(MuonKernelProducts products)
 {
@@ -77,6 +76,8 @@ int MuonKernelProductsSet(MuonKernelProducts products)
 int MuonKernelProductsByOneDNN(size_t size)
 {
 #if defined(PETSCMUON_HAVE_ONEDNN)
+  static int narrow = -1;
+
   if (size != sizeof(float) || chosen == MUON_PRODUCTS_BLAS) return 0;
   if (chosen == MUON_PRODUCTS_AUTO && narrow < 0) {
     MuonKernelBLAS blas;
