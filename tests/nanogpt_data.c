@@ -262,6 +262,64 @@ static PetscErrorCode TestText(CorpusOptions options)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two parts of unequal length: no sequence has tokens of both, each has passes of its own, and a step has the same batch on one process and on all */
+static PetscErrorCode TestParts(CorpusOptions options)
+{
+  const PetscInt of[]  = {7, 5}; /* files of text */
+  char           one[] = "text/f.h", two[] = "text/d.h", validation[] = "text/e.h";
+  char          *paths[] = {one, two}, *validation_paths[] = {validation};
+  PetscInt       tokens[SEQUENCE], targets[SEQUENCE], parts, *seen, first, count;
+  PetscInt64     least, most, sequence, expected, n[2];
+  PetscMPIInt    size, rank;
+  Corpus         corpus, alone;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  options.paths             = paths;
+  options.npaths            = 2;
+  options.validation_paths  = validation_paths;
+  options.nvalidation_paths = 1;
+  options.holdout           = CORPUS_HOLDOUT_PATHS;
+  options.vocabulary        = 256;
+  options.parts             = PETSC_TRUE;
+  PetscCall(CorpusCreate(PETSC_COMM_WORLD, &options, &corpus));
+  PetscCall(CorpusCreate(PETSC_COMM_SELF, &options, &alone));
+  PetscCall(CorpusGetParts(corpus, &parts, &least, &most));
+  for (PetscInt p = 0; p < 2; p++) n[p] = (text[of[p]].tokens - 1) / SEQUENCE;
+  PetscCheck(parts == 2 && least == n[1] && most == n[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " parts of %" PetscInt64_FMT " to %" PetscInt64_FMT " sequences", parts, least, most);
+  for (PetscInt64 i = 0; i < n[0] + n[1]; i++) {
+    const PetscInt p = i < n[0] ? 0 : 1, start = SEQUENCE * (PetscInt)(i - p * n[0]);
+
+    PetscCall(CorpusRead(corpus, CORPUS_TRAIN, i, tokens, targets));
+    for (PetscInt t = 0; t < SEQUENCE; t++)
+      PetscCheck(tokens[t] == TokenOf(of[p], start + t, 256) && targets[t] == TokenOf(of[p], start + t + 1, 256), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sequence %" PetscInt64_FMT ", position %" PetscInt_FMT ": not of part %" PetscInt_FMT, i, t, p);
+  }
+  /* Of each step four sequences, two of each part: two passes over either, by the one process that has all parts */
+  PetscCall(PetscCalloc1((size_t)(n[0] + n[1]), &seen));
+  for (PetscInt64 i = 0; i < n[0]; i++) {
+    for (PetscInt b = 0; b < 4; b++) {
+      PetscCall(CorpusShuffleParts(alone, 4, i, b, &sequence));
+      if (2 * i + b % 2 < 2 * n[b / 2]) seen[sequence]++;
+    }
+  }
+  for (PetscInt64 i = 0; i < n[0] + n[1]; i++) PetscCheck(seen[i] == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sequence %" PetscInt64_FMT " is used %" PetscInt_FMT " times in 2 passes", i, seen[i]);
+  PetscCall(PetscFree(seen));
+  if (size <= 2) {
+    PetscCall(CorpusGetShare(corpus, 4, &first, &count));
+    for (PetscInt64 i = 0; i < n[0]; i++) {
+      for (PetscInt b = 0; b < count; b++) {
+        PetscCall(CorpusShuffleParts(corpus, 4, i, b, &sequence));
+        PetscCall(CorpusShuffleParts(alone, 4, i, first + b, &expected));
+        PetscCheck(sequence == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt64_FMT ": sequence %" PetscInt64_FMT ", expected %" PetscInt64_FMT, i, sequence, expected);
+      }
+    }
+  }
+  PetscCall(CorpusDestroy(&alone));
+  PetscCall(CorpusDestroy(&corpus));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestShards(CorpusOptions options)
 {
   const PetscInt nfiles         = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shards);
@@ -412,6 +470,7 @@ int main(int argc, char **argv)
   if (isbad == PETSC_FALSE) {
     PetscCall(TestText(options));
     PetscCall(TestShards(options));
+    PetscCall(TestParts(options));
   }
   PetscCall(PetscFinalize());
   return 0;

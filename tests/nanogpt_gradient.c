@@ -17,7 +17,10 @@ typedef struct {
 } TestCase;
 
 /* One tile and one chunk; several tiles of attention and odd sizes; several chunks of logits; the other variant */
-static const TestCase cases[] = {{"small", {17, 12, 3, 2, 5, 3, GPT_MODERN}}, {"long", {11, 8, 2, 1, 150, 2, GPT_MODERN}}, {"chunks", {50304, 4, 1, 1, 50, 2, GPT_MODERN}}, {"gpt2", {13, 20, 2, 2, 6, 3, GPT_GPT2}}};
+static const TestCase cases[] = {{"small", {17, 12, 3, 2, 5, 3, GPT_MODERN, GPT_START_SCALED}},
+                                 {"long", {11, 8, 2, 1, 150, 2, GPT_MODERN, GPT_START_SCALED}},
+                                 {"chunks", {50304, 4, 1, 1, 50, 2, GPT_MODERN, GPT_START_SCALED}},
+                                 {"gpt2", {13, 20, 2, 2, 6, 3, GPT_GPT2, GPT_START_SCALED}}};
 
 typedef struct {
   GPT         gpt;
@@ -261,15 +264,35 @@ static PetscErrorCode TestAccumulation(const char name[], Problem *p)
 }
 
 /*
-   With the model's own initialization |logits| <= 0.1, since the entries of embed are at most 0.1 / C and a
-   normalized column has 1-norm at most C
+   Each start has the mean squares that its name promises: of n uniform numbers the mean square has the relative variance 4 / (5 n), of which
+   six deviations are allowed. In the small one |logits| <= 0.1, since the entries of embed are at most 0.1 / C and a normalized column has 1-norm at most C
 */
 static PetscErrorCode TestInitialization(const char name[], Problem *p)
 {
   double loss;
 
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < p->n; i++) PetscCall(GPTInitializeMatrix(p->gpt, i, 1, p->W[i]));
+  for (GPTStart start = GPT_START_SCALED; start <= GPT_START_SMALL; start = (GPTStart)(start + 1)) {
+    GPTShape shape = p->shape;
+    GPT      gpt;
+
+    shape.start = start;
+    PetscCall(GPTCreate(&shape, &gpt));
+    for (PetscInt i = 0; i < p->n; i++) {
+      const char *matrix;
+      PetscInt    rows, columns;
+      double      expected, square = 0.0;
+
+      PetscCall(GPTGetMatrix(gpt, i, &matrix, &rows, &columns));
+      PetscCall(GPTInitializeMatrix(gpt, i, 1, p->W[i]));
+      for (PetscInt e = 0; e < rows * columns; e++) square += (double)p->W[i][e] * (double)p->W[i][e] / (double)(rows * columns);
+      expected = start == GPT_START_GPT2 ? 4e-4 : start == GPT_START_SMALL && strchr(matrix, '.') == NULL ? 0.01 / (3.0 * (double)(columns * columns)) : 1.0 / (double)columns;
+      if (strstr(matrix, ".attn.o") != NULL || strstr(matrix, ".down") != NULL) expected /= 2.0 * (double)shape.blocks;
+      if (columns == 1) expected = 1.0;
+      PetscCheck(fabs(square / expected - 1.0) <= 6.0 * sqrt(0.8 / (double)(rows * columns)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, start %s: %s has the mean square %g, expected %g", name, GPTStarts[start], matrix, square, expected);
+    }
+    PetscCall(GPTDestroy(&gpt));
+  }
   PetscCall(Loss(p, &loss));
   PetscCheck(fabs(loss - log((double)p->shape.vocabulary)) <= 0.2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the first loss is %g, not about the logarithm of %" PetscInt_FMT, name, (double)loss, p->shape.vocabulary);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -875,7 +875,7 @@ int main(int argc, char **argv)
       table: suffix | nsize | args | output_file
         shard   | 2 | -nanogpt_shard {{1 2}shared output}                       | output/nanogpt_shard.out
         shard_4 | 4 | -nanogpt_shard {{2 4}shared output} -nanogpt_microbatch 1 | output/nanogpt_shard.out
-        gpt2    | 2 | -nanogpt_shard {{1 2}shared output} -nanogpt_variant gpt2 | output/nanogpt_gpt2.out
+        gpt2    | 2 | -nanogpt_shard {{1 2}shared output} -nanogpt_variant gpt2 -nanogpt_start gpt2 | output/nanogpt_gpt2.out
 
     test:
       suffix: bad_shard
@@ -926,6 +926,22 @@ int main(int argc, char **argv)
       args: -nanogpt_runs ef21 -muon_preset ef21-rank15 -nanogpt_split contiguous -nanogpt_steps 4 -nanogpt_interval 2 -muon_view
       filter: grep -o -E -e 'up rankk ratio [0-9.]+' -e 'loss [0-9.]+' | uniq
       tolerance: 1e-3
+
+    # Two parts of the data, of which one is shorter, whatever processes there are; too many of these, a batch that parts do not share equally, parts with too little or no text
+    testset:
+      args: -nanogpt_split folders -nanogpt_validation_data ${PETSCMUON_DIR}/tests/checkpoints/optimizer1/step-000000000003-000001/manifest
+      test:
+        suffix: folders
+        nsize: {{1 2}}
+        args: -nanogpt_data ${PETSCMUON_DIR}/LICENSE,${PETSCMUON_DIR}/tests/checkpoints/optimizer1/step-000000000003-000001/rank-000000 -nanogpt_runs dense -nanogpt_steps 4 -nanogpt_interval 2
+        filter: grep -o -E -e '^parts.*' -e 'loss [0-9.]+'
+        output_file: output/nanogpt_folders.out
+        tolerance: 1e-3
+      table: suffix | nsize | args | error
+        bad_folders_ranks | 2 | -nanogpt_data ${PETSCMUON_DIR}/LICENSE                                                                         | 1 parts of the data: the 2 processes must divide their number
+        bad_folders_batch |   | -nanogpt_data ${PETSCMUON_DIR}/LICENSE,${PETSCMUON_DIR}/CHANGELOG.md,${PETSCMUON_DIR}/makefile                 | they the batch of 8
+        bad_folders_held  | 2 | -nanogpt_data ${PETSCMUON_DIR}/LICENSE,${PETSCMUON_DIR}/tests/checkpoints/optimizer1/step-000000000003-000001/manifest | manifest, a part of the data, has 0 tokens to train: a sequence takes 17
+        bad_folders_short | 2 | -nanogpt_data ${PETSCMUON_DIR}/CHANGELOG.md,${PETSCMUON_DIR}/LICENSE -nanogpt_sequence 2000                    | LICENSE, a part of the data, has
 
     # Votes of two processes, behind a run of another type and by itself
     test:
@@ -1002,6 +1018,7 @@ int main(int argc, char **argv)
       bad_controls    | 2 | -nanogpt_check_controls  | -nanogpt_check_controls needs -nanogpt_runs ef21,dense,frozen
       bad_batch       | 2 | -nanogpt_batch 1         | 2 processes are more than the 1 sequences of a batch
       bad_heads       | 2 | -nanogpt_heads 5         | Width 24 must be an even multiple of the 5 heads
+      bad_start       | 2 | -nanogpt_start tiny      | -nanogpt_start
       bad_temperature | 2 | -nanogpt_temperature 0   | -nanogpt_temperature 0
 
   test:

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The text of the studies, from the C files of Debian's package linux-source-6.1: text.py FOLDER [SOURCE]
 
-Writes files into FOLDER: eight parts to train on (train0.txt, ...), as many as workers may be, of 2.5 million bytes, one after another so that 20 million are not repeated; tune.txt and report.txt, each
-half a million bytes of folders that are held out, one to choose rates by and one for what is published; and four parts of 1.25 million bytes of one subsystem each (net.txt, fs.txt, x86.txt,
-sound.txt), with tune-unequal.txt and report-unequal.txt in equal shares. What a file is for follows from a SHA-256 of its name, or of its folder's where folders are held out: an eighth of all for
-each of the two. Files are taken in the order of that hash until there are bytes enough. Those above 100,000 bytes, most of them tables, are left out.
+Writes files into FOLDER: eight parts to train on, as many as workers may be, train0.txt to train7.txt, of 2.5 million bytes each; tune.txt and report.txt, half a million bytes of folders that are held out,
+one to choose rates by and one for what is published; four parts of 1.25 million bytes, each of one subsystem, net.txt, fs.txt, x86.txt and sound.txt, with tune-unequal.txt and report-unequal.txt in equal
+shares. What a file is for follows from a SHA-256 of its name, or of its folder's where folders are held out: an eighth of all for each of the two. Files are taken in the order of that hash until
+there are bytes enough. Those above 100,000 bytes, most of them tables, are left out.
 
-SOURCE is the archive, or a folder of text in its place, whose files are all taken; subsystems are the package's.
+SOURCE is another archive, or a folder, whose files are all taken; subsystems are the package's.
 """
 
+import bisect
 import glob
 import hashlib
 import json
@@ -20,8 +21,10 @@ import tarfile
 from collections import Counter
 
 PACKAGE = "linux-source-6.1"
-PARTS, BYTES, HELD, OWN, LARGEST = 8, 2500000, 500000, 1250000, 100000
+LARGEST, HELD = 100000, ("tune", "report")
 SUBSYSTEMS = {"net": "drivers/net/", "fs": "fs/", "x86": "arch/x86/", "sound": "sound/"}
+SIZES = dict({"train%d" % part: 2500000 for part in range(8)}, tune=500000, report=500000, **dict.fromkeys(SUBSYSTEMS, 1250000))
+SIZES.update({"%s-unequal:%s" % (held, key): 125000 for held in HELD for key in SUBSYSTEMS})
 
 
 class Bad(Exception):
@@ -33,121 +36,93 @@ def number(name):
 
 
 def files_of(source):
-  """(name without the archive's folder, a function that reads it, its size) of every file that may be taken"""
+  """(name without the archive's folder, content) of every file that may be taken"""
   if source is None:
-    found = sorted(glob.glob("/usr/src/%s.tar.*" % PACKAGE))
-    if not found:
+    source = (glob.glob("/usr/src/%s.tar.*" % PACKAGE) + [None])[0]
+    if source is None:
       raise Bad("There is no /usr/src/%s.tar.xz, the text of the studies: install Debian's package %s, or name a folder of text with DATA=FOLDER" % (PACKAGE, PACKAGE))
-    source = found[0]
   if os.path.isdir(source):
-    for folder, folders, names in os.walk(source):
-      folders.sort()
-      for name in sorted(names):
-        path = os.path.join(folder, name)
-        if not name.startswith(".") and os.path.isfile(path):
-          yield os.path.relpath(path, source), lambda: open(path, "rb"), os.path.getsize(path)
+    for folder, _, names in os.walk(source):
+      for path in (os.path.join(folder, name) for name in names if not name.startswith(".")):
+        if os.path.isfile(path) and 0 < os.path.getsize(path) <= LARGEST:
+          with open(path, "rb") as f:
+            yield os.path.relpath(path, source), f.read()
     return
   try:
     with tarfile.open(source, "r|*") as archive:
       for member in archive:
-        if member.isfile() and member.name.endswith(".c"):
-          yield member.name.partition("/")[2], lambda: archive.extractfile(member), member.size
+        if member.isfile() and member.name.endswith(".c") and 0 < member.size <= LARGEST:
+          yield member.name.partition("/")[2], archive.extractfile(member).read()
   except (OSError, EOFError, lzma.LZMAError, tarfile.TarError) as e:
     raise Bad("%s cannot be read as an archive: %s" % (source, e)) from None
 
 
-def held(name):
-  """Which of the files of held-out folders a file is for, else None"""
-  return {0: "tune", 1: "report"}.get(number(os.path.dirname(name)) % 8)
-
-
 def uses(name):
   """The texts that a file may be in"""
-  system = [key for key, folder in SUBSYSTEMS.items() if name.startswith(folder)]
-  if held(name):
-    return [held(name)] + ["%s-unequal:%s" % (held(name), key) for key in system]
-  return ["train%d" % (number(name) % PARTS)] + system
+  system, which = [key for key, folder in SUBSYSTEMS.items() if name.startswith(folder)], number(os.path.dirname(name)) % 8
+  if which < len(HELD):
+    return [HELD[which]] + ["%s-unequal:%s" % (HELD[which], key) for key in system]
+  return ["train%d" % (number(name) % 8)] + system
 
 
 def divergence(a, b):
-  """Kullback and Leibler's, in nats a byte, of the bytes of b from a model of a that knows the byte before; counts begin at one"""
-  pairs = [Counter(zip(text, text[1:])) for text in (a, b)]
-  first = [Counter(text[:-1]) for text in (a, b)]
+  """Kullback and Leibler's, in nats a byte, of a model of b from one of a, on b; the models know the byte before, and counts begin at one"""
+  pairs, first = [Counter(zip(text, text[1:])) for text in (a, b)], [Counter(text[:-1]) for text in (a, b)]
   chance = lambda k, pair: (pairs[k][pair] + 1) / (first[k][pair[0]] + 256)
   return sum(n * math.log(chance(1, pair) / chance(0, pair)) for pair, n in pairs[1].items()) / (len(b) - 1)
 
 
+def make(folder, source):
+  """Writes the files, and text.json behind them, which is returned"""
+  chosen, total = {use: [] for use in SIZES}, dict.fromkeys(SIZES, 0)
+  for name, text in files_of(source):
+    for use in uses(name):
+      bisect.insort(chosen[use], (number(name), name, text))
+      total[use] += len(text)
+      while total[use] - len(chosen[use][-1][2]) >= SIZES[use]: # the last ones in order are not needed any more
+        total[use] -= len(chosen[use].pop()[2])
+  texts = {use: b"".join(text for _, _, text in chosen[use])[:SIZES[use]] for use in SIZES}
+  for held in HELD:
+    shares = [texts.pop("%s-unequal:%s" % (held, key)) for key in SUBSYSTEMS]
+    texts[held + "-unequal"] = b"".join(share[:min(map(len, shares))] for share in shares)
+  unequal = list(SUBSYSTEMS) + [held + "-unequal" for held in HELD]
+  texts = {use: text for use, text in texts.items() if use not in unequal or all(texts[one] for one in unequal)}
+  os.makedirs(folder, exist_ok=True)
+  for use, text in texts.items():
+    if not text:
+      raise Bad("%s: no file of up to %d bytes is for %s: too few files or folders" % (source or PACKAGE, LARGEST, use))
+    with open(os.path.join(folder, use + ".txt"), "wb") as f:
+      f.write(text)
+  pairs = [(a, b) for group in (["train0", "train1", "train2", "train3"], list(SUBSYSTEMS)) for a in group for b in group if a != b and a in texts]
+  record = {"source": source or PACKAGE, "bytes": {use: len(text) for use, text in sorted(texts.items())}, "divergence": {"%s %s" % (a, b): round(divergence(texts[a], texts[b]), 4) for a, b in pairs}}
+  with open(os.path.join(folder, "text.json"), "w") as f:
+    json.dump(record, f, indent=1)
+  return record
+
+
 def prepare(folder, source=None):
-  """Makes the text, where it is not there from this source, and returns what is known of it: sha256 of all of it; paths, {"train": [...], "tune": ..., "report": ...} and the same of "unequal" where there are subsystems;
-  divergence, {"net fs": nats a byte, ...}"""
-  known = os.path.join(folder, "text.json")
-  sizes = {"train%d" % part: BYTES for part in range(PARTS)}
-  sizes.update({"tune": HELD, "report": HELD}, **{key: OWN for key in SUBSYSTEMS})
-  sizes.update({"%s-unequal:%s" % (which, key): HELD // len(SUBSYSTEMS) for which in ("tune", "report") for key in SUBSYSTEMS})
-  record = {}
+  """Makes the text, where it is not there from this source, and returns what is known of it: sha256 of all of it; paths, {"train": [...], "tune": ..., "report": ...} and the same of "unequal" where there are
+  subsystems; bytes; divergence, {"net fs": nats a byte, ...}"""
+  known, record, sha = os.path.join(folder, "text.json"), {}, hashlib.sha256()
   if os.path.exists(known):
     with open(known) as f:
       record = json.load(f)
   if record.get("source") != (source or PACKAGE):
-    chosen = {use: [] for use in sizes}
-    total = {use: 0 for use in sizes}
-    limit = {use: 2**64 for use in sizes}
-    for name, read, size in files_of(source):
-      wanted = [use for use in uses(name) if number(name) < limit[use]] if 0 < size <= LARGEST else []
-      if wanted:
-        with read() as f:
-          text = f.read()
-        for use in wanted:
-          chosen[use].append((number(name), name, text))
-          total[use] += size
-          while total[use] - len(max(chosen[use])[2]) >= sizes[use]: # the last ones in order are not needed any more
-            chosen[use].remove(max(chosen[use]))
-            limit[use] = max(chosen[use])[0]
-            total[use] = sum(len(one[2]) for one in chosen[use])
-    texts = {use: b"".join(text for _, _, text in sorted(chosen[use]))[:sizes[use]] for use in sizes}
-    for which in ("tune", "report"):
-      shares = [texts.pop("%s-unequal:%s" % (which, key)) for key in SUBSYSTEMS]
-      texts[which + "-unequal"] = b"".join(share[:min(map(len, shares))] for share in shares)
-    unequal = list(SUBSYSTEMS) + ["tune-unequal", "report-unequal"]
-    if not all(texts[use] for use in unequal):
-      texts = {use: text for use, text in texts.items() if use not in unequal}
-    for use, text in texts.items():
-      if not text:
-        raise Bad("%s: no file of up to %d bytes is for %s: the text has too few files or folders" % (source or PACKAGE, LARGEST, use))
-    os.makedirs(folder, exist_ok=True)
-    for use, text in texts.items():
-      with open(os.path.join(folder, use + ".txt"), "wb") as f:
-        f.write(text)
-    groups = [["train%d" % part for part in range(PARTS)][:4], list(SUBSYSTEMS) if "net" in texts else []]
-    record = {"source": source or PACKAGE, "bytes": {use: len(text) for use, text in sorted(texts.items())}, "divergence": {"%s %s" % (a, b): round(divergence(texts[a], texts[b]), 4) for group in groups for a in group for b in group if a != b}}
-    with open(known + ".part", "w") as f:
-      json.dump(record, f, indent=1)
-    os.replace(known + ".part", known)
-  sha = hashlib.sha256()
-  for use, size in sorted(record["bytes"].items()):
-    path = os.path.join(folder, use + ".txt")
-    if not os.path.exists(path) or os.path.getsize(path) != size:
-      raise Bad("%s does not have the %d bytes that %s says: remove the folder, and it is made again" % (path, size, known))
-    with open(path, "rb") as f:
-      sha.update(("%s %d\n" % (use, size)).encode() + f.read())
+    record = make(folder, source)
   path = lambda use: os.path.join(folder, use + ".txt")
-  paths = {"train": [path("train%d" % part) for part in range(PARTS)], "tune": path("tune"), "report": path("report")}
+  for use, size in record["bytes"].items():
+    if not os.path.exists(path(use)) or os.path.getsize(path(use)) != size:
+      raise Bad("%s does not have the %d bytes that %s says: remove the folder, and it is made again" % (path(use), size, known))
+    with open(path(use), "rb") as f:
+      sha.update(("%s %d\n" % (use, size)).encode() + f.read())
+  paths = {"train": [path("train%d" % part) for part in range(8)], "tune": path("tune"), "report": path("report")}
   if "net" in record["bytes"]:
     paths["unequal"] = {"train": [path(key) for key in SUBSYSTEMS], "tune": path("tune-unequal"), "report": path("report-unequal")}
-  return {"sha256": sha.hexdigest(), "paths": paths, "divergence": record["divergence"], "bytes": record["bytes"]}
-
-
-def main(arguments):
-  if len(arguments) not in (1, 2):
-    print(__doc__, file=sys.stderr)
-    return 2
-  try:
-    print(json.dumps(prepare(*arguments), indent=1))
-  except (Bad, OSError) as e:
-    print("text.py: %s" % e, file=sys.stderr)
-    return 1
-  return 0
+  return dict(record, sha256=sha.hexdigest(), paths=paths)
 
 
 if __name__ == "__main__":
-  sys.exit(main(sys.argv[1:]))
+  try:
+    print(json.dumps(prepare(*sys.argv[1:3]), indent=1))
+  except (Bad, OSError, TypeError) as e:
+    sys.exit("text.py: %s" % (__doc__ if len(sys.argv) < 2 else e))
