@@ -7,9 +7,9 @@ const char *const MuonSignDirections[] = {"polar", "momentum", "gradient", "adam
 const char *const MuonSignUpdates[]    = {"none", "frobenius", "spectral", "polar", "MuonSignUpdate", "MUON_SIGN_UPDATE_", NULL};
 const char *const MuonSignTies[]       = {"plus", "minus", "zero", "MuonSignTie", "MUON_SIGN_TIE_", NULL};
 
-#define ROW(kind, field, names, flags, help) \
+#define ROW(kind, field, value, names, flags, help) \
   { \
-    "sign_" #field, MUON_PARAMETER_##kind, offsetof(Muon_Sign, field), 0, 0, 0, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | (flags), help \
+    "sign_" #field, MUON_PARAMETER_##kind, offsetof(Muon_Sign, field), value, 0, 0, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | (flags), help \
   }
 
 static PetscBool  MuonCitationSignSet = PETSC_FALSE;
@@ -26,10 +26,10 @@ typedef struct {
   MuonRecord       *record; /* of the step that is being taken */
 } Muon_Sign;
 
-const MuonParameter MuonSignParameters_Private[] = {ROW(ENUM, direction, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
-                                                    ROW(ENUM, update, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
-                                                    ROW(ENUM, tie, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
-                                                    ROW(BOOL, measure, NULL, 0, "Measure gradients as the theory of SignMuon does"),
+const MuonParameter MuonSignParameters_Private[] = {ROW(ENUM, direction, MUON_SIGN_DIRECTION_POLAR, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
+                                                    ROW(ENUM, update, MUON_SIGN_UPDATE_NONE, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
+                                                    ROW(ENUM, tie, MUON_SIGN_TIE_ZERO, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
+                                                    ROW(BOOL, measure, 0, NULL, 0, "Measure gradients as the theory of SignMuon does"),
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
@@ -202,7 +202,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   Options Database Keys:
 + -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), fixed at `MuonSetUp()`
 . -sign_update update       - what they make of the majority (none|frobenius|spectral|polar), every worker computes it; `polar` keeps the new weights until the step succeeds
-. -sign_tie tie             - what a tie makes (plus|minus|zero), only an even number of workers has ties; `zero` sends two bits an entry down
+. -sign_tie tie             - what a tie makes (zero|plus|minus), only an even number of workers has ties; `zero`, the default, sends two bits an entry down
 - -sign_measure             - measures the gradients, the mean over the workers of the sum of ||g||_1 / sqrt(m n) takes the place of the dual norm
 
   Level: beginner
