@@ -114,4 +114,11 @@ int main(int argc, char **argv)
     tolerance: 2e-2
     requires: double
 
+  # As many wrong votes as one worker fewer has
+  test:
+    suffix: random
+    nsize: {{2 4}}
+    args: -sign_tie random
+    requires: double
+
 TEST*/
