@@ -37,6 +37,7 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(rule, 2);
+  layer->chosen = MUON_CHOSEN_PROGRAM;
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, rule, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));

@@ -63,7 +63,8 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(MuonWorkspaceCreate(&layer->work));
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  *newlayer = layer;
+  layer->chosen = MUON_CHOSEN_DEFAULT;
+  *newlayer     = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -64,19 +64,48 @@ static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt
 
 PetscErrorCode MuonMatchRule_Private(Muon muon, MuonLayer layer)
 {
-  PetscInt number;
-  char     rule[64];
+  const MuonLayerChosen before = layer->chosen;
+  const char           *edge, *norm;
+  PetscInt              number;
+  char                  rule[64];
 
   PetscFunctionBegin;
   PetscCall(MuonFindMatch_Private(muon, layer, &number, rule));
-  if (number >= 0 || muon->layer_rule != NULL) PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
+  PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm));
+  if (number >= 0 || muon->layer_rule != NULL) {
+    PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
+    layer->chosen = number >= 0 ? MUON_CHOSEN_MATCH : MUON_CHOSEN_OTHERS;
+  } else if (before <= MUON_CHOSEN_PRESET) { /* what the program said of a layer stays */
+    PetscCall(MuonLayerSetRule(layer, edge != NULL && norm == NULL ? MUONLAYERADAMW : MUONLAYERLMO));
+    layer->chosen = edge != NULL ? MUON_CHOSEN_PRESET : MUON_CHOSEN_DEFAULT;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
+PetscErrorCode MuonDescribeChosen_Private(Muon muon, MuonLayer layer, size_t length, char text[])
+{
+  static const char *const names[] = {"", "", " by -muon_layer_rule", " by an earlier pattern", " by its key", " by the program"};
+  const char              *match   = muon->rule_match, *edge, *norm, *pattern, *end;
+  PetscInt                 number;
+  char                     rule[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(text, names[layer->chosen], length));
+  PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm));
+  if (layer->chosen == MUON_CHOSEN_PRESET && edge != NULL) PetscCall(PetscSNPrintf(text, length, " by preset (%s)", edge));
+  PetscCall(MuonFindMatch_Private(muon, layer, &number, rule));
+  for (PetscInt k = 0; k <= number && layer->chosen == MUON_CHOSEN_MATCH; k++) {
+    PetscCall(MuonNextMatch_Private(muon, &match, &pattern, &end, rule));
+    PetscCall(PetscSNPrintf(text, length, " by pattern %.*s", (int)(end - pattern), pattern));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCheckRuleMatch_Private(Muon muon, PetscViewer viewer)
 {
   const char *text = muon->rule_match, *pattern, *end;
   char        rule[64];
+  char        said[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
   for (PetscInt k = 0; text != NULL && *text != '\0'; k++) {
@@ -90,7 +119,9 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
       if (number == k) decides = PETSC_TRUE;
     }
     if (decides) continue;
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
+    PetscCall(PetscSNPrintf(said, sizeof(said), "pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
+    if (viewer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", said));
+    else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s", said));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

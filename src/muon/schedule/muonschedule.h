@@ -34,7 +34,9 @@ PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
-PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon, PetscViewer);
+/* What chose the optimizer of a layer, where that is not the default */
+PETSC_INTERN PetscErrorCode MuonDescribeChosen_Private(Muon, MuonLayer, size_t, char[]);
 /*
    The rate of the coming step that monitors show: Muon's own where a layer has the optimizer lmo, else that of the
    first layer
@@ -43,6 +45,12 @@ PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
+/*
+   What the preset calls a layer that is no hidden matrix: a word of its name, a vector; NULL for others. norm is that
+   of such layers, NULL where AdamW updates them
+*/
+PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm);
+PETSC_INTERN PetscErrorCode MuonPresetView_Private(Muon, PetscViewer);
 /* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
 PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
