@@ -57,24 +57,6 @@ typedef enum {
 } MuonLayerStorage;
 PETSC_EXTERN const char *const MuonLayerStorages[];
 
-/*E
-   MuonLayerKind - What a layer in memory that is not PETSc's is in its network, for `MuonSetPreset()`
-
-   Values:
-+  `MUON_LAYER_KIND_AUTO`      - a vector where it has one row or one column; names of embeddings and heads are known
-.  `MUON_LAYER_KIND_MATRIX`    - no vector, with one row or one column too; names are known as well
--  `MUON_LAYER_KIND_EMBEDDING` - an embedding, whatever its name is
-
-   Level: advanced
-
-.seealso: `MuonLayerArray`, `MuonAddLayerArray()`, `MuonSetPreset()`
-E*/
-typedef enum {
-  MUON_LAYER_KIND_AUTO,
-  MUON_LAYER_KIND_MATRIX,
-  MUON_LAYER_KIND_EMBEDDING
-} MuonLayerKind;
-
 /*S
    MuonLayerArray - Weights in memory that is not PETSc's
 
@@ -90,7 +72,7 @@ typedef enum {
 .  ld       - entries from the beginning of one row to that of the next, of one column where `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` where there are no gaps
 .  w        - the weights, borrowed, which steps change in place
 .  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
--  kind     - what presets take it for, see `MuonLayerKind`
+-  kind     - for presets: 1 for a matrix, which is no vector with one row either, 2 for an embedding, 0 for what shape and name say
 
    Level: intermediate
 
@@ -114,7 +96,7 @@ typedef struct {
   PetscInt      M, N, first, rows, ld;
   void         *w;
   const void   *g;
-  MuonLayerKind kind;
+  int           kind;
 } MuonLayerArray;
 
 /*E

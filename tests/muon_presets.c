@@ -147,8 +147,8 @@ int main(int argc, char **argv)
         array.M = list[i].role == VECTOR && i % 2 == 0 ? 1 : 4;
         array.N = list[i].role == VECTOR && i % 2 == 1 ? 1 : 3;
         array.w = w;
-        if (i == n - 1) array.kind = MUON_LAYER_KIND_EMBEDDING;
-        if (i == n - 2) array.kind = MUON_LAYER_KIND_MATRIX;
+        if (i == n - 1) array.kind = 2;
+        if (i == n - 2) array.kind = 1;
         if (i == n - 2) array.M = 1;
         PetscCall(MuonAddLayerArray(muon, list[i].name, &array, NULL));
       }

@@ -65,15 +65,6 @@ typedef struct {
   ROW(l, "Smoothness L of the mean function in the layer's norm"), ROW(lt, "Square root of the mean of the squares of the workers' L"), ROW(l0, "L0 of the mean function: L0 + L1 ||grad f|| in the place of L"), ROW(l1, "L1 of the mean function"), \
     ROW(l0b, "Mean of the workers' L0"), ROW(l1max, "Largest of the workers' L1"), ROW(sigma, "Standard deviation of a worker's gradient, in the Frobenius norm")
 
-typedef enum {
-  MUON_CHOSEN_DEFAULT,
-  MUON_CHOSEN_PRESET,
-  MUON_CHOSEN_OTHERS, /* -muon_layer_rule */
-  MUON_CHOSEN_MATCH,
-  MUON_CHOSEN_KEY,
-  MUON_CHOSEN_PROGRAM
-} MuonLayerChosen;
-
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
   MuonParameters parameters; /* their family is muon_layer_NAME_, and the prefix that of all layers */
@@ -121,7 +112,8 @@ struct _p_MuonLayer {
   MuonTheoryConstants theory;                  /* likewise */
   PetscReal           theory_rate;             /* set by the driver: the learning rate that a theorem gives, 0 for none */
   PetscLogDouble      flops;                   /* of a step, an entry; getflops counts others */
-  MuonLayerChosen     chosen;                  /* who chose the layer's optimizer */
+  PetscBool           chosen;                  /* by the program or its options: the rule, which no preset changes then */
+  char                why[64];                 /* the layer has its rule, for the view */
   PetscBool           frozen;                  /* nothing updates it: no gradient, no message, no state */
   PetscBool           workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool           keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */

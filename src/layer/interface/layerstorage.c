@@ -63,7 +63,8 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(MuonWorkspaceCreate(&layer->work));
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  layer->chosen = MUON_CHOSEN_DEFAULT;
+  layer->why[0] = '\0';
+  layer->chosen = PETSC_FALSE;
   *newlayer     = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

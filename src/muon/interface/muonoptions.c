@@ -273,17 +273,13 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   4096 entries with values of 2 bits, as its paper; the two magnitudes of a block are ours. Of the rounds of 15 to 250 steps in its paper
   it has 30.
 
-  Layers are split as these programs split them. AdamW updates vectors, which are layers of one row or one column, and
-  layers that are named embed, embeds, embedding, embeddings, wte or wpe; with all but algoperf also lm_head,
-  unembed and a first component output; with kj, torch, dmuon and muloco also a first component
-  conv1, fc, head or classifier. With ef21 and scion layers of these names but conv1 have the norm `MUONLMOMAX`. A name
-  counts where it stands between points, underscores, / and the ends, in large or small letters. `MuonLayerSetRule()`
-  before or after the preset and `-muon_rule_match` go before, and `MuonView()` says what chose each layer's optimizer. `MuonLayerArray`
-  can say that a layer is an embedding.
+  Layers are split as these programs split them\: AdamW updates vectors, embeddings and heads, by their names, and
+  with ef21 and scion embeddings and heads have the norm `MUONLMOMAX`. What `MuonLayerSetRule()` said of a layer
+  stays, and `MuonSetRuleMatch()` has the last word. The page on presets of the manual has the names; `MuonView()`
+  prints what chose each layer's optimizer.
 
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is
-  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. `torch.optim.Muon` refuses
-  parameters of more than two dimensions, which are matrices here.
+  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more.
 
   References:
 + * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024

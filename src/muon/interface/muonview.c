@@ -52,7 +52,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     MuonLMO       lmo;
     PetscViewer   string;
     PetscReal     factor;
-    char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", chosen[PETSC_MAX_OPTION_NAME], blocks[64] = "", rows[128] = "";
+    char          owner[32] = "", radius[32] = "-", messages[256] = "", norm[128] = " ", blocks[64] = "", rows[128] = "";
     PetscBool     islmo;
 
     PetscCall(MuonLayerGetRule(layer, &rule));
@@ -70,8 +70,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
     else PetscCall(PetscSNPrintf(owner, sizeof(owner), "%s %d", layer->ranks > 1 ? "worker" : muon->home_of[l] >= 0 ? "node" : "rank", layer->owner));
     if (layer->shard != NULL) PetscCall(MuonDescribeMessages_Private((const MuonShard *)layer->shard, sizeof(messages), messages));
     PetscCall(MuonDescribeRows_Private(muon, layer, sizeof(rows), rows));
-    PetscCall(MuonDescribeChosen_Private(muon, layer, sizeof(chosen), chosen));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, chosen, islmo ? norm + 1 : "-", radius, owner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %" PetscInt_FMT " x %" PetscInt_FMT "%s, %s%s, %s, %s, %s", ((PetscObject)layer)->name, layer->m, layer->n, blocks, rule, layer->why, islmo ? norm + 1 : "-", radius, owner));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%s%s\n", rows, messages[0] ? ", " : "", messages));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));

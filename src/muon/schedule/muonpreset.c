@@ -4,8 +4,8 @@
 
 /*
    Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read
-   like an options database of its own, before the user's. AdamW updates vectors and layers that a word of edges
-   names, or, where norm is set, these layers have that norm.
+   like an options database of its own, before the user's. Layers that edges name have the norm, or, as vectors,
+   AdamW where there is none.
 */
 typedef struct {
   const char        *name;
@@ -15,10 +15,7 @@ typedef struct {
   const char        *norm;
 } MuonPreset;
 
-/*
-   Components of names: of first filters and heads of image networks, of other heads, of embeddings. What begins with ^
-   is the first component
-*/
+/* Components of names: of first filters and heads of image networks, of other heads, of embeddings; ^ is for the first */
 static const char *const MuonPresetEdges[] = {"^conv1", "^fc", "^head", "^classifier", "lm_head", "unembed", "^output", "embed", "embeds", "embedding", "embeddings", "wte", "wpe", NULL};
 #define HIDDEN     MuonPresetEdges, NULL
 #define NORMS      MuonPresetEdges + 1, MUONLMOMAX
@@ -123,15 +120,11 @@ PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char
   *edge = *norm = NULL;
   if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
-  if (preset->edges == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *norm = preset->norm;
-  if (layer->array.kind == MUON_LAYER_KIND_EMBEDDING) *edge = "embedding";
-  else if (layer->array.kind == MUON_LAYER_KIND_AUTO && (layer->m == 1 || layer->n == 1)) {
-    if (preset->norm == NULL) *edge = "vector";
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscInt k = 0; *edge == NULL && preset->edges[k] != NULL; k++) {
-    if (MuonPresetNames_Private(preset->edges[k], layer)) *edge = preset->edges[k] + strspn(preset->edges[k], "^");
+  if (layer->array.kind == 0 && (layer->m == 1 || layer->n == 1)) *edge = preset->edges != NULL && preset->norm == NULL ? "vector" : NULL;
+  else if (layer->array.kind == 2 && preset->edges != NULL) *edge = "embedding";
+  else {
+    for (const char *const *word = preset->edges; word != NULL && *word != NULL && *edge == NULL; word++) *edge = MuonPresetNames_Private(*word, layer) ? *word + strspn(*word, "^") : NULL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,13 +136,11 @@ PetscErrorCode MuonPresetView_Private(Muon muon, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
-  for (PetscInt k = 0; preset->edges != NULL && preset->edges[k] != NULL; k++) {
+  for (const char *const *word = preset->edges; word != NULL && *word != NULL; word++) {
     PetscInt l = 0;
 
-    while (l < muon->nlayers && MuonPresetNames_Private(preset->edges[k], muon->layer[l]) == PETSC_FALSE) l++;
-    if (l < muon->nlayers) continue;
-    PetscCall(PetscStrlcat(none, none[0] != '\0' ? " " : ", no layer is named: ", sizeof(none)));
-    PetscCall(PetscStrlcat(none, preset->edges[k] + strspn(preset->edges[k], "^"), sizeof(none)));
+    while (l < muon->nlayers && MuonPresetNames_Private(*word, muon->layer[l]) == PETSC_FALSE) l++;
+    if (l == muon->nlayers) PetscCall(PetscSNPrintf(none + strlen(none), sizeof(none) - strlen(none), "%s%s", none[0] != '\0' ? " " : ", no layer is named: ", *word + strspn(*word, "^")));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s%s\n", muon->preset, none));
   PetscFunctionReturn(PETSC_SUCCESS);
