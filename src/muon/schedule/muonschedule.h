@@ -7,6 +7,8 @@
 
 /* An error where these do not go together */
 PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
+/* Where the number of steps was chosen and nothing of how the rate changes with them, it falls to 0 */
+PETSC_INTERN PetscErrorCode MuonScheduleDefault_Private(Muon);
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
 /*
