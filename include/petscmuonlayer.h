@@ -71,7 +71,8 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
 .  rows     - how many rows are here, `PETSC_DECIDE` for all
 .  ld       - entries from the beginning of one row to that of the next, of one column where `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` where there are no gaps
 .  w        - the weights, borrowed, which steps change in place
--  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
+.  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
+-  kind     - for presets: 1 for a matrix, which is no vector with one row either, 2 for an embedding, 0 for what shape and name say
 
    Level: intermediate
 
@@ -95,6 +96,7 @@ typedef struct {
   PetscInt      M, N, first, rows, ld;
   void         *w;
   const void   *g;
+  int           kind;
 } MuonLayerArray;
 
 /*E

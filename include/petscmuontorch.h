@@ -21,6 +21,7 @@
 #include <map>
 #include <random>
 #include <regex>
+#include <set>
 
 namespace petscmuon {
 
@@ -55,8 +56,14 @@ public:
   {
   }
   Muon(const std::vector<torch::Tensor> &parameters, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions()) : Muon({torch::optim::OptimizerParamGroup(parameters)}, comm, options, defaults) {}
+  /* A module, whose embeddings presets know */
+  Muon(const torch::nn::Module &module, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions())
+      : Muon({torch::optim::OptimizerParamGroup(module.parameters())}, comm, options, defaults, module.named_parameters().keys(), Embeddings(module))
+  {
+  }
   /* names are those of all parameters in the order of the groups; without, parameter 2 of group 0 is g0.2 */
-  Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {}) : Muon(groups, defaults)
+  Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {}, const std::set<void *> &embeddings = {})
+      : Muon(groups, defaults)
   {
     PetscBool started;
     char     *all;
@@ -76,8 +83,16 @@ public:
     MPI_Comm_rank(comm, &rank_);
     for (size_t g = 0, i = 0; g < param_groups().size(); g++) {
       for (size_t k = 0; k < param_groups()[g].params().size(); k++, i++) {
-        AddLayer(g, names.empty() ? "g" + std::to_string(g) + "." + std::to_string(k) : names.at(i), param_groups()[g].params()[k]);
+        AddLayer(g, names.empty() ? "g" + std::to_string(g) + "." + std::to_string(k) : names.at(i), param_groups()[g].params()[k], embeddings);
       }
+    }
+    /* The rules that options, a preset among them, made of those */
+    Call(MuonSetFromOptions, muon_);
+    for (Layer &layer : layers_) {
+      MuonLayerRule rule;
+
+      Call(MuonLayerGetRule, layer.handle, &rule);
+      layer.rule = rule;
     }
     SetRates();
   }
@@ -212,7 +227,19 @@ private:
     return static_cast<const MuonOptions &>(param_groups()[g].options());
   }
 
-  void AddLayer(size_t g, const std::string &name, const torch::Tensor &p)
+  /* Memory of the weights of embeddings */
+  static std::set<void *> Embeddings(const torch::nn::Module &module)
+  {
+    std::set<void *> found;
+
+    for (const auto &part : module.modules(false)) {
+      if (const auto *table = part->as<torch::nn::Embedding>()) found.insert(table->weight.data_ptr());
+      if (const auto *bag = part->as<torch::nn::EmbeddingBag>()) found.insert(bag->weight.data_ptr());
+    }
+    return found;
+  }
+
+  void AddLayer(size_t g, const std::string &name, const torch::Tensor &p, const std::set<void *> &embeddings)
   {
     const MuonOptions &group = GroupOptions(g);
     MuonLayerArray     array;
@@ -231,6 +258,7 @@ private:
     array.type    = layer.trained.scalar_type() == torch::kFloat ? PETSC_FLOAT : PETSC_DOUBLE;
     array.memtype = p.is_cuda() ? PETSC_MEMTYPE_DEVICE : PETSC_MEMTYPE_HOST;
     array.w       = layer.trained.data_ptr();
+    array.kind    = embeddings.count(layer.address) > 0 ? 2 : p.dim() > 1;
     /* A matrix of the first dimension against the others, whose entries lie side by side */
     const torch::Tensor &t = layer.trained;
     const int64_t        m = t.dim() > 0 ? t.size(0) : 1, n = m > 0 ? t.numel() / m : 0;
@@ -243,7 +271,7 @@ private:
     array.rowmajor = rows ? PETSC_TRUE : PETSC_FALSE;
     array.ld       = (PetscInt)(rows ? std::max(across, n) : t.stride(1));
     Call(MuonAddLayerArray, muon_, layer.key.c_str(), (const MuonLayerArray *)&array, &layer.handle);
-    Call(MuonLayerSetRule, layer.handle, layer.rule.c_str());
+    if (!group.rule().empty() || layer.rule != "lmo") Call(MuonLayerSetRule, layer.handle, layer.rule.c_str());
     layers_.push_back(layer);
     if (p.numel() > 0) taken_[layer.address] = name;
   }

@@ -76,7 +76,7 @@ def in_float32():
   source = inspect.getsource(module._zeropower_via_newtonschulz)
   if "bfloat16" not in source:
     sys.exit("torch.optim.Muon has no bfloat16 to be replaced: is its polar factor another?")
-  exec(source.replace("torch.bfloat16", "torch.float32"), module.__dict__)
+  exec(source.replace("torch.bfloat16", "torch.float32").replace(".bfloat16()", ".float()"), module.__dict__)
 
 
 def state():
@@ -114,6 +114,37 @@ def groups():
   run(net, optimizer, 2)
   assert [torch.equal(p, q) for p, q in zip(net.parameters(), start)] == [True, True, False, False, True, True]
   expect("a group later", petscmuon.Error, "add_param_group()", optimizer.add_param_group, {"params": [torch.nn.Parameter(torch.zeros(2, 2))]})
+
+
+def tree(parts):
+  return torch.nn.ModuleDict({name: tree(part) if isinstance(part, dict) else part for name, part in parts.items()})
+
+
+def presets():
+  """GPT-2 and ResNet-18, small, beside what the sources leave to AdamW: all that is no matrix, embeddings, heads, and first filters; an embedding of any name where the door sees the module."""
+  nn = torch.nn
+  block = lambda: tree({"ln_1": nn.LayerNorm(4), "attn": tree({"c_attn": nn.Linear(4, 12), "c_proj": nn.Linear(4, 4)}), "ln_2": nn.LayerNorm(4), "mlp": tree({"c_fc": nn.Linear(4, 16), "c_proj": nn.Linear(16, 4)})})
+  basic = lambda: tree({"conv1": nn.Conv2d(4, 4, 3, bias=False), "bn1": nn.BatchNorm2d(4), "conv2": nn.Conv2d(4, 4, 3, bias=False), "bn2": nn.BatchNorm2d(4)})
+  gpt2 = tree({"wte": nn.Embedding(9, 4), "wpe": nn.Embedding(8, 4), "h": nn.ModuleList(block() for _ in range(12)), "ln_f": nn.LayerNorm(4), "lm_head": nn.Linear(4, 9, bias=False)})
+  resnet = tree({"conv1": nn.Conv2d(3, 4, 7, bias=False), "bn1": nn.BatchNorm2d(4), **{"layer%d" % l: nn.ModuleList([basic(), basic()]) for l in range(1, 5)}, "fc": nn.Linear(4, 10)})
+  odd = tree({"tokens": nn.Embedding(5, 4), "hidden": nn.Linear(4, 1), "attn": tree({"heads": nn.Linear(4, 4)})})
+  for preset in ("torch", "kj", "moonlight", "algoperf"):
+    edges = {"algoperf": (), "moonlight": ("lm_head",)}.get(preset, ("lm_head", "conv1", "fc"))
+    for model in (gpt2, resnet, odd):
+      tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+      for params in (model, model.named_parameters()):
+        optimizer = petscmuon.torch.Muon(params, comm=comm, verbose=False, options="-muon_preset " + preset)
+        for name, p in model.named_parameters():
+          table = id(p) in tables and (params is model or model is not odd)
+          expected = "adamw" if p.dim() < 2 or table or name.split(".")[0] in edges else "lmo"
+          rule = next(layer.rule for layer in optimizer.muon.layers if layer.tensor is p)
+          assert rule == expected, "%s: %s is updated by %s, expected %s" % (preset, name, rule, expected)
+        optimizer.destroy()
+  # A rule of a group and -muon_rule_match go before, and AdamW has its own rate
+  groups = [{"params": [("wte.weight", gpt2["wte"].weight)], "rule": "lmo"}, {"params": [("wpe.weight", gpt2["wpe"].weight), ("lm_head.weight", gpt2["lm_head"].weight)], "lr": 0.0}]
+  optimizer = petscmuon.torch.Muon(groups, comm=comm, verbose=False, options='-muon_preset torch -muon_rule_match "lm*:sgd"')
+  assert [layer.rule for layer in optimizer.muon.layers] == ["lmo", "adamw", "sgd"]
+  optimizer.destroy()
 
 
 def halves():
@@ -180,6 +211,7 @@ if hasattr(torch.optim, "Muon"):
   against_torch(1e-5)
 state()
 groups()
+presets()
 halves()
 strided()
 errors()

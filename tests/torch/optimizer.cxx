@@ -143,6 +143,24 @@ static void Errors()
   Refused("a graph of before", "modified by an inplace operation", [&] { graph.backward(); });
 }
 
+/* An embedding of any name, a head by its name, a matrix with one row, which is no vector, and a vector */
+static void Presets()
+{
+  torch::nn::Sequential net({{"tokens", torch::nn::Embedding(5, 4).ptr()}});
+  const char *const names[] = {"tokens.weight", "hidden.weight", "hidden.bias", "lm_head.weight"}, *const expected[] = {"adamw", "lmo", "adamw", "adamw"};
+
+  net->push_back("hidden", torch::nn::Linear(4, 1));
+  net->push_back("lm_head", torch::nn::Linear(torch::nn::LinearOptions(4, 5).bias(false)));
+  petscmuon::Muon optimizer(*net, PETSC_COMM_WORLD, "-muon_preset torch");
+  for (int i = 0; i < 4; i++) {
+    MuonLayer     layer;
+    MuonLayerRule rule = "none";
+
+    Must(MuonGetLayerByName(optimizer.muon(), names[i], &layer) == PETSC_SUCCESS && MuonLayerGetRule(layer, &rule) == PETSC_SUCCESS, names[i]);
+    Must(std::string(rule) == expected[i], names[i]);
+  }
+}
+
 int main(int argc, char **argv)
 {
   Refused("before the start", "has not been started", [] { petscmuon::Muon({Parameter(torch::zeros({2, 2}))}, MPI_COMM_SELF); });
@@ -152,6 +170,7 @@ int main(int argc, char **argv)
   torch::set_num_threads(1);
   Memory();
   State();
+  Presets();
   Errors();
   TutorialMain(argc, argv);
   PetscCall(PetscMuonFinalize());

@@ -25,7 +25,7 @@ def _array_type(c):
   """MuonLayerArray of C."""
   class LayerArray(ctypes.Structure):
     _fields_ = [("comm", c.Comm), ("type", ctypes.c_int), ("memtype", ctypes.c_int), ("rowmajor", ctypes.c_int), ("M", c.Int), ("N", c.Int), ("first", c.Int), ("rows", c.Int), ("ld", c.Int), ("w", ctypes.c_void_p),
-                ("g", ctypes.c_void_p), ("more", ctypes.c_char * MORE)]
+                ("g", ctypes.c_void_p), ("kind", ctypes.c_int), ("more", ctypes.c_char * MORE)]
   return LayerArray
 
 
@@ -60,17 +60,18 @@ class Layer:
     library().call("MuonLayerSetGradientArray", self._handle, ctypes.c_void_p(g.pointer))
     self._gradient, self._provided = g, True
 
-  def _frozen(self):
+  @property
+  def rule(self):
     rule = ctypes.c_char_p()
     library().call("MuonLayerGetRule", self._handle, ctypes.byref(rule))
-    return rule.value == b"frozen"
+    return rule.value.decode()
 
   def _check(self):
     if address_of(self.tensor, self._memory) != self._memory.pointer:
       raise ValueError('layer "%s": the memory of the tensor is another than when the layer was added: tensors of layers are changed in place, and not replaced by .to(), .data = or resize' % self.name)
     if self._gradient is not None and address_of(self._gradient.keep[0], self._gradient) != self._gradient.pointer:
       raise ValueError('layer "%s": the memory of the gradient is another than when it was set' % self.name)
-    if not self._provided and not self._frozen():
+    if not self._provided and self.rule != "frozen":
       raise Error('layer "%s" got no gradient in this step: call set_gradient() before each step, or in its routine; set_gradient(None) says that there is none' % self.name)
 
 
@@ -138,7 +139,7 @@ class Muon:
     library().call("MuonLayerArrayInitialize", ctypes.byref(array))
     return array
 
-  def add_layer(self, name, tensor, rule=None):
+  def add_layer(self, name, tensor, rule=None, kind=0):
     """Adds a tensor or an array of float32 or float64, which steps then change in place; in the memory of a GPU where the library was built with it. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
     instance; -muon_rule_match gives rules by names."""
     self._idle("Muon.add_layer()")
@@ -153,7 +154,7 @@ class Muon:
         raise ValueError('%s: its memory is that of layer "%s"%s, expected a tensor of its own' % (what, other.name, "" if other._muon is self else " of another optimizer, which destroy() ends"))
     c, array, handle = library(), self._array(), ctypes.c_void_p()
     array.type, array.rowmajor, array.M, array.N, array.ld, array.w = memory.type, int(memory.rowmajor), memory.m, memory.n, memory.ld, memory.pointer
-    array.memtype = int(memory.device)
+    array.memtype, array.kind = int(memory.device), kind
     c.call("MuonAddLayerArray", self._handle, text, ctypes.byref(array), ctypes.byref(handle))
     layer = Layer(self, name, tensor, handle, memory)
     self._layers.append(layer)

@@ -30,18 +30,26 @@ def _layer_name(name):
   return ("" if name[:1].isalpha() else "p") + re.sub(r"_(?=\d)", ".", name)
 
 
+def _parameters(params):
+  """The parameters of a module with their names, and which of them are embeddings, as sources of presets split them; or what there is in place of a module."""
+  if not isinstance(params, torch.nn.Module):
+    return params, set()
+  return params.named_parameters(), {id(module.weight) for module in params.modules() if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag))}
+
+
 class Muon(torch.optim.Optimizer):
   """An optimizer for parameters of float32, float64, bfloat16 or float16. The last two are trained as copies in float32. They are in the memory of the host, or of a GPU that the library was built for. Collective, as are its methods.
 
-  params are parameters, pairs of a name and a parameter, or groups of them. A group may have lr, momentum, weight_decay, rule and adamw_lr, and torch's schedulers change the first three between steps. rule is 'lmo', 'adamw',
+  params are a module, parameters, pairs of a name and a parameter, or groups of them. A group may have lr, momentum, weight_decay, rule and adamw_lr, and torch's schedulers change the first three between steps. rule is 'lmo', 'adamw',
   'nadamw', 'sgd' or 'frozen'. Without it parameters of two dimensions and more take 'lmo', and the others 'adamw' with the rate adamw_lr, which changes as lr does. comm, options and prefix are those of petscmuon.Muon:
-  '-muon_preset torch' steps as torch.optim.Muon does. folder is one that all ranks see, for state_dict(); the system's for temporary files by default.
+  '-muon_preset torch' steps as torch.optim.Muon does, with AdamW for embeddings and heads, by their names, and for each torch.nn.Embedding of a module, where there is no rule. folder is one that all ranks see, for state_dict(); the system's for temporary files by default.
   """
 
   def __init__(self, params, lr=0.02, momentum=0.95, weight_decay=0.0, rule=None, adamw_lr=1e-3, comm=None, options=None, prefix=None, folder=None, verbose=True):
     self._layers, self._told, self._folder = None, {}, folder or tempfile.gettempdir()
+    params, embeddings = _parameters(params)
     super().__init__(params, dict(lr=lr, momentum=momentum, weight_decay=weight_decay, rule=rule, adamw_lr=adamw_lr))
-    self.muon, self._layers, count = _Muon(comm, options, prefix), [], {}
+    self.muon, self._layers = _Muon(comm, options, prefix), []
     for g, group in enumerate(self.param_groups):
       group["first_lr"] = group["lr"]
       for k, p in enumerate(group["params"]):
@@ -52,8 +60,8 @@ class Muon(torch.optim.Optimizer):
           raise TypeError("parameter '%s' is %s of %s, expected a dense one of float32, float64, bfloat16 or float16" % (name, "sparse" if p.is_sparse else "dense", p.dtype))
         each = group["rule"] or ("lmo" if p.dim() >= 2 else "adamw")
         trained = p.detach().float().contiguous().requires_grad_() if p.dtype in HALF else p
-        self._layers.append((name, g, each, p, trained, self.muon.add_layer(_layer_name(name), trained, each)))
-        count[each] = count.get(each, 0) + p.numel()
+        self._layers.append((name, g, each, p, trained, self.muon.add_layer(_layer_name(name), trained, None if each == "lmo" and not group["rule"] else each, 2 if id(p) in embeddings else int(p.dim() > 1))))
+    count = self._chosen()
     self._rank = ctypes.c_int.in_dll(library().c, "PetscGlobalRank").value if comm is None else comm.Get_rank() if hasattr(comm, "Get_rank") else comm.getRank()
     self._tell()
     if verbose and self._rank == 0:
@@ -63,6 +71,15 @@ class Muon(torch.optim.Optimizer):
     if self._layers is not None:
       raise Error("add_param_group(): the layers of an optimizer are fixed when it is made")
     super().add_param_group(group)
+
+  def _chosen(self):
+    """The rules of all layers, which the options may have changed, a preset among them; how many entries each has."""
+    count = {}
+    library().call("MuonSetFromOptions", self.muon._handle)
+    for k, (name, g, _, p, trained, layer) in enumerate(self._layers):
+      self._layers[k] = name, g, layer.rule, p, trained, layer
+      count[layer.rule] = count.get(layer.rule, 0) + p.numel()
+    return count
 
   def _tell(self):
     """Rates, momenta and decays of the groups go to the layers, where they changed."""
