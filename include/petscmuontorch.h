@@ -67,7 +67,8 @@ public:
   }
   Muon(const std::vector<torch::Tensor> &parameters, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions()) : Muon({torch::optim::OptimizerParamGroup(parameters)}, comm, options, defaults) {}
   /* names are those of all parameters in the order of the groups; without, parameter 2 of group 0 is g0.2 */
-  Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {}) : Muon(groups, MuonOptions().rule(defaults.rule()))
+  Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {})
+      : Muon(groups, MuonOptions().rule(defaults.rule()))
   {
     MuonOptions given = defaults;
     PetscBool   started;
@@ -221,8 +222,8 @@ private:
     std::string           name, key, rule;
     size_t                group;
     torch::Tensor         p, trained, grad = {}; /* trained is p, or its copy in float32 */
-    double                first = 0;             /* rate of the group at the start */
-    std::optional<double> own   = {};            /* rate of the layer then, where options have one for it */
+    double                first   = 0;           /* rate of the group at the start */
+    std::optional<double> own     = {};          /* rate of the layer then, where options have one for it */
     double                told[3] = {};          /* rate, decay and momentum as the library knows them */
     void                 *address = nullptr;
     MuonLayer             handle  = nullptr;
@@ -244,9 +245,9 @@ private:
   /* All ranks call what. Rank 0 waits for an empty message of each; it names once those that are missing, and waits on */
   void Meet(int method, const char what[]) const
   {
-    const MPI_Comm    comm  = PetscObjectComm((PetscObject)muon_);
-    const auto        start = std::chrono::steady_clock::now();
-    const char *const text  = std::getenv("PETSCMUON_PATIENCE");
+    const MPI_Comm    comm     = PetscObjectComm((PetscObject)muon_);
+    const auto        start    = std::chrono::steady_clock::now();
+    const char *const text     = std::getenv("PETSCMUON_PATIENCE");
     double            patience = text ? std::atof(text) : 30, waited = 0;
     std::set<int>     missing;
     int               size, found;
@@ -440,8 +441,8 @@ private:
     static const char *const keys[] = {"learning_rate", "weight_decay", "momentum"};
 
     for (Layer &layer : layers_) {
-      const MuonOptions &group   = GroupOptions(layer.group);
-      const double       lr      = *group.lr(), part = layer.first > 0 ? lr / layer.first : lr > 0;
+      const MuonOptions &group = GroupOptions(layer.group);
+      const double       lr = *group.lr(), part = layer.first > 0 ? lr / layer.first : lr > 0;
       const double       rate    = layer.own ? *layer.own * part : Adam(layer.rule) && layer.rule != group.rule() ? *group.adamw_lr() * part : lr;
       const double       value[] = {rate, *group.weight_decay(), *group.momentum()};
 
