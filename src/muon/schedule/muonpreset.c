@@ -121,8 +121,8 @@ PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char
   if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
   *norm = preset->norm;
-  if (layer->array.kind == 0 && (layer->m == 1 || layer->n == 1)) *edge = preset->edges != NULL && preset->norm == NULL ? "vector" : NULL;
-  else if (layer->array.kind == 2 && preset->edges != NULL) *edge = "embedding";
+  if (layer->array.kind == MUON_LAYER_KIND_AUTO && (layer->m == 1 || layer->n == 1)) *edge = preset->edges != NULL && preset->norm == NULL ? "vector" : NULL;
+  else if (layer->array.kind == MUON_LAYER_KIND_EMBEDDING && preset->edges != NULL) *edge = "embedding";
   else {
     for (const char *const *word = preset->edges; word != NULL && *word != NULL && *edge == NULL; word++) *edge = MuonPresetNames_Private(*word, layer) ? *word + strspn(*word, "^") : NULL;
   }
