@@ -547,7 +547,7 @@ private:
       call(folder);
       Together(what, [&] { after(folder); });
     });
-    if (rank_ == 0) std::filesystem::remove_all(folder, error);
+    std::filesystem::remove_all(folder, error);
     if (failed) std::rethrow_exception(failed);
   }
 };

@@ -209,8 +209,7 @@ class Muon(torch.optim.Optimizer):
       call(folder)
       return self._together(what, after, folder)
     finally:
-      if self.muon._rank == 0:
-        shutil.rmtree(folder, ignore_errors=True)
+      shutil.rmtree(folder, ignore_errors=True)
 
   def state_dict(self):
     """What load_state_dict() takes, a copy: groups, and the bytes of this rank's checkpoint with its weights and state. All ranks call it, and each keeps its own: torch.save(optimizer.state_dict(), "state-%d" % rank)."""
