@@ -153,7 +153,7 @@ class Study(unittest.TestCase):
     self.assertIn("`-rate`: 2.5 6.1250, 5 5.1250, 10 diverged, 20 diverged", self.text("report.md"))
     self.assertIn("| two |  | 3 | 3 diverged |", self.text("report.md"))
     # A run that another process has is left to it; what is not there is said
-    options = type("Options", (), {"store": "none", "output": "out"})
+    options = type("Options", (), {"store": "none", "output": "out", "report": False, "torch": ""})
     one = study.Study(study.Plan("plan.txt"), options)
     run = study.Run(one, "two", "", None, 9)
     os.makedirs(run.folder)
