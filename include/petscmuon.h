@@ -28,7 +28,7 @@ typedef struct _p_Muon *Muon;
    Values:
 +  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
 .  `MUONEF14`  - classic error feedback: what a message leaves out is added to the next gradient
-.  `MUONSIGN`  - SignMuon: workers vote by signs, one bit each way
+.  `MUONSIGN`  - SignMuon: workers vote by signs, one bit an entry
 .  `MUONLOCAL` - steps of each worker alone, and an outer optimizer that brings the workers together after some
 -  `MUONDENSE` - uncompressed Muon
 
@@ -431,9 +431,10 @@ PETSC_EXTERN const char *const MuonSignUpdates[];
    MuonSignTie - What as many votes for as against make
 
    Values:
-+  `MUON_SIGN_TIE_PLUS`  - a plus
-.  `MUON_SIGN_TIE_MINUS` - a minus
--  `MUON_SIGN_TIE_ZERO`  - nothing: the entry stays where it is
++  `MUON_SIGN_TIE_PLUS`   - a plus
+.  `MUON_SIGN_TIE_MINUS`  - a minus
+.  `MUON_SIGN_TIE_ZERO`   - nothing: the entry stays where it is
+-  `MUON_SIGN_TIE_RANDOM` - the first worker's vote, or its opposite, as a random bit says that all workers know
 
    Level: intermediate
 
@@ -442,7 +443,8 @@ E*/
 typedef enum {
   MUON_SIGN_TIE_PLUS,
   MUON_SIGN_TIE_MINUS,
-  MUON_SIGN_TIE_ZERO
+  MUON_SIGN_TIE_ZERO,
+  MUON_SIGN_TIE_RANDOM
 } MuonSignTie;
 PETSC_EXTERN const char *const MuonSignTies[];
 

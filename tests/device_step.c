@@ -242,7 +242,7 @@ int main(int argc, char **argv)
     test:
       suffix: sign
       nsize: 2
-      args: -muon_type sign -sign_direction {{momentum gradient}} -sign_update {{none frobenius spectral}} -sign_tie zero -muon_weight_decay 0.1 -sign_measure
+      args: -muon_type sign -sign_direction {{momentum gradient}} -sign_update {{none frobenius spectral}} -sign_tie {{zero random}} -muon_weight_decay 0.1 -sign_measure
     test:
       suffix: sign_counts
       nsize: 3

@@ -378,10 +378,12 @@ static PetscErrorCode DumpRun(MuonType type)
   char        dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
   PetscInt    steps = 30, shards = 1;
   PetscMPIInt rank;
+  PetscBool   unseen = PETSC_FALSE; /* rows that have no gradient */
   Dump        dump;
   TestProblem p;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-unseen", &unseen, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", dir, sizeof(dir), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-shards", &shards, NULL));
@@ -400,6 +402,7 @@ static PetscErrorCode DumpRun(MuonType type)
     const PetscInt d = TestEntries(&p.shape[l]);
     PetscReal     *rows;
 
+    for (PetscInt e = 0; e < d && unseen; e++) p.H[l][e] *= e / p.shape[l].n % 3 == 1 ? 0 : 1;
     /* Off the grid of the weights: on it the first gradients would have entries of equal size */
     for (PetscInt e = 0; e < d; e++) p.B[l][e] *= PetscSqrtReal((PetscReal)0.7);
     PetscCall(PetscMalloc1(d, &rows));

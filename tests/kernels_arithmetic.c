@@ -386,7 +386,7 @@ static void REAL_NAME(CheckSigns)(size_t m, size_t n, size_t gap, uint64_t *stat
   const REAL     special[] = {0, -(REAL)0, 1, -1, tiny, -tiny};
   Array          T = REAL_NAME(Create)(m, n, gap, state), R = REAL_NAME(Create)(m, n, 2 * gap, state), Y = REAL_NAME(Create)(m, n, gap, state), Z = REAL_NAME(Copy)(&Y);
   const size_t   bytes = (m * n + 7) / 8;
-  unsigned char *bits = (unsigned char *)Allocate(bytes + 1), *expected = (unsigned char *)Allocate(bytes + 1);
+  unsigned char *bits = (unsigned char *)Allocate(bytes + 1), *expected = (unsigned char *)Allocate(bytes + 1), *zeros = (unsigned char *)Allocate(bytes + 1), *vanish = (unsigned char *)Allocate(bytes + 1);
   double         sum;
 
   for (size_t k = 0; k < m * n; k += 3) {
@@ -399,13 +399,18 @@ static void REAL_NAME(CheckSigns)(size_t m, size_t n, size_t gap, uint64_t *stat
     memset(expected, 0, bytes + 1);
     memset(bits, 0xA5, bytes + 1);
     expected[bytes] = 0xA5;
+    memset(vanish, 0, bytes + 1);
+    memset(zeros, 0, bytes + 1);
     for (size_t e = 0; e < m * n; e++) {
       const REAL x = without ? At(T, e) : At(T, e) - At(R, e);
 
       if (x >= 0) expected[e / 8] |= (unsigned char)(1 << e % 8);
+      if (x == 0) vanish[e / 8] |= (unsigned char)(1 << e % 8);
       exact += fabsl((long double)x);
     }
-    Check(KERNELS->Signs(m, n, T.x, T.ld, without ? NULL : R.x, R.ld, bits, &sum) == 0, "%d x %d is finite", (int)m, (int)n);
+    Check(KERNELS->Signs(m, n, T.x, T.ld, without ? NULL : R.x, R.ld, bits, NULL, &sum) == 0, "%d x %d is finite", (int)m, (int)n);
+    Check(memcmp(bits, expected, bytes + 1) == 0, "signs of %d x %d alone", (int)m, (int)n);
+    Check(KERNELS->Signs(m, n, T.x, T.ld, without ? NULL : R.x, R.ld, bits, zeros, &sum) == 0 && memcmp(zeros, vanish, bytes + 1) == 0, "zeros of %d x %d", (int)m, (int)n);
     Check(memcmp(bits, expected, bytes + 1) == 0, "signs of %d x %d", (int)m, (int)n);
     /* As above */
     Check(fabsl(sum - exact) <= (long double)(m * n) * DBL_EPSILON * exact, "sum of absolute values beside the signs of %d x %d", (int)m, (int)n);
@@ -426,7 +431,7 @@ static void REAL_NAME(CheckSigns)(size_t m, size_t n, size_t gap, uint64_t *stat
       const REAL was = *x;
 
       *x = (REAL)(bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY);
-      Check(KERNELS->Signs(m, n, T.x, T.ld, R.x, R.ld, bits, &sum) == 1, "entry %d of %d x %d is not finite", (int)at, (int)m, (int)n);
+      Check(KERNELS->Signs(m, n, T.x, T.ld, R.x, R.ld, bits, NULL, &sum) == 1, "entry %d of %d x %d is not finite", (int)at, (int)m, (int)n);
       *x = was;
     }
   }
@@ -436,6 +441,8 @@ static void REAL_NAME(CheckSigns)(size_t m, size_t n, size_t gap, uint64_t *stat
   free(Z.x);
   free(bits);
   free(expected);
+  free(zeros);
+  free(vanish);
 }
 
 static void REAL_NAME(CheckGather)(size_t m, size_t n, size_t gap, unsigned density, uint64_t *state)

@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 {
   static const size_t    counts[]  = {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 131, 300};
   const MuonKernelStream streams[] = {{0, 0, 0, 0, 0}, {1, 0xF20BDDB7, 7, 3, 0}, {0xDEADBEEF12345678u, 0xFFFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF, 1}, {(uint64_t)-1, 2166136261, 1000, 0, 1}};
+  static unsigned char   bits[1000], expected[1000];
   uint32_t               words[300], number[300], blocks[1200];
   char                   path[4096];
   const char            *dir = NULL;
@@ -50,6 +51,20 @@ int main(int argc, char **argv)
       for (size_t k = 0; k < counts[c]; k++) number[k] = (uint32_t)(k * k * 2654435761u);
       MuonKernelStreamBlocks(&streams[s], counts[c], number, blocks);
       for (size_t k = 0; k < 4 * counts[c]; k++) Check(blocks[k] == WordOf(&streams[s], 4 * (uint64_t)number[k / 4] + k % 4), "stream %d, block %d", (int)s, (int)(k / 4));
+    }
+    /* Bits from anywhere to anywhere; those before them stay, and what is behind in their last byte is 0 */
+    for (size_t k = 0; k < 60; k++) {
+      const size_t   where = k % 19, count = 2 * k * k;
+      const uint64_t at = (uint64_t)k * k * k << (k % 3) * 8;
+
+      memset(bits, 0xFF, sizeof(bits));
+      memset(expected, 0xFF, sizeof(expected));
+      for (size_t b = where; count > 0 && b < (where + count + 7) / 8 * 8; b++) {
+        expected[b / 8] &= (unsigned char)~(1u << b % 8);
+        if (b < where + count) expected[b / 8] |= (unsigned char)((WordOf(&streams[s], (at + b - where) / 32) >> (at + b - where) % 32 & 1u) << b % 8);
+      }
+      MuonKernelStreamBits(&streams[s], at, count, bits, where);
+      Check(memcmp(bits, expected, sizeof(bits)) == 0, "stream %d, %d bits from %d", (int)s, (int)count, (int)at);
     }
   }
 

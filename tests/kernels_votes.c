@@ -66,9 +66,11 @@ static void CheckVotes(size_t entries, size_t voters, unsigned char *const plane
   }
   /* What is summed, in both sizes */
   for (size_t j = 0; j < voters && j < 3; j++) {
-    MuonKernelVoteSpread(entries, plane[j], 1, narrow);
-    MuonKernelVoteSpread(entries, plane[j], 2, signs);
-    for (size_t i = 0; i < entries; i++) Check(narrow[i] == 2 * BitOf(plane[j], i) - 1 && signs[i] == narrow[i], "sign %d", (int)i);
+    const unsigned char *coin = j == 2 ? plane[0] : NULL;
+
+    MuonKernelVoteSpread(entries, plane[j], coin, 1, narrow);
+    MuonKernelVoteSpread(entries, plane[j], coin, 2, signs);
+    for (size_t i = 0; i < entries; i++) Check(narrow[i] == (2 * BitOf(plane[j], i) - 1) * (coin == NULL ? 1 : BitOf(coin, i) ? 0 : 2) && signs[i] == narrow[i], "sign %d", (int)i);
   }
   free(majority);
   free(tied);

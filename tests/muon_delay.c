@@ -179,8 +179,8 @@ int main(int argc, char **argv)
                                  TOPK "-muon_schedule trapezoid -muon_schedule_warmup 2 -ef21_init gradient -muon_exchange_type star",
                                  "-muon_type ef14 -ef14_compressor qsgd -ef14_compressor_bits 4 -muon_exchange_type replicated -muon_nesterov ema",
                                  "-muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen",
-
-                                 "-muon_type sign -muon_rule_match row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
+                                 "-muon_type sign -sign_tie random -muon_state_precision single -muon_rule_match row:frozen,gain:frozen,embed:frozen",
+                                 "-muon_type sign -sign_tie random -muon_rule_match row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
   const char *const restart[] = {TOPK "-ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen",
                                  "-muon_type local -local_steps 2 -muon_rule_match row:frozen,gain:adamw -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"};
   PetscMPIInt       size;

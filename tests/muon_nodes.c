@@ -189,7 +189,7 @@ int main(int argc, char **argv)
                                 "-muon_type ef21 -ef21_downlink step -muon_clip 1 -muon_clip_layers all",
                                 "-muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw",
                                 "-muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated",
-                                "-muon_type sign -muon_rule_match gain:adamw,row:adamw,embed:sgd",
+                                "-muon_type sign -sign_tie random -muon_rule_match gain:adamw,row:adamw,embed:sgd",
                                 "-muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw",
                                 "-muon_type local -local_steps 1 -outer_muon_delay 1 -weighted"};
   char              node[32] = "2";

@@ -436,6 +436,15 @@ int main(int argc, char **argv)
       stdout_adamw |   | -muon_rule_match *:adamw -muon_schedule linear
       stdout_sign  | 2 | -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral
 
+  # Ties that are a drift are said once, and of an odd number of workers there are none
+  testset:
+    args: -what solve -muon_max_steps 1 -muon_type sign -lmo_type spectral -muon_layer_embed_lmo_type spectral -sign_tie
+    filter: grep PetscMuon || echo nothing
+    table: suffix | nsize | args | output_file
+      tie_plus  | 2 | plus   |
+      tie_odd   | 3 | minus  | output/muon_options_tie_none.out
+      tie_drawn | 2 | random | output/muon_options_tie_none.out
+
   testset:
     nsize: 2
     args: -what solve -muon_view

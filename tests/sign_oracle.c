@@ -27,7 +27,11 @@ int main(int argc, char **argv)
     test:
       suffix: ties
       nsize: 4
-      args: -sign_direction momentum -sign_tie {{plus minus zero}} -sign_update {{none polar}} -muon_schedule cosine -muon_learning_rate 0.05 -muon_exchange_type star
+      args: -sign_direction momentum -sign_tie {{plus minus zero random}} -sign_update {{none polar}} -muon_schedule cosine -muon_learning_rate 0.05 -muon_exchange_type star
+    test:
+      suffix: unseen
+      nsize: {{1 4}}
+      args: -unseen -noise 0 -sign_direction {{momentum gradient}} -sign_tie {{zero random}} -muon_seed 77 -muon_layer_h0.up_blocks_rows 3,4,2 -muon_exchange_type replicated -muon_exchange_mode {{gather allreduce}}
     test:
       suffix: rules
       nsize: {{1 2}}

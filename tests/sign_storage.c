@@ -40,7 +40,8 @@ typedef struct {
   MuonLayer   layer[NLAYERS];
   Mat         W[NLAYERS];
   PetscMPIInt worker;
-  PetscBool   bad; /* this rank has a NaN in the second step */
+  PetscBool   unseen; /* a third of the entries has no gradient */
+  PetscBool   bad;    /* this rank has a NaN in the second step */
 } Run;
 
 static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
@@ -65,7 +66,8 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
     PetscCall(MatDenseGetLDA(G, &lda));
     PetscCall(MatDenseGetArray(G, &g));
     for (PetscInt i = first; i < end; i++) {
-      for (PetscInt j = 0; j < Shapes[l].n; j++) g[(i - first) + j * lda] = (PetscScalar)sin(1.0 + 3.1 * (double)l + 1.7 * (double)i + 0.9 * (double)j + 2.3 * (double)step + 0.37 * (double)(i * j) + 5.3 * (double)run->worker);
+      for (PetscInt j = 0; j < Shapes[l].n; j++)
+        g[(i - first) + j * lda] = run->unseen && (i + j) % 3 == 0 ? 0 : (PetscScalar)sin(1.0 + 3.1 * (double)l + 1.7 * (double)i + 0.9 * (double)j + 2.3 * (double)step + 0.37 * (double)(i * j) + 5.3 * (double)run->worker);
     }
     if (run->bad && step == 1 && end > first) g[0] = (PetscScalar)NAN;
     PetscCall(MatDenseRestoreArray(G, &g));
@@ -81,6 +83,7 @@ static PetscErrorCode RunCreate(MPI_Comm comm, MPI_Comm inside, PetscMPIInt work
 
   PetscFunctionBegin;
   run->worker = worker;
+  run->unseen = choices->tie == MUON_SIGN_TIE_RANDOM ? PETSC_TRUE : PETSC_FALSE;
   run->bad    = PETSC_FALSE;
   PetscCall(MuonCreate(comm, &run->muon));
   PetscCall(MuonSetType(run->muon, MUONSIGN));
@@ -273,7 +276,7 @@ static PetscErrorCode CheckRows(const Choices *choices)
 */
 static PetscErrorCode CheckGram(PetscMPIInt size)
 {
-  Choices choices = {MUON_SIGN_DIRECTION_POLAR, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_PLUS, NULL, PETSC_DETERMINE, PETSC_DETERMINE, MUONPOLARQDWH, PETSC_FALSE, PETSC_TRUE};
+  Choices choices = {MUON_SIGN_DIRECTION_POLAR, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_ZERO, NULL, PETSC_DETERMINE, PETSC_DETERMINE, MUONPOLARQDWH, PETSC_FALSE, PETSC_TRUE};
 
   PetscFunctionBegin;
   PetscCall(Check("gram", 2, &choices, PETSC_FALSE));
@@ -305,7 +308,7 @@ int main(int argc, char **argv)
     for (int direction = MUON_SIGN_DIRECTION_POLAR; direction <= MUON_SIGN_DIRECTION_ADAM; direction++) {
       for (int update = MUON_SIGN_UPDATE_NONE; update <= MUON_SIGN_UPDATE_POLAR; update++) {
         for (int k = 0; k < 2; k++) {
-          Choices choices = {(MuonSignDirection)direction, (MuonSignUpdate)update, MUON_SIGN_TIE_PLUS, NULL, PETSC_DETERMINE, kinds[k], MUONPOLARSVD, PETSC_FALSE, PETSC_FALSE};
+          Choices choices = {(MuonSignDirection)direction, (MuonSignUpdate)update, MUON_SIGN_TIE_ZERO, NULL, PETSC_DETERMINE, kinds[k], MUONPOLARSVD, PETSC_FALSE, PETSC_FALSE};
 
           if (size == 6 && (direction + update + k) % 2 == 0) continue;
           PetscCall(Check("default", s, &choices, PETSC_FALSE));
@@ -319,10 +322,18 @@ int main(int argc, char **argv)
       Choices choices = {MUON_SIGN_DIRECTION_MOMENTUM, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_ZERO, exchanges[k].type, (PetscInt)exchanges[k].mode, PETSC_DETERMINE, MUONPOLARSVD, PETSC_TRUE, PETSC_FALSE};
 
       PetscCall(Check(exchanges[k].type, s, &choices, PETSC_FALSE));
+      choices.tie = MUON_SIGN_TIE_RANDOM;
+      PetscCall(Check(exchanges[k].type, s, &choices, PETSC_FALSE));
+      choices.tie       = MUON_SIGN_TIE_ZERO;
       choices.direction = MUON_SIGN_DIRECTION_POLAR;
       choices.update    = MUON_SIGN_UPDATE_SPECTRAL;
       PetscCall(Check(exchanges[k].type, s, &choices, PETSC_FALSE));
     }
+  }
+  {
+    Choices choices = {MUON_SIGN_DIRECTION_MOMENTUM, MUON_SIGN_UPDATE_NONE, MUON_SIGN_TIE_RANDOM, MUONEXCHANGEROWS, PETSC_DETERMINE, PETSC_DETERMINE, MUONPOLARSVD, PETSC_TRUE, PETSC_FALSE};
+
+    PetscCall(CheckRows(&choices));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscMuonFinalize());

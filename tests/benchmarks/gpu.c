@@ -297,7 +297,7 @@ static void MeasureMessages(void)
   LINE("natural decode", 1.5 * bytes, kernels->NaturalValues(d, (uint16_t *)codes, x));
   LINE("qsgd encode", 1.25 * bytes, kernels->Quantize(d, T, LENGTHLOG, scales, 15, &stream, 0, (unsigned char *)codes));
   LINE("qsgd decode", 1.25 * bytes, kernels->Dequantize(d, (unsigned char *)codes, 0.1, x));
-  LINE("sign encode", 2 * bytes + bit, kernels->Signs(m, n, T, m, R, m, (unsigned char *)bits, &sum));
+  LINE("sign encode", 2 * bytes + bit, kernels->Signs(m, n, T, m, R, m, (unsigned char *)bits, NULL, &sum));
   LINE("sign decode", 2 * bytes + bit, kernels->SignsAxpby(m, n, (unsigned char *)bits, NULL, 1, x, m, 0.1, x, m));
 #undef LINE
   device->release(T);

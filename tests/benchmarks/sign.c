@@ -33,7 +33,7 @@ static double Run(Memory *m, What what, PetscInt workers)
 
   switch (what) {
   case PACK:
-    (void)kernels->Signs(m->X.len, m->X.count, m->X.data, m->X.ld, NULL, 0, m->bits, &sumabs);
+    (void)kernels->Signs(m->X.len, m->X.count, m->X.data, m->X.ld, NULL, 0, m->bits, NULL, &sumabs);
     return sumabs;
   case VOTE:
   case VOTE_AND_SUM:

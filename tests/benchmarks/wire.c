@@ -482,7 +482,7 @@ static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long
       double sum;
 
       PetscCall(Now(&start));
-      PetscCheck(MuonArrayKernels(&set.T[0])->Signs(set.T[0].len, set.T[0].count, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
+      PetscCheck(MuonArrayKernels(&set.T[0])->Signs(set.T[0].len, set.T[0].count, set.T[0].data, set.T[0].ld, residual ? set.R[0].data : NULL, set.R[0].ld, bits, NULL, &sum) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is not finite");
       PetscCall(Elapsed(start, &times[PetscMax(r, 0)]));
     }
     PetscCall(Median(repetitions, times, &median));

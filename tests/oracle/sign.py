@@ -6,12 +6,18 @@ import sys
 
 import numpy as np
 
-from ef21 import Rule, Run, blocks, compare, penalized, rate, shape_factor, shortened, steepest, weights
+from ef21 import Rule, Run, blocks, compare, penalized, rate, shape_factor, shortened, steepest, weights, word
 
 
-def majority(signs, tie):
+def majority(signs, tie, coin):
     votes = sum(signs)
-    return np.where(votes == 0, {'plus': 1, 'minus': -1, 'zero': 0}[tie], np.sign(votes)), votes
+    return np.where(votes == 0, {'plus': 1, 'minus': -1, 'zero': 0, 'random': signs[0] * coin}[tie], np.sign(votes)), votes
+
+
+def bits(seed, layer, step, sender, direction):
+    """+1 where a bit is 1, else -1: one an entry, as the columns lie one behind the other."""
+    bit = [word(seed, layer.name, step, sender, direction, e // 32) >> e % 32 & 1 for e in range(layer.m * layer.n)]
+    return 2 * np.array(bit).reshape(layer.n, layer.m).T - 1
 
 
 def scaled(S, update):
@@ -54,6 +60,7 @@ def sign(run, shake):
             for j in workers:
                 M[j][i] = shake(previous * M[j][i] + fresh * g[j])
             out = np.zeros(W[i].shape)
+            coin, own = -bits(s.seed, layer, k, 0, 1), [bits(s.seed, layer, k, j, 0) for j in workers]
             for block in blocks(layer):
                 signs = []
                 for j in workers:
@@ -61,9 +68,9 @@ def sign(run, shake):
                     if s.direction == 'adam':
                         assert len(blocks(layer)) == 1
                         U = adam[j][i].step(g[j])
-                    signs.append(np.where(shake(U) >= 0, 1, -1))
+                    signs.append(np.where(U == 0, own[j][block], np.where(shake(U) >= 0, 1, -1)))
                     measured += float(np.sum(np.abs(g[j][block]))) / np.sqrt(U.size) / s.workers
-                S, votes = majority(signs, s.tie)
+                S, votes = majority(signs, s.tie, coin[block])
                 agreed, entries = agreed + float(np.sum(np.abs(votes))) / s.workers, entries + votes.size
                 radius = eta * (layer.scale * shape_factor(layer, *S.shape))
                 out[block] = (1 if s.decay_style == 'coupled' else 1 - eta * layer.decay) * W[i][block] - radius * scaled(S.astype(float), s.update)

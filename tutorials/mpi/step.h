@@ -20,10 +20,10 @@ enum {
 static const PetscInt rows[LAYERS] = {48, 32, 24}, columns[LAYERS] = {32, 64, 24};
 static const int      begin[LAYERS + 1] = {0, 48 * 32, 48 * 32 + 32 * 64, ENTRIES}; /* of the layers in an array of all entries */
 
-/* The gradient g of layer l at its weights w */
+/* The gradient g of layer l at its weights w, without zeros: these have no sign */
 static inline void Gradient(PetscMPIInt rank, PetscInt l, const PetscScalar w[], PetscScalar g[])
 {
-  for (int i = 0; i < begin[l + 1] - begin[l]; i++) g[i] = w[i] - (PetscReal)((37 * i + 11 * rank * (i % 5) + 3 * rank + (int)l) % 61 - 30) / 16;
+  for (int i = 0; i < begin[l + 1] - begin[l]; i++) g[i] = w[i] - (PetscReal)((37 * i + 11 * rank * (i % 5) + 3 * rank + (int)l) % 61 - 30.5) / 16;
 }
 
 /* The step of layer l along the sum of the gradients, of which the length does not matter */

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     int votes = 0;
 
     for (PetscMPIInt r = 0; r < size; r++) votes += all[r * BYTES + i / 8] >> i % 8 & 1;
-    w[i] -= 2 * votes >= size ? RATE : -RATE; /* a tie is a plus */
+    if (2 * votes != size) w[i] -= 2 * votes > size ? RATE : -RATE; /* a tie moves nothing */
   }
   CountEnd();
 

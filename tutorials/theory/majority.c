@@ -91,10 +91,10 @@ int main(int argc, char **argv)
     PetscCall(MatZeroEntries(W));
     PetscCall(MuonStep(muon));
     PetscCall(MatDenseGetArray(W, &w));
-    for (PetscInt e = 0; e < SIDE * SIDE; e++) wrong += PetscRealPart(w[e]) * Sign(e) > 0 ? 1 : 0;
+    for (PetscInt e = 0; e < SIDE * SIDE; e++) wrong += 1 + (PetscInt)(PetscRealPart(w[e]) * Sign(e)); /* 2, or 1 for a tie */
     PetscCall(MatDenseRestoreArray(W, &w));
   }
-  part      = (double)wrong / (double)(steps * SIDE * SIDE);
+  part      = (double)wrong / (double)(2 * steps * SIDE * SIDE);
   exact     = Binomial(size, 0.5 * erfc((double)p.size / sqrt(2.0)));
   deviation = sqrt(exact * (1 - exact) / (double)(steps * SIDE * SIDE));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%2d workers, |g| = %.3f of the noise: %.3f of the votes are wrong; binomial %.3f, many workers %.3f\n", size, (double)p.size, part, exact, 0.5 * erfc((double)gradient / sqrt(PETSC_PI))));
@@ -112,6 +112,13 @@ int main(int argc, char **argv)
     nsize: {{1 2 5}}
     output_file: README.md
     tolerance: 2e-2
+    requires: double
+
+  # As many wrong votes as one worker fewer has
+  test:
+    suffix: random
+    nsize: {{2 4}}
+    args: -sign_tie random
     requires: double
 
 TEST*/

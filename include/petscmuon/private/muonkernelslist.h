@@ -78,7 +78,7 @@ typedef struct {
                     is the integer part of y, and one more where (word >> 8) 2^-24 of the entry's random word
                     is less than the rest. first, the number of x[0], is a multiple of 2^lengthlog
    Dequantize       x = level step, the level of the sign of its code
-   Signs            bits: one an entry, 1 where T - R >= 0, which both zeros are. sumabs is the sum of the absolute values, accumulated in double by blocks. Returns 0, or 1 where the sum is not finite, as where an entry is not
+   Signs            bits: one an entry, 1 where T - R >= 0, which both zeros are; these have a 1 in zeros where that is not NULL. sumabs is the sum of the absolute values, accumulated in double by blocks. Returns 0, or 1 where the sum is not finite, as where an entry is not
    SignsAxpby       Y = decay X + scale s, s = 1 where the bit is 1 and -1 where it is 0, and 0 at the bits of ties where these are not NULL; X is not read where decay is 0; Y may be X
 
    Of matrices by columns, on BLAS and LAPACK; those without a leading dimension have no gaps:
@@ -115,7 +115,7 @@ MUON_EXPORT void MuonKernelStreamBlocks(const MuonKernelStream *stream, size_t c
   KERNEL(int, ToSingle, (size_t count, const void *x, int bf16, float *y)) \
   KERNEL(void, Quantize, (size_t entries, const void *x, unsigned lengthlog, const double *scales, unsigned levels, const MuonKernelStream *stream, uint64_t first, unsigned char *codes)) \
   KERNEL(void, Dequantize, (size_t entries, const unsigned char *codes, double step, void *x)) \
-  KERNEL(int, Signs, (size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, unsigned char *bits, double *sumabs)) \
+  KERNEL(int, Signs, (size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, unsigned char *bits, unsigned char *zeros, double *sumabs)) \
   KERNEL(void, SignsAxpby, (size_t m, size_t n, const unsigned char *bits, const unsigned char *ties, double decay, const void *X, size_t ldx, double scale, void *Y, size_t ldy)) \
   KERNEL(void, Multiply, (int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)) \
   KERNEL(int, Orthonormalize, (size_t m, size_t l, void *P, size_t *entries, void *work)) \

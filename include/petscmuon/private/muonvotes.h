@@ -16,8 +16,8 @@
 typedef struct {
   PetscErrorCode (*direction)(Muon, PetscInt n, MuonShard *const shard[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
   PetscErrorCode (*length)(Muon, MuonShard *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
-  PetscBool whole;
-  PetscInt  tie; /* of as many votes for as against: 1, -1, or 0 for no update */
+  PetscBool   whole;
+  MuonSignTie tie;
 } MuonVotesRule;
 
 PETSC_EXTERN const MuonGroupOps MuonGroupVotes;

@@ -166,8 +166,8 @@ static void CheckMessages(Check *s)
       number = k->TopRounded(m, n, X, ld, Y, ld, counts[j], mask, (float *)o, codes);
       Compare(s, "TopRounded", counts[j] * sizeof(float), number, 0);
     }
-    (void)k->Signs(m, n, X, ld, Y, ld, (unsigned char *)o, &number);
-    Compare(s, "Signs", (d + 7) / 8, number, 0);
+    (void)k->Signs(m, n, X, ld, Y, ld, (unsigned char *)o, (unsigned char *)o + (d + 7) / 8, &number);
+    Compare(s, "Signs", 2 * ((d + 7) / 8), number, 0);
     Compare(s, "Natural", 2 * (d / (1 + 2 * (size_t)i)), k->Natural(d / (1 + 2 * (size_t)i), X, &stream, 7, 1 + 2 * (uint64_t)i, (uint16_t *)o), 0);
     Compare(s, "ToSingle", d * sizeof(float), k->ToSingle(d, X, i, (float *)o), 0);
   }

@@ -37,7 +37,7 @@ void MuonKernelSubset(size_t entries, size_t count, uint64_t seed, unsigned char
    Vote             of the planes of so many voters, or of their counts where these are not NULL
    VoteSummed       of the sums of the signs +1 and -1, in integers of size 1 or 2 bytes
    VoteAdd          counts of two groups of voters together; to is none of them
-   VoteSpread       the signs +1 and -1 of bits, in such integers
+   VoteSpread       the signs +1 and -1 of bits, in such integers; where coin is not NULL, twice the sign where its bit is 0, and 0 where it is 1
    CopyBits         count bits from bit at on to bit where on; the bits before that stay, what is behind the last one in its byte becomes 0
 */
 typedef enum {
@@ -48,8 +48,11 @@ unsigned MuonKernelVotePlanes(size_t voters);
 void     MuonKernelVote(size_t entries, size_t voters, const unsigned char *const bits[], const unsigned char *counted, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
 void     MuonKernelVoteSummed(size_t entries, unsigned size, const void *sums, MuonKernelTie tie, unsigned char *vote, unsigned char *ties, uint64_t *sumabs);
 void     MuonKernelVoteAdd(size_t entries, size_t votersa, const unsigned char *a, size_t votersb, const unsigned char *b, unsigned char *to);
-void     MuonKernelVoteSpread(size_t entries, const unsigned char *bits, unsigned size, void *signs);
+void     MuonKernelVoteSpread(size_t entries, const unsigned char *bits, const unsigned char *coin, unsigned size, void *signs);
 void     MuonKernelCopyBits(size_t count, const unsigned char *from, size_t at, unsigned char *to, size_t where);
+
+/* Random bits first ... first + count - 1, copied as by CopyBits: bit e is bit e % 32 of the stream's word e / 32 */
+void MuonKernelStreamBits(const MuonKernelStream *stream, uint64_t first, size_t count, unsigned char *bits, size_t where);
 
 /*
    Natural codes, as the kernel Natural makes them, for the entries in the bitmap only, whose values are

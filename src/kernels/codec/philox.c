@@ -151,3 +151,18 @@ void MuonKernelStreamWords(const MuonKernelStream *stream, uint64_t first, size_
     skip = 0;
   }
 }
+
+void MuonKernelStreamBits(const MuonKernelStream *stream, uint64_t first, size_t count, unsigned char *bits, size_t where)
+{
+  uint32_t      words[4 * LANES];
+  unsigned char bytes[sizeof(words)];
+
+  for (size_t done = 0, some; done < count; done += some) {
+    const size_t skip = (size_t)((first + done) % 32), left = 8 * sizeof(words) - skip;
+
+    some = count - done < left ? count - done : left;
+    MuonKernelStreamWords(stream, (first + done) / 32, (skip + some + 31) / 32, words);
+    for (size_t b = 0; b < (skip + some + 7) / 8; b++) bytes[b] = (unsigned char)(words[b / 4] >> 8 * (b % 4) & 255u);
+    MuonKernelCopyBits(some, bytes, skip, bits, where + done);
+  }
+}

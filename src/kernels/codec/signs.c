@@ -27,9 +27,10 @@
 
 /*
    One bit for each of so many numbers, 1 where it is not below zero, and their absolute values added to the
-   partial sums. Simple loops, which compilers make vector code of
+   partial sums; the bits of those that are zero are added to zero, where that is not NULL. Simple loops, which
+   compilers make vector code of
 */
-MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const REAL *r, double *sums)
+MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const REAL *r, uint64_t *zero, double *sums)
 {
   REAL     x[WORD];
   BITS     below[WORD];
@@ -42,32 +43,35 @@ MUON_KERNEL_INLINE uint64_t REAL_NAME(SignsOf)(size_t some, const REAL *t, const
   }
   /* The top bit is set for a number below zero: a negative zero loses it with the lowest unit */
   memcpy(below, x, sizeof(below));
+  for (size_t i = 0; i < WORD && zero != NULL; i++) *zero |= (uint64_t)(x[i] == 0) << i;
   for (size_t i = 0; i < WORD; i++) word |= (uint64_t)((below[i] & (below[i] - 1)) >> (8 * sizeof(BITS) - 1)) << i;
   return ~word;
 }
 
   #if defined(MUON_KERNEL_CLONES_X86)
 /* The same for a block of words without gaps and the same sums: a comparison gives the bits */
-__attribute__((target("avx512f"), optimize("O3"))) static void REAL_NAME(SignsWide)(const REAL *t, const REAL *r, unsigned char *bits, double *sums)
+__attribute__((target("avx512f"), optimize("O3"))) static void REAL_NAME(SignsWide)(const REAL *t, const REAL *r, unsigned char *bits, unsigned char *zeros, double *sums)
 {
   __m512d sum = _mm512_setzero_pd();
 
   for (size_t w = 0; w < BLOCK; w++) {
-    uint64_t word = 0;
+    uint64_t word = 0, zero = 0;
 
     for (size_t i = 0; i < WORD; i += SUMS) {
       const __m512d x = r == NULL ? REAL_NAME(WIDE_LOAD_)(t + w * WORD + i) : REAL_NAME(WIDE_DIFFERENCE_)(t + w * WORD + i, r + w * WORD + i);
 
       sum = _mm512_add_pd(sum, _mm512_abs_pd(x));
       word |= (uint64_t)_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_LT_OQ) << i;
+      zero |= (uint64_t)_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ) << i;
     }
     StoreWord(bits, w * WORD, WORD, ~word);
+    if (zeros != NULL) StoreWord(zeros, w * WORD, WORD, zero);
   }
   _mm512_storeu_pd(sums, sum);
 }
   #endif
 
-MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, unsigned char *bits, double *sumabs)
+MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void *T, size_t ldt, const void *R, size_t ldr, unsigned char *bits, unsigned char *zeros, double *sumabs)
 {
   const size_t entries = m * n;
   Place        place   = {0, 0};
@@ -84,7 +88,7 @@ MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void
 
   #if defined(MUON_KERNEL_CLONES_X86)
     if (wide && place.at + BLOCK * WORD <= m) {
-      REAL_NAME(SignsWide)((const REAL *)T + place.line * ldt + place.at, R == NULL ? NULL : (const REAL *)R + place.line * ldr + place.at, bits + first / 8, sums);
+      REAL_NAME(SignsWide)((const REAL *)T + place.line * ldt + place.at, R == NULL ? NULL : (const REAL *)R + place.line * ldr + place.at, bits + first / 8, zeros == NULL ? NULL : zeros + first / 8, sums);
       b = BLOCK;
       first += BLOCK * WORD;
       Advance(m, BLOCK * WORD, &place);
@@ -94,11 +98,12 @@ MUON_KERNEL_CLONES int REAL_NAME(MuonKernelSigns)(size_t m, size_t n, const void
       const size_t some = entries - first < WORD ? entries - first : WORD;
       REAL         here[WORD], there[WORD];
       const REAL  *t = (const REAL *)Stretch(sizeof(REAL), m, T, ldt, place, some, here), *r = R == NULL ? NULL : (const REAL *)Stretch(sizeof(REAL), m, R, ldr, place, some, there);
-      uint64_t     word;
+      uint64_t word, zero = 0, *const is = zeros == NULL ? NULL : &zero;
 
-      if (some < WORD) word = REAL_NAME(SignsOf)(some, t, r, sums) & (((uint64_t)1 << some) - 1);
-      else word = r == NULL ? REAL_NAME(SignsOf)(WORD, t, NULL, sums) : REAL_NAME(SignsOf)(WORD, t, r, sums);
+      if (some < WORD) word = REAL_NAME(SignsOf)(some, t, r, is, sums) & (((uint64_t)1 << some) - 1);
+      else word = r == NULL ? REAL_NAME(SignsOf)(WORD, t, NULL, is, sums) : REAL_NAME(SignsOf)(WORD, t, r, is, sums);
       StoreWord(bits, first, some, word);
+      if (zeros != NULL) StoreWord(zeros, first, some, some < WORD ? zero & (((uint64_t)1 << some) - 1) : zero);
       Advance(m, some, &place);
     }
     total += ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));

@@ -196,15 +196,15 @@ MUON_KERNEL_CLONES void MuonKernelVoteAdd(size_t entries, size_t votersa, const 
   }
 }
 
-MUON_KERNEL_CLONES void MuonKernelVoteSpread(size_t entries, const unsigned char *bits, unsigned size, void *signs)
+MUON_KERNEL_CLONES void MuonKernelVoteSpread(size_t entries, const unsigned char *bits, const unsigned char *coin, unsigned size, void *signs)
 {
   for (size_t first = 0; first < entries; first += WORD) {
     const size_t   some = entries - first < WORD ? entries - first : WORD;
-    const uint64_t word = LoadWord(bits, first, some);
+    const uint64_t word = LoadWord(bits, first, some), tails = coin == NULL ? 0 : LoadWord(coin, first, some);
     int8_t         x[WORD];
     int16_t        wide[WORD];
 
-    for (size_t i = 0; i < WORD; i++) x[i] = (int8_t)(2 * (int)(word >> i & 1u) - 1);
+    for (size_t i = 0; i < WORD; i++) x[i] = (int8_t)((2 * (int)(word >> i & 1u) - 1) * (coin == NULL ? 1 : 2 - 2 * (int)(tails >> i & 1u)));
     for (size_t i = 0; i < WORD; i++) wide[i] = x[i];
     if (size == 1) memcpy((int8_t *)signs + first, x, some);
     else memcpy((int16_t *)signs + first, wide, some * sizeof(wide[0]));

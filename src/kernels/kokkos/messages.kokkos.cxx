@@ -356,27 +356,29 @@ template <class REAL> void Quantize(size_t entries, const void *X, unsigned leng
     });
 }
 
-template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, unsigned char *bits, double *sumabs)
+template <class REAL> int Signs(size_t m, size_t n, const void *T, size_t ldt, const void *S, size_t ldr, unsigned char *bits, unsigned char *zeros, double *sumabs)
 {
   const size_t entries = m * n;
 
   FlattenPair(&m, &n, ldt, S, ldr);
   const Pair<REAL>            pair("Signs", m, n, T, ldt, S, ldr);
-  const Staged<unsigned char> sb(Writes, bits, (entries + 7) / 8);
+  const Staged<unsigned char> sb(Writes, bits, (entries + 7) / 8), sz(Writes, zeros, (entries + 7) / 8);
   const Difference<REAL>      of = pair.of;
-  unsigned char              *b  = sb.get();
+  unsigned char              *b = sb.get(), *z = sz.get();
 
   Each(
     "Signs", (entries + 7) / 8, KOKKOS_LAMBDA(const int64_t k) {
-      unsigned byte = 0;
+      unsigned byte = 0, zero = 0;
 
       /* NaN counts as the integer that its bits are */
       for (size_t e = 8 * (size_t)k; e < 8 * (size_t)k + 8 && e < entries; e++) {
         const typename Bits<REAL>::type below = Image(of(e));
 
         byte |= (unsigned)(1 - ((below & (below - 1)) >> (8 * sizeof(REAL) - 1))) << e % 8;
+        zero |= (unsigned)(of(e) == 0) << e % 8;
       }
       b[k] = (unsigned char)byte;
+      if (z != NULL) z[k] = (unsigned char)zero;
     });
   *sumabs = Sum(
     "Signs", entries, 1, KOKKOS_LAMBDA(const size_t, const size_t e) { return fabs((double)of(e)); });

@@ -67,7 +67,7 @@ const MuonParameter MuonParameters_Private[] = {
   ROW(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
   BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
-  ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of the compressors' random numbers"),
+  ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of random numbers"),
   ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch"),
   ENUM(downlink_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision in which weights that are not compressed come from their owners"),
   ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),

@@ -44,7 +44,7 @@ static PetscErrorCode MuonCompressorEncode_Sign(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   if (d == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (T->memory != MUON_HOST) PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 7) / 8, &bits));
-  if (kernels->Signs(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, &sum) == 0) mean = sum / (double)d;
+  if (kernels->Signs(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, bits, NULL, &sum) == 0) mean = sum / (double)d;
   else {
     PetscCall(MuonCompressorHugeMean_Sign(c, T, R, &mean));
     if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);

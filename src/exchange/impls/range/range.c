@@ -18,8 +18,9 @@ static PetscErrorCode MuonExchangeAssign_Range(MuonExchange exchange)
   others the bits of its range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts the votes on its
   own; down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
 
-  With J workers and d entries a worker sends (1 + 1/J) d/8 bytes, what it keeps for itself counted as MPI
-  gets it, and some hundred bytes for each worker: nothing grows with the workers, and all work is shared.
+  With J workers and d entries, one bit each both ways, a worker sends (1 + 1/J) d/8 bytes, what it keeps for
+  itself counted as MPI gets it, and some hundred bytes for each worker: nothing grows with the workers, and all
+  work is shared. Ties that move nothing take another d/(8 J).
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MUONEXCHANGELAYERWISE`, `MUONEXCHANGEREPLICATED`, `MUONSIGN`
 M*/

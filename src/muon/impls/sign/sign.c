@@ -5,11 +5,11 @@
 
 const char *const MuonSignDirections[] = {"polar", "momentum", "gradient", "adam", "MuonSignDirection", "MUON_SIGN_DIRECTION_", NULL};
 const char *const MuonSignUpdates[]    = {"none", "frobenius", "spectral", "polar", "MuonSignUpdate", "MUON_SIGN_UPDATE_", NULL};
-const char *const MuonSignTies[]       = {"plus", "minus", "zero", "MuonSignTie", "MUON_SIGN_TIE_", NULL};
+const char *const MuonSignTies[]       = {"plus", "minus", "zero", "random", "MuonSignTie", "MUON_SIGN_TIE_", NULL};
 
-#define ROW(kind, field, names, flags, help) \
+#define ROW(kind, field, value, names, flags, help) \
   { \
-    "sign_" #field, MUON_PARAMETER_##kind, offsetof(Muon_Sign, field), 0, 0, 0, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | (flags), help \
+    "sign_" #field, MUON_PARAMETER_##kind, offsetof(Muon_Sign, field), value, 0, 0, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | (flags), help \
   }
 
 static PetscBool  MuonCitationSignSet = PETSC_FALSE;
@@ -26,10 +26,10 @@ typedef struct {
   MuonRecord       *record; /* of the step that is being taken */
 } Muon_Sign;
 
-const MuonParameter MuonSignParameters_Private[] = {ROW(ENUM, direction, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
-                                                    ROW(ENUM, update, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
-                                                    ROW(ENUM, tie, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
-                                                    ROW(BOOL, measure, NULL, 0, "Measure gradients as the theory of SignMuon does"),
+const MuonParameter MuonSignParameters_Private[] = {ROW(ENUM, direction, MUON_SIGN_DIRECTION_POLAR, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
+                                                    ROW(ENUM, update, MUON_SIGN_UPDATE_NONE, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
+                                                    ROW(ENUM, tie, MUON_SIGN_TIE_ZERO, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
+                                                    ROW(BOOL, measure, 0, NULL, 0, "Measure gradients as the theory of SignMuon does"),
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
@@ -130,6 +130,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
   const MPI_Comm   comm = PetscObjectComm((PetscObject)muon);
+  PetscMPIInt      even = 0;
   MuonVotesRule    votes;
 
   PetscFunctionBegin;
@@ -151,9 +152,13 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     votes.direction    = sign->direction == MUON_SIGN_DIRECTION_POLAR ? MuonDirection_Sign : NULL;
     votes.length       = MuonLength_Sign;
     votes.whole        = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
-    votes.tie          = sign->tie == MUON_SIGN_TIE_MINUS ? -1 : (sign->tie == MUON_SIGN_TIE_ZERO ? 0 : 1);
+    votes.tie          = sign->tie;
+    even               = shard->group->grid->nworkers % 2 == 0 ? shard->group->grid->nworkers : even;
     PetscCall(MuonVotesSetRule(shard->group, &votes));
   }
+  if (even > 0 && (sign->tie == MUON_SIGN_TIE_PLUS || sign->tie == MUON_SIGN_TIE_MINUS))
+    PetscCall(PetscPrintf(comm, "PetscMuon warning: -%ssign_tie %s moves each entry on which the %d workers are divided a whole step, always the same way; zero leaves it, random sends as little as %s\n", MuonPrefix(muon), MuonSignTies[sign->tie],
+                          even, MuonSignTies[sign->tie]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +207,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   Options Database Keys:
 + -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), fixed at `MuonSetUp()`
 . -sign_update update       - what they make of the majority (none|frobenius|spectral|polar), every worker computes it; `polar` keeps the new weights until the step succeeds
-. -sign_tie tie             - what a tie makes (plus|minus|zero), only an even number of workers has ties; `zero` sends two bits an entry down
+. -sign_tie tie             - what a tie makes (zero|random|plus|minus), only an even number of workers has ties; with `zero`, the default, a majority that goes down has two bits an entry
 - -sign_measure             - measures the gradients, the mean over the workers of the sum of ||g||_1 / sqrt(m n) takes the place of the dual norm
 
   Level: beginner
@@ -212,13 +217,20 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
 .vb
   M_j becomes mu M_j + (1-mu) g_j      or in the style sgd, mu M_j + (1-dampening) g_j
   U_j      =  polar(M_j), M_j or g_j
-  b_j      =  [U_j >= 0]               sent, one bit an entry
+  b_j      =  [U_j > 0]                sent, one bit an entry; a random one where U_j = 0
   S        =  sign of the sum over j of (2 b_j - 1)
   W becomes (1 - rate decay) W - t^s D,   D = S, S/sqrt(mn), S/||S||_2 or polar(S)
 .ve
-  The vote is exact for any number of workers, and the same to the last bit in every exchange. A zero, of
-  either sign, votes for plus; a gradient that is not there is zero. What is not finite is a reason to end the
-  step and no vote.
+  The vote is exact for any number of workers, and the same to the last bit in every exchange. What is not
+  finite is a reason to end the step and no vote.
+
+  A tie leaves the entry where it is, as the theory has it (sign(0) = 0). plus and minus move all ties one way by
+  a whole step. With random the first worker's vote counts once more, or the opposite of it, as a bit says that
+  all workers draw alike from `-muon_seed`, the step, the name of the layer and the number of the entry\: no bias,
+  the opposite step for opposite gradients, one bit an entry down, and as many wrong votes as one worker fewer has.
+
+  A worker's own zero, of either sign, is no tie. One bit cannot say it, and the worker votes by a bit that it
+  draws in the same way. A gradient that is not there is zero\: rows that have none drift nowhere.
 
   Nothing is kept at servers. How the votes are counted is the choice of the `MuonExchange`\: by ranges of
   entries (`MUONEXCHANGERANGE`, the default with more than two workers\: nothing that is sent grows with their

@@ -56,8 +56,7 @@ static PetscErrorCode MuonCreate_Votes(Muon muon, MuonGroup group)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&votes));
-  votes->rule.tie = 1;
-  group->data     = votes;
+  group->data = votes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,11 +74,13 @@ PetscErrorCode MuonVotesSetRule(MuonGroup group, const MuonVotesRule *rule)
 static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
 {
   MuonVotes votes = MuonVotesOf(group);
+  size_t    tossed;
 
   PetscFunctionBegin;
   PetscCall(MuonVotesLayOut_Private(muon, group));
   votes->workers = group->exchange->nworkers;
-  votes->planes  = votes->rule.tie == 0 && votes->workers % 2 == 0 ? 2 : 1;
+  votes->planes  = votes->rule.tie == MUON_SIGN_TIE_ZERO && votes->workers % 2 == 0 ? 2 : 1;
+  tossed         = votes->rule.tie == MUON_SIGN_TIE_RANDOM && votes->workers % 2 == 0 ? 1 : 0;
   PetscCall(MuonVotesSetItems_Private(group));
   PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
   if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */
@@ -89,8 +90,10 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
     PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
     votes->size = votes->workers > 127 ? 2 : 1;
     votes->room = votes->bits * votes->size;
-  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) votes->room = MuonKernelVotePlanes((size_t)votes->workers) * votes->bytes;
-  PetscCall(PetscCalloc6(votes->bytes, &votes->own, votes->bytes, &votes->majority[0], (votes->planes - 1) * votes->bytes, &votes->majority[1], votes->room, &votes->counts[0], votes->room, &votes->counts[1], votes->workers, &votes->plane));
+  } else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) votes->room = MuonKernelVotePlanes((size_t)votes->workers + tossed) * votes->bytes;
+  PetscCall(PetscCalloc7(votes->bytes, &votes->own, tossed * votes->bytes, &votes->coin, votes->bytes, &votes->majority[0], (votes->planes - 1) * votes->bytes, &votes->majority[1], votes->room, &votes->counts[0], votes->room, &votes->counts[1],
+                         (size_t)votes->workers + tossed, &votes->plane));
+  if (tossed == 0) votes->coin = NULL;
   group->no_downlink = PETSC_TRUE; /* every rank makes new weights of the majority */
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
@@ -110,7 +113,7 @@ static PetscErrorCode MuonDestroy_Votes(MuonGroup group)
   PetscFunctionBegin;
   PetscCall(PetscFree(votes->start));
   PetscCall(PetscFree2(votes->first, votes->block));
-  PetscCall(PetscFree6(votes->own, votes->majority[0], votes->majority[1], votes->counts[0], votes->counts[1], votes->plane));
+  PetscCall(PetscFree7(votes->own, votes->coin, votes->majority[0], votes->majority[1], votes->counts[0], votes->counts[1], votes->plane));
   PetscCall(PetscFree(votes->cut));
   PetscCall(PetscFree(votes->hash));
   PetscCall(PetscFree(group->data));
@@ -122,13 +125,14 @@ static PetscErrorCode MuonGetMemory_Votes(MuonGroup group, PetscLogDouble *bytes
   const MuonVotes votes = MuonVotesOf(group);
 
   PetscFunctionBegin;
-  *bytes = (1.0 + votes->planes) * (PetscLogDouble)votes->bytes + 2.0 * (PetscLogDouble)votes->room;
+  *bytes = (1.0 + votes->planes + (votes->coin != NULL)) * (PetscLogDouble)votes->bytes + 2.0 * (PetscLogDouble)votes->room;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonWorkers_Votes(Muon muon, MuonGroup group, MuonStatus *status)
 {
   PetscFunctionBegin;
+  MuonVotesToss_Private(muon, group);
   if (group->assembly != NULL && MuonVotesOf(group)->rule.direction != NULL) PetscCall(MuonVoteAssembled_Private(muon, group, status));
   else PetscCall(MuonVotesFillAll_Private(muon, group, status));
   if (MuonVotesAlone(group) == PETSC_FALSE) PetscCall(MuonVotesUp_Private(muon, group, status));

@@ -7,15 +7,21 @@
    The majority: how it is found, and what it makes of the weights.
 */
 
-/* The majority on an item that is owned here, and the sum of |votes| */
+/*
+   The majority on an item that is owned here, and the sum of |votes|. Where a coin breaks ties it is one voter
+   more: no number of votes is even then, and |votes| is one more where it has the sign of the majority, else one less
+*/
 static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, PetscInt i, unsigned char *majority, unsigned char *ties, uint64_t *sum, MuonStatus *status)
 {
-  MuonVotes           votes   = MuonVotesOf(group);
-  const size_t        entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), workers = (size_t)votes->workers;
-  const MuonKernelTie tie = votes->rule.tie < 0 ? MUON_KERNEL_TIE_MINUS : MUON_KERNEL_TIE_PLUS;
+  MuonVotes            votes   = MuonVotesOf(group);
+  const size_t         entries = (size_t)(votes->cut[i + 1] - votes->cut[i]), bytes = (entries + 7) / 8, voters = (size_t)votes->workers + (votes->coin != NULL);
+  const MuonKernelTie  tie    = votes->rule.tie == MUON_SIGN_TIE_MINUS ? MUON_KERNEL_TIE_MINUS : MUON_KERNEL_TIE_PLUS;
+  const unsigned char *counts = group->mode == MUON_EXCHANGE_MODE_REDUCE ? votes->counts[0] : NULL;
+  unsigned char       *coin   = NULL;
+  MuonMark             mark;
 
   PetscFunctionBegin;
-  if (MuonVotesAlone(group)) votes->plane[0] = votes->own;
+  if (group->mode != MUON_EXCHANGE_MODE_GATHER || MuonVotesAlone(group)) votes->plane[0] = votes->own;
   for (PetscMPIInt w = 0; w < votes->workers && group->mode == MUON_EXCHANGE_MODE_GATHER && MuonVotesAlone(group) == PETSC_FALSE; w++) {
     const unsigned char *message;
     size_t               bytes;
@@ -30,9 +36,22 @@ static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, Pet
   }
   *sum = 0;
   if (*status != MUON_STATUS_OK || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (group->mode == MUON_EXCHANGE_MODE_GATHER) MuonKernelVote(entries, workers, votes->plane, NULL, tie, majority, ties, sum);
-  else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) MuonKernelVote(entries, workers, NULL, votes->counts[0], tie, majority, ties, sum);
-  else MuonKernelVoteSummed(entries, votes->size, votes->counts[1], tie, majority, ties, sum);
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  if (votes->coin != NULL) {
+    PetscCall(MuonWorkspaceGet(muon->work, bytes, &coin));
+    MuonKernelCopyBits(entries, votes->coin, (size_t)votes->cut[i], coin, 0);
+    for (size_t k = 0; k < bytes; k++) coin[k] ^= votes->plane[0][k];
+    votes->plane[votes->workers] = coin;
+    if (group->mode == MUON_EXCHANGE_MODE_REDUCE) {
+      MuonKernelVoteAdd(entries, (size_t)votes->workers, votes->counts[0], 1, coin, votes->counts[1]);
+      counts = votes->counts[1];
+    }
+  }
+  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) MuonKernelVoteSummed(entries, votes->size, votes->counts[1], tie, majority, ties, sum);
+  else MuonKernelVote(entries, voters, votes->plane, counts, tie, majority, ties, sum);
+  for (size_t k = 0; k < bytes && coin != NULL; k++) coin[k] ^= majority[k];
+  if (coin != NULL) *sum += 2 * MuonKernelCountBits(coin, 0, entries) - entries;
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

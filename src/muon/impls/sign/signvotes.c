@@ -126,12 +126,37 @@ const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes,
   return header.kind == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
+/* Random bits of a round, from bit at on, for a block. Entries are numbered in the memory of the whole layer, so that none depends on which rank has it */
+static void MuonVotesDraw_Private(Muon muon, const MuonShard *shard, const MuonVotesBlock *one, PetscBool down, PetscMPIInt sender, unsigned char *bits, size_t at)
+{
+  const MuonKernelStream stream = {(uint64_t)muon->seed, (uint32_t)shard->layer->hash, (uint32_t)shard->group->round, (uint32_t)sender, (uint32_t)down};
+  const MuonArray        state = MuonShardStateShape(shard), part = MuonVotesPart(one, &state);
+  const size_t           row = (size_t)(shard->row + one->block.row), column = (size_t)one->block.column;
+  const size_t           len = (size_t)(state.rowmajor ? shard->layer->n : shard->layer->m), first = state.rowmajor ? row * len + column : column * len + row;
+
+  if (part.len == len) MuonKernelStreamBits(&stream, first, one->entries, bits, at);
+  else {
+    for (size_t v = 0; v < part.count; v++) MuonKernelStreamBits(&stream, first + v * len, part.len, bits, at + v * part.len);
+  }
+}
+
+void MuonVotesToss_Private(Muon muon, MuonGroup group)
+{
+  const MuonVotes votes = MuonVotesOf(group);
+
+  for (PetscInt k = 0; k < group->nshards && votes->coin != NULL; k++) {
+    for (PetscInt b = votes->first[k]; b < votes->first[k + 1]; b++) MuonVotesDraw_Private(muon, &group->shard[k], &votes->block[b], PETSC_TRUE, 0, votes->coin, votes->block[b].at);
+  }
+}
+
+/* One bit has no room for a zero: a worker votes for it by a bit of its own */
 PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt number, const MuonArray *U, MuonStatus *status)
 {
   MuonVotes             votes   = MuonVotesOf(shard->group);
   const MuonVotesBlock *one     = MuonVotesFind(shard, number);
   const MuonKernels    *kernels = MuonArrayKernels(U);
-  unsigned char        *to;
+  const size_t          bytes   = one == NULL ? 0 : (one->entries + 7) / 8;
+  unsigned char        *to, *zeros, *own;
   double                sum;
   MuonMark              mark;
 
@@ -139,8 +164,14 @@ PetscErrorCode MuonVotesFill_Private(Muon muon, MuonShard *shard, PetscInt numbe
   if (one == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   to = votes->own + one->at / 8;
-  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, (one->entries + 7) / 8, &to));
-  if (kernels->Signs(U->len, U->count, U->data, U->ld, NULL, 0, to, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  if (one->at % 8 != 0) PetscCall(MuonWorkspaceGet(muon->work, bytes, &to));
+  PetscCall(MuonWorkspaceGet(muon->work, bytes, &zeros));
+  PetscCall(MuonWorkspaceGet(muon->work, bytes, &own));
+  if (kernels->Signs(U->len, U->count, U->data, U->ld, NULL, 0, to, zeros, &sum) != 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
+  else if (MuonKernelCountBits(zeros, 0, one->entries) > 0) {
+    MuonVotesDraw_Private(muon, shard, one, PETSC_FALSE, shard->group->exchange->worker, own, 0);
+    for (size_t k = 0; k < bytes; k++) to[k] &= (unsigned char)(own[k] | ~zeros[k]);
+  }
   if (one->at % 8 != 0) MuonKernelCopyBits(one->entries, to, 0, votes->own, one->at);
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,7 +304,7 @@ PetscErrorCode MuonVotesUp_Private(Muon muon, MuonGroup group, MuonStatus *statu
   else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
   else {
     /* Sums travel in full whatever the status is, which all ranks learn at the end */
-    MuonKernelVoteSpread(votes->bits, votes->own, votes->size, votes->counts[0]);
+    MuonKernelVoteSpread(votes->bits, votes->own, group->exchange->worker == 0 ? votes->coin : NULL, votes->size, votes->counts[0]);
     MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, 8.0 * votes->size * (double)votes->bits);
     PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
     if (group->late == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));

@@ -34,6 +34,7 @@ struct _n_MuonVotes {
   PetscMPIInt           workers;
   unsigned              planes;            /* of a result: the majority, and behind it the ties where there may be any and there is no update */
   unsigned char        *own, *majority[2]; /* rows */
+  unsigned char        *coin;              /* likewise, where it breaks ties: the first worker votes with its sign, once more where a bit is 0, and against it where it is 1. Else NULL */
   size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
   unsigned char        *counts[2];
   unsigned              size; /* bytes of a sign or sum */
@@ -65,6 +66,7 @@ static inline PetscBool MuonVotesAlone(const MuonGroup group)
 
 /* The row, and its messages: a header on so many planes of an item, and the planes behind it, NULL where it is not what was expected */
 PETSC_INTERN PetscErrorCode       MuonVotesLayOut_Private(Muon, MuonGroup);
+PETSC_INTERN void                 MuonVotesToss_Private(Muon, MuonGroup);
 PETSC_INTERN MuonVotesBlock      *MuonVotesFind(const MuonShard *, PetscInt number);
 PETSC_INTERN size_t               MuonVotesMessageBytes(MuonVotes, PetscInt item, unsigned planes);
 PETSC_INTERN unsigned             MuonVotesWrite(MuonVotes, PetscInt item, unsigned planes, unsigned char *to, uint64_t *bytes);
