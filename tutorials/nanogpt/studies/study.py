@@ -25,7 +25,6 @@ import glob
 import hashlib
 import math
 import os
-import platform
 import random
 import re
 import shlex
@@ -371,7 +370,7 @@ class Study:
     os.makedirs(run.folder, exist_ok=True)
     lock = open(os.path.join(run.folder, "lock"), "a")
     try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB) # it goes with the process
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB) # it goes with the last process that has the file: the run's
     except OSError:
       lock.close()
       return []
@@ -381,7 +380,7 @@ class Study:
     with open(os.path.join(run.folder, "log"), "w") as f:
       f.write(" ".join(map(shlex.quote, command)) + "\n")
       f.flush()
-      return [(run, subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT), lock, time.time())]
+      return [(run, subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT, pass_fds=[lock.fileno()]), lock, time.time())]
 
   def finish(self, run, child, lock, began, count):
     """The line of a run for the csv."""
@@ -424,7 +423,7 @@ def errors(printed):
 
 def machine():
   with open("/proc/cpuinfo") as f:
-    model = (re.findall(r"model name\s*: (.*)", f.read()) or [platform.machine()])[0]
+    model = (re.findall(r"model name\s*: (.*)", f.read()) or ["unknown"])[0]
   return "%s, %d cores" % (model, os.cpu_count())
 
 
@@ -595,6 +594,7 @@ class Report:
         figure = plot.draw_study(groups, xs, link or None, {plan.label(one): min(result["work"] for result in finite(one, plan.first)) for one in names}, "validation loss, nats a byte", {plan.label(one): looks.index(one) for one in names}, more)
         figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
         self.out += ["", "![](%s.svg)" % name]
+    self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
 
   def advice(self):
     """The file of -muon_advise_study: options that say what is sent and when, and last losses."""
