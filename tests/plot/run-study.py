@@ -153,7 +153,7 @@ class Study(unittest.TestCase):
     self.assertIn("`-rate`: 2.5 6.1250, 5 5.1250, 10 diverged, 20 diverged", self.text("report.md"))
     self.assertIn("| two |  | 3 | 3 diverged |", self.text("report.md"))
     # A run that another process has is left to it; what is not there is said
-    options = type("Options", (), {"store": "none", "output": "out"})
+    options = type("Options", (), {"store": "none", "output": "out", "report": False, "torch": ""})
     one = study.Study(study.Plan("plan.txt"), options)
     run = study.Run(one, "two", "", None, 9)
     os.makedirs(run.folder)
@@ -203,6 +203,17 @@ class Study(unittest.TestCase):
         for one in ("report.md", "losses.csv"):
           with open(os.path.join(folder, one)) as f, open(os.path.join(self.id(), name, one)) as g:
             self.assertEqual(f.read(), g.read(), name)
+    # What a paragraph that links to a report, and the table behind it, says to three decimals or more is in the report
+    pages = [os.path.join(ROOT, "README.md")] + [os.path.join(os.path.dirname(store), name) for name in os.listdir(os.path.dirname(store)) if name.endswith(".md")]
+    for page in pages:
+      with open(page) as f:
+        blocks = f.read().split("\n\n")
+      for block, table in zip(blocks, blocks[1:] + [""]):
+        for name in re.findall(r"studies/(\w+)/report.md", block):
+          with open(os.path.join(store, name, "report.md")) as f:
+            known = f.read()
+          for number in re.findall(r"\d+\.\d{3,}", block + table * (table[:1] == "|")):
+            self.assertIn(number, known, page)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 A plan is a text file, a folder's *.txt here by its name or any other by its path. A line is a word and what belongs to it; quotes keep words together, # begins a comment:
 
     title TEXT | note TEXT         what the report says
-    all OPTIONS                    of all runs; may be there more than once; -n is the number of workers, -lab 100e6 puts them on hosts of share/petscmuon/lab with links of that rate
+    all OPTIONS                    of all runs; may be there more than once; -n is the number of workers, -lab 100e6 puts them on hosts of share/petscmuon/lab with links of that rate,
+                                   -reference 1 has them made by reference.py, where --torch has torch
     text unequal                   each worker has a subsystem for itself
     seeds N [RUN ...]              the seeds 1 to N are reported, of these runs or of all
     at NAME OPTIONS [-- RUN ...]   lengths or sizes that these runs, or all, have; the first one is where rates are tuned
@@ -24,7 +25,6 @@ import glob
 import hashlib
 import math
 import os
-import platform
 import random
 import re
 import shlex
@@ -184,7 +184,7 @@ def parse(row):
     raise ValueError
   curve = [dict(zip(POINT, (float(x) for x in point.split(":")))) for point in row["curve"].split()]
   one = dict(row, options=canonical(row["options"].split()), loss=float(row["loss"]), work=float(row["work"]), plain=float(row["plain"]), curve=curve)
-  if len(curve) != int(row["points"]) or any(len(point) != len(POINT) for point in curve) or any(a["step"] >= b["step"] for a, b in zip(curve, curve[1:])) or not curve and math.isfinite(one["loss"]):
+  if len(curve) != int(row["points"]) or any(len(point) != len(POINT) for point in curve) or any(a["step"] >= b["step"] for a, b in zip(curve, curve[1:])):
     raise ValueError
   return one
 
@@ -229,6 +229,7 @@ class Study:
     self.plan, self.options, self.took, self.began = plan, options, [], time.time()
     self.name = os.path.splitext(os.path.basename(plan.path))[0]
     self.store = os.path.join(options.store, self.name, "runs.csv")
+    self.torch = said([options.torch, "-c", "import torch; print(torch.__version__)"]) if not options.report and any("-reference" in words for _, _, words in plan.runs.values()) else ""
     self.read()
     texts = [line["text"] for lines in self.known.values() for line in lines if self.name in line["plans"]]
     self.text = {"sha256": max(sorted(set(texts)), key=texts.count, default="")} # that the study was made with; enough for a report
@@ -308,19 +309,24 @@ class Study:
         losses[rate] = math.inf
     for one in want:
       run = Run(self, *one)
-      if self.result(run) is None:
+      if self.result(run) is None and (self.torch or "-reference" not in run.options):
         out.setdefault(run.key, run)
     return list(out.values()), len(out) + waiting
 
   def launch(self, run):
     words, ranks = take(run.options.split(), "-n")
     words, rate = take(words, "-lab")
+    words, reference = take(words, "-reference")
+    if reference:
+      return [self.options.torch, os.path.join(os.path.dirname(HERE), "reference.py")] + self.text[run.part] + words
     start = [os.path.join(SHARE, "lab", "run"), "--rate", "%gmbit" % (float(rate) / 1e6), "--hosts", ranks or "1", "--"] if rate else [MPIEXEC, "-n", ranks or "1"]
     return start + [self.options.program] + self.text[run.part] + words
 
   def check(self):
     """One short step of each method: what the program does not take, or does not read, is an error before the first run."""
-    for name, (grid, _, _) in self.plan.runs.items():
+    for name, (_, _, words) in self.plan.runs.items():
+      if "-reference" in words: # knows its keys
+        continue
       command = self.launch(Run(self, name, self.plan.places(name)[0], (self.plan.grid(name)[1] or [None])[0], TUNING))
       command += ["-nanogpt_steps", "1", "-nanogpt_interval", "1", "-nanogpt_validation", "8", "-nanogpt_validation_end", "8", "-nanogpt_sample", "0", "-options_left"]
       done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, errors="replace")
@@ -364,17 +370,17 @@ class Study:
     os.makedirs(run.folder, exist_ok=True)
     lock = open(os.path.join(run.folder, "lock"), "a")
     try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB) # it goes with the process
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB) # it goes with the last process that has the file: the run's
     except OSError:
       lock.close()
       return []
     part, checkpoint = len(parts(run.folder)), os.path.join(run.folder, "checkpoint")
     command = self.launch(run) + ["-nanogpt_csv", os.path.join(run.folder, "part-%02d.csv" % part), "-muon_monitor_csv", os.path.join(run.folder, "steps.csv"), "-nanogpt_sample", "0"]
-    command += ["-muon_checkpoint", checkpoint, "-muon_checkpoint_interval", "1000000000", "-muon_checkpoint_seconds", "60", "-muon_checkpoint_keep", "1", "-muon_restart", checkpoint, "-muon_restart_if_present"]
+    command += [] if "-reference" in run.options else ["-muon_checkpoint", checkpoint, "-muon_checkpoint_interval", "1000000000", "-muon_checkpoint_seconds", "60", "-muon_checkpoint_keep", "1", "-muon_restart", checkpoint, "-muon_restart_if_present"]
     with open(os.path.join(run.folder, "log"), "w") as f:
       f.write(" ".join(map(shlex.quote, command)) + "\n")
       f.flush()
-      return [(run, subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT), lock, time.time())]
+      return [(run, subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT, pass_fds=[lock.fileno()]), lock, time.time())]
 
   def finish(self, run, child, lock, began, count):
     """The line of a run for the csv."""
@@ -386,7 +392,7 @@ class Study:
     found = re.search(r"validation loss (\S+) \(\d+ sequences\) after", printed)
     loss = float(found.group(1)) if found else math.nan
     self.append(dict(merge(run), options=run.key[0], text=run.key[1], part=run.part, machine=self.options.machine or machine(), commit=self.options.commit or said(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]).strip(),
-                     versions=self.versions, loss="%.6g" % loss))
+                     versions="torch " + self.torch.strip() if "-reference" in run.options else self.versions, loss="%.6g" % loss))
     shutil.rmtree(os.path.join(run.folder, "checkpoint"), ignore_errors=True)
     for path in parts(run.folder):
       os.remove(path)
@@ -417,7 +423,7 @@ def errors(printed):
 
 def machine():
   with open("/proc/cpuinfo") as f:
-    model = (re.findall(r"model name\s*: (.*)", f.read()) or [platform.machine()])[0]
+    model = (re.findall(r"model name\s*: (.*)", f.read()) or ["unknown"])[0]
   return "%s, %d cores" % (model, os.cpu_count())
 
 
@@ -588,6 +594,7 @@ class Report:
         figure = plot.draw_study(groups, xs, link or None, {plan.label(one): min(result["work"] for result in finite(one, plan.first)) for one in names}, "validation loss, nats a byte", {plan.label(one): looks.index(one) for one in names}, more)
         figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
         self.out += ["", "![](%s.svg)" % name]
+    self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
 
   def advice(self):
     """The file of -muon_advise_study: options that say what is sent and when, and last losses."""
@@ -654,6 +661,7 @@ def main(arguments=None):
   parser.add_argument("--minutes", type=float, help="begin no run after this time")
   parser.add_argument("--commit", help="what lines say that the program was built from, in place of git's")
   parser.add_argument("--machine", help="and of the machine, in place of its processor")
+  parser.add_argument("--torch", default=sys.executable, help="a Python with torch, for runs of reference.py; without one these are left out")
   parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
   options = parser.parse_args(arguments)
   path = options.plan if os.path.exists(options.plan) else os.path.join(HERE, options.plan + ".txt")
