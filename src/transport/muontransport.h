@@ -147,5 +147,11 @@ int  MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end);
 void MuonTransportSumTest(MuonTransport *transport);
 int  MuonTransportSum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int  MuonTransportTakesDevice(void);
+/*
+   Arrays as they lie, of count vectors of len entries each, ld entries from one to the next, which ends with Wait as sums do: the root's goes to the
+   arrays of all others, which have the same len and count; those of all ranks to the root, or everywhere, one behind the other in out. The root's own is not copied
+*/
+int MuonTransportSpreadArray(MuonTransport *transport, int root, void *array, int len, int count, int ld, MPI_Datatype type);
+int MuonTransportGatherArrays(MuonTransport *transport, int root, const void *in, int len, int count, int ld, void *out, MPI_Datatype type);
 
 MUON_C_END

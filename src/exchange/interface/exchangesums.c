@@ -25,6 +25,48 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, PetscInt64 length,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What MPI counts of an array, in ints: a group's set-up has looked */
+#define MuonExchangeLaid(a) (int)(a)->len, (int)(a)->count, (int)(a)->ld
+#define MuonExchangeEntry(a) ((a)->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE)
+
+PetscErrorCode MuonExchangeGatherBegin(MuonExchange exchange, PetscInt item, const MuonArray *in)
+{
+  MuonTransport   *transport = &exchange->link->transport;
+  MuonExchangeSum *sum       = &exchange->link->sum[item];
+  const int        root      = exchange->everywhere ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[item];
+  MuonArray        all       = MuonArrayLike(in, in->precision, NULL);
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  all.count *= (size_t)exchange->nworkers;
+  if (exchange->owner[item] == exchange->worker && sum->gathered.data == NULL) PetscCall(MuonArrayCreate(&all, all.precision, &sum->gathered));
+  sum->own   = *in;
+  sum->begin = transport->started;
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportGatherArrays(transport, root, in->data, MuonExchangeLaid(in), sum->gathered.data, MuonExchangeEntry(in))));
+  sum->end = transport->started;
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeGatherGet(MuonExchange exchange, PetscInt item, PetscMPIInt worker, MuonArray *one)
+{
+  const MuonExchangeSum *sum = &exchange->link->sum[item];
+
+  PetscFunctionBegin;
+  *one = sum->own;
+  if (worker != exchange->worker || exchange->everywhere) *one = MuonArrayLike(&sum->own, sum->own.precision, (char *)sum->gathered.data + (size_t)worker * MuonArrayBytes(&sum->own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeSpreadBegin(MuonExchange exchange, PetscInt item, const MuonArray *array)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportSpreadArray(&exchange->link->transport, exchange->owner[item], array->data, MuonExchangeLaid(array), MuonExchangeEntry(array))));
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A sum that MPI has finished goes to where it belongs */
 static void MuonExchangeUnstage_Private(MuonExchangeSum *sum)
 {

@@ -197,7 +197,7 @@ PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const dou
   }
   for (int d = 0; d < 2; d++) {
     m[d].pattern = d == 0 ? Ways[way].up : Ways[way].down;
-    m[d].calls   = d == 0 && sums ? (double)group->nshards : 1;
+    m[d].calls   = group->arrays[d] || (d == 0 && sums) ? (double)group->nshards : 1;
     m[d].least   = 1;
     for (PetscMPIInt r = 0; r < mine->nworkers && m[d].bytes > 0; r++) {
       m[d].most  = PetscMax(m[d].most, share[2 * r + d] / m[d].bytes);
@@ -206,7 +206,7 @@ PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const dou
   }
   /* Sizes go ahead of messages; the status reduction is records of all to all, and a vote */
   m[2].pattern = MUON_COST_RECORD;
-  m[2].calls   = (sums ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING ? 1 : 0) + 2;
+  m[2].calls   = (sums || group->arrays[0] ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING && group->arrays[1] == PETSC_FALSE ? 1 : 0) + 2;
   PetscCall(PetscFree(share));
   PetscCall(MuonExchangeDestroy(&other));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -200,9 +200,11 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
   group->no_downlink = PETSC_TRUE;
+  for (PetscInt k = 0; k < 2; k++) group->arrays[k] = group->exchange->nworkers > 1 && (k == 0 ? group->mode == MUON_EXCHANGE_MODE_GATHER : group->exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
-    PetscBool  asis;
+    MuonShard      *shard = &group->shard[k];
+    const MuonArray state = MuonShardStateShape(shard);
+    PetscBool       asis;
 
     shard->replicated   = group->exchange->everywhere;
     shard->layer->alone = muon->isolated;
@@ -212,7 +214,10 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
     if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
+    if (asis == PETSC_FALSE || MuonArrayEntries(&state) > INT_MAX) group->arrays[1] = PETSC_FALSE;
+    if (MuonShardSendsAsIs(shard) == PETSC_FALSE || MuonArrayEntries(&state) > INT_MAX || state.memory != MUON_HOST) group->arrays[0] = PETSC_FALSE;
   }
+  if (group->arrays[1]) group->no_downlink = PETSC_TRUE;
   PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
