@@ -357,7 +357,8 @@ static inline long long mpicount_sum(MPI_Comm comm, int root, const int counts[]
   return sum;
 }
 
-MPICOUNT_BEGINS(Igather, MPICOUNT_GATHER, b == MPI_IN_PLACE ? 0 : n, mpicount_sum(c, root, NULL, rn) - (b == MPI_IN_PLACE ? rn : 0), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, root, c, q))
+MPICOUNT_BEGINS(Igather, MPICOUNT_GATHER, b == MPI_IN_PLACE ? 0 : n, mpicount_sum(c, root, NULL, rn) - (b == MPI_IN_PLACE ? rn : 0), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q),
+                (b, n, t, rb, rn, rt, root, c, q))
 MPICOUNT_BEGINS(Igatherv, MPICOUNT_GATHERV, n, mpicount_sum(c, root, rn, 0), (const void *b, int n, MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q),
                 (b, n, t, rb, rn, rd, rt, root, c, q))
 MPICOUNT_BEGINS(Iallgather, MPICOUNT_ALLGATHER, n, mpicount_sum(c, -1, NULL, rn), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q))

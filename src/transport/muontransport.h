@@ -148,10 +148,9 @@ void MuonTransportSumTest(MuonTransport *transport);
 int  MuonTransportSum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int  MuonTransportTakesDevice(void);
 /*
-   Arrays as they lie, of count vectors of len entries each, ld entries from one to the next, which ends with Wait as sums do: the root's goes to the
-   arrays of all others, which have the same len and count; those of all ranks to the root, or everywhere, one behind the other in out. The root's own is not copied
+   Arrays as they lie, of count vectors of len entries each, ld from one to the next; they are there after Wait, as sums are. Down, the root's goes to those of all
+   others; up, those of all ranks to the root, or everywhere, one behind the other in all, where the root has no copy of its own
 */
-int MuonTransportSpreadArray(MuonTransport *transport, int root, void *array, int len, int count, int ld, MPI_Datatype type);
-int MuonTransportGatherArrays(MuonTransport *transport, int root, const void *in, int len, int count, int ld, void *out, MPI_Datatype type);
+int MuonTransportArrays(MuonTransport *transport, int down, int root, void *array, int len, int count, int ld, void *all, MPI_Datatype type);
 
 MUON_C_END

@@ -391,33 +391,20 @@ static int Describe(int len, int count, int ld, MPI_Datatype *type, int *number)
   return MPI_Type_commit(type);
 }
 
-int MuonTransportSpreadArray(MuonTransport *transport, int root, void *array, int len, int count, int ld, MPI_Datatype type)
+int MuonTransportArrays(MuonTransport *transport, int down, int root, void *array, int len, int count, int ld, void *all, MPI_Datatype type)
 {
   MPI_Datatype laid = type;
+  const int    own = transport->rank == root, entries = len * count;
   MPI_Request *request;
   int          bytes, number;
 
   Try(MPI_Type_size(type, &bytes));
   Try(NextRequest(transport, &request));
   Try(Describe(len, count, ld, &laid, &number));
-  Count(transport, transport->rank == root ? (uint64_t)len * (uint64_t)count * (uint64_t)bytes : 0, 0);
-  Try(MPI_Ibcast(array, number, laid, root, transport->comm, request));
-  return laid == type ? MPI_SUCCESS : MPI_Type_free(&laid);
-}
-
-int MuonTransportGatherArrays(MuonTransport *transport, int root, const void *in, int len, int count, int ld, void *out, MPI_Datatype type)
-{
-  MPI_Datatype laid  = type;
-  const int    own   = transport->rank == root, entries = len * count;
-  MPI_Request *request;
-  int          bytes, number;
-
-  Try(MPI_Type_size(type, &bytes));
-  Try(NextRequest(transport, &request));
-  Try(Describe(len, count, ld, &laid, &number));
-  Count(transport, own ? 0 : (uint64_t)entries * (uint64_t)bytes, 0);
-  if (root == MUON_TRANSPORT_EVERYWHERE) Try(MPI_Iallgather(in, number, laid, out, entries, type, transport->comm, request));
-  else Try(MPI_Igather(own ? MPI_IN_PLACE : in, number, laid, out, entries, type, root, transport->comm, request));
+  Count(transport, own == (down != 0) ? (uint64_t)entries * (uint64_t)bytes : 0, 0);
+  if (down) Try(MPI_Ibcast(array, number, laid, root, transport->comm, request));
+  else if (root == MUON_TRANSPORT_EVERYWHERE) Try(MPI_Iallgather(array, number, laid, all, entries, type, transport->comm, request));
+  else Try(MPI_Igather(own ? MPI_IN_PLACE : array, number, laid, all, entries, type, root, transport->comm, request));
   return laid == type ? MPI_SUCCESS : MPI_Type_free(&laid);
 }
 

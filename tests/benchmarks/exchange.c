@@ -427,7 +427,7 @@ static PetscErrorCode GetState(const Task *task, PetscLogDouble *state)
 static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, PetscInt steps, PetscBool apart, Result *result)
 {
   const PetscInt      parts = apart == PETSC_TRUE ? BLOCK_LAYERS * blocks : 1;
-  const PetscBool     rows  = run->formula == RowsFormula ? PETSC_TRUE : PETSC_FALSE, bare = apart == PETSC_FALSE && run->formula != NULL && run->formula != ShardedFormula ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool     rows = run->formula == RowsFormula ? PETSC_TRUE : PETSC_FALSE, bare = apart == PETSC_FALSE && run->formula != NULL && run->formula != ShardedFormula ? PETSC_TRUE : PETSC_FALSE;
   void              **memory;
   MPI_Request        *request;
   Task               *task;

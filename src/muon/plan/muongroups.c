@@ -204,6 +204,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard      *shard = &group->shard[k];
     const MuonArray state = MuonShardStateShape(shard);
+    const PetscBool fits  = state.memory == MUON_HOST && MuonArrayEntries(&state) <= INT_MAX ? PETSC_TRUE : PETSC_FALSE;
     PetscBool       asis;
 
     shard->replicated   = group->exchange->everywhere;
@@ -214,8 +215,8 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
     if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
-    if (asis == PETSC_FALSE || MuonArrayEntries(&state) > INT_MAX) group->arrays[1] = PETSC_FALSE;
-    if (MuonShardSendsAsIs(shard) == PETSC_FALSE || MuonArrayEntries(&state) > INT_MAX || state.memory != MUON_HOST) group->arrays[0] = PETSC_FALSE;
+    if (fits == PETSC_FALSE || MuonShardSendsAsIs(shard) == PETSC_FALSE) group->arrays[0] = PETSC_FALSE;
+    if (fits == PETSC_FALSE || asis == PETSC_FALSE) group->arrays[1] = PETSC_FALSE;
   }
   if (group->arrays[1]) group->no_downlink = PETSC_TRUE;
   PetscCall(PetscFree3(items, up, down));

@@ -134,39 +134,31 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New weights from the owners to the other workers, as they are, and then to all ranks of a worker: of one group behind the other, the same on all ranks */
+/* New weights of a group go from the owners to the other workers, as they are, and then to all ranks of a worker: all ranks take one group after the other */
 static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 {
-  const PetscBool away = MuonGroupIsAway(group);
-  MuonArray      *on;
-  MuonMark        mark;
+  const PetscBool away = MuonGroupIsAway(group), spread = group->arrays[1] && away == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(MuonWorkspaceGet(muon->work, (size_t)group->nshards * sizeof(*on), (void **)&on));
-  for (PetscInt k = 0; k < group->nshards; k++) {
+  for (PetscInt k = 0; k < group->nshards && spread; k++) {
     MuonShard *shard = &group->shard[k];
     MuonArray  W;
 
-    if (group->arrays[1] == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
     W = MuonShardPart(shard, &shard->weights);
-    if (group->arrays[1] == PETSC_FALSE || away) continue;
-    PetscCall(MuonArrayGetPinned(muon->work, &W, shard->owns, &on[k]));
-    PetscCall(MuonExchangeSpreadBegin(group->exchange, shard->id, &on[k]));
+    PetscCall(MuonExchangeSpreadBegin(group->exchange, shard->id, &W));
   }
-  if (group->arrays[1] && away == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));
+  if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
     MuonArray  W;
 
-    if (group->arrays[1] == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
+    if (spread == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
+    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
     W = away ? shard->weights : MuonShardPart(shard, &shard->weights);
-    if (group->arrays[1] && away == PETSC_FALSE && shard->owns == PETSC_FALSE) PetscCall(MuonArrayPutPinned(&W, &on[k]));
     if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &shard->weights));
     PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
   }
-  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
