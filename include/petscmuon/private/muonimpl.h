@@ -167,7 +167,7 @@ struct _n_MuonGroup {
   MuonExchange        exchange;
   MuonExchangeMode    mode;
   PetscBool           no_downlink; /* no message goes down: every rank computes the new weights of every shard, or arrays[1] */
-  PetscBool           arrays[2];   /* up and down: what is sent of each shard is its array as it is, of T and, behind the commit, of the owner's weights */
+  PetscBool           arrays[2];   /* up and down: what is sent of each shard is its array as it is, of T and, behind the commit, of the owner's weights; see MuonGroupSendsArrays() */
   MuonAssembly        assembly;    /* inside the worker, NULL where that is one rank */
   PetscInt            nitems;      /* of the assembly */
   MuonItem           *item;
@@ -469,6 +469,12 @@ static inline MuonArray MuonShardStateShape(const MuonShard *shard)
 static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
 {
   return (shard->muon->ops->worker == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Arrays and no messages go up or down */
+static inline PetscBool MuonGroupSendsArrays(const MuonGroup group, int down)
+{
+  return group->arrays[down] && group->exchange->nworkers > 1 && (down ? group->exchange->everywhere == PETSC_FALSE : group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The shard of a layer */

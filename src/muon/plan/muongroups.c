@@ -200,7 +200,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
   group->no_downlink = PETSC_TRUE;
-  for (PetscInt k = 0; k < 2; k++) group->arrays[k] = group->exchange->nworkers > 1 && (k == 0 ? group->mode == MUON_EXCHANGE_MODE_GATHER : group->exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
+  group->arrays[0] = group->arrays[1] = PETSC_TRUE;
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard      *shard = &group->shard[k];
     const MuonArray state = MuonShardStateShape(shard);
@@ -218,7 +218,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     if (fits == PETSC_FALSE || MuonShardSendsAsIs(shard) == PETSC_FALSE) group->arrays[0] = PETSC_FALSE;
     if (fits == PETSC_FALSE || asis == PETSC_FALSE) group->arrays[1] = PETSC_FALSE;
   }
-  if (group->arrays[1]) group->no_downlink = PETSC_TRUE;
+  if (MuonGroupSendsArrays(group, 1)) group->no_downlink = PETSC_TRUE;
   PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

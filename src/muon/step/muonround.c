@@ -137,7 +137,7 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 /* New weights of a group go from the owners to the other workers, as they are, and then to all ranks of a worker: all ranks take one group after the other */
 static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 {
-  const PetscBool away = MuonGroupIsAway(group), spread = group->arrays[1] && away == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool away = MuonGroupIsAway(group), spread = MuonGroupSendsArrays(group, 1) && away == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < group->nshards && spread; k++) {

@@ -39,9 +39,9 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
 {
   PetscFunctionBegin;
   if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->T, 0, sum);
-  else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER && shard->group->arrays[0] == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
+  else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
   else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
-  if (shard->group->arrays[0] == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MUON_Aggregate, shard->muon, 0, 0, 0));
   for (PetscMPIInt j = 0; j < shard->group->exchange->nworkers; j++) {
     const double *const weight = shard->group->grid->weight;

@@ -26,7 +26,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
   size_t               bytes;
 
   PetscFunctionBegin;
-  if (shard->group->arrays[down] == PETSC_FALSE && (down || shard->group->mode == MUON_EXCHANGE_MODE_GATHER)) {
+  if (MuonGroupSendsArrays(shard->group, down) == PETSC_FALSE && (down || shard->group->mode == MUON_EXCHANGE_MODE_GATHER)) {
     PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
     cost.encoded = 8.0 * (PetscLogDouble)bytes;
   }
