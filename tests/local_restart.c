@@ -163,6 +163,11 @@ int main(int argc, char **argv)
       args: -local_steps 4 -local_stagger -muon_view -muon_monitor
       filter: grep -o -E -e "bits.*" -e "after step.*"
       requires: double
+    # What rests says nothing of its compression
+    test:
+      suffix: rests
+      args: -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_monitor_compression
+      filter: grep -o -E "^ *[0-9]+ Muon layer [a-z0-9.]+ up *1-alpha *[0-9.]+"
     table: suffix | args | error
       late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
       first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -outer_ef21_init gradient with -local_stagger
