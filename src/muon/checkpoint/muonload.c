@@ -378,6 +378,7 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
   (void)MuonFileReaderRead(load->reader, record, record->row, record->column, record->rows, record->columns, there, 1, record->rows);
   for (char *c = there; *c != '\0'; c++) *c = (char)(*c == '\n' || (*c >= ' ' && *c <= '~') ? *c : '?');
   PetscCall(MuonParametersWrite((PetscObject)load->muon, &here));
+  if (strcmp(here, there) == 0) here[0] = there[0] = '\0'; /* no option is another, as in most restarts */
   PetscCall(PetscStrToArray(here, '\n', &nnow, &now));
   PetscCall(PetscStrToArray(there, '\n', &nwas, &was));
   qsort(was, (size_t)nwas, sizeof(*was), MuonCheckpointCompareLines);

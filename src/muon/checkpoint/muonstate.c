@@ -253,7 +253,7 @@ PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], Pet
   *layer = -1;
   *shard = NULL;
   if (muon->nlayers == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(of, sizeof(of), "%.*s", (int)strcspn(name, "@"), name)); /* what a shard is called begins with its layer */
+  PetscCall(PetscStrncpy(of, name, PetscMin(sizeof(of), strcspn(name, "@") + 1))); /* what a shard is called begins with its layer */
   PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, of, &slot));
   if (muon->names[slot] == 0) PetscFunctionReturn(PETSC_SUCCESS);
   *shard = (const MuonShard *)muon->layer[muon->names[slot] - 1]->shard;
