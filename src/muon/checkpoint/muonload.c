@@ -44,14 +44,13 @@ static int MuonCheckpointCompare(const MuonFileRecord *a, const MuonFileRecord *
   return state == 0 ? (int)a->holder - (int)b->holder : state;
 }
 
-/* And by where they are */
+/* And by their files */
 static int MuonCheckpointOrder(const void *a, const void *b)
 {
   const MuonFileRecord *x = *(const MuonFileRecord *const *)a, *y = *(const MuonFileRecord *const *)b;
   const int             order = MuonCheckpointCompare(x, y);
 
-  if (order != 0) return order;
-  return x->file != y->file ? (x->file > y->file) - (x->file < y->file) : (x->at > y->at) - (x->at < y->at);
+  return order != 0 ? order : (x->file > y->file) - (x->file < y->file);
 }
 
 /* The place of the first record of a state that no file before this one has */
@@ -62,12 +61,9 @@ static size_t MuonCheckpointFind(const MuonCheckpointLoad *load, const MuonFileR
   size_t                low = 0, high = load->reader->records;
 
   first.file = file;
-  first.at   = 0;
   while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-
-    if (MuonCheckpointOrder(&load->sorted[middle], &at) < 0) low = middle + 1;
-    else high = middle;
+    if (MuonCheckpointOrder(&load->sorted[(low + high) / 2], &at) < 0) low = (low + high) / 2 + 1;
+    else high = (low + high) / 2;
   }
   return low;
 }

@@ -72,14 +72,12 @@ static PetscBool MuonAdviseIsAlgorithm(const char text[])
     const size_t length = strcspn(word, spaces) - 1;
     size_t       k      = 0;
 
-    if (word[0] != '-' || !isalpha((unsigned char)word[1])) {
-      if (!value) return PETSC_FALSE;
-      value = PETSC_FALSE;
-      continue;
-    }
-    while (k < PETSC_STATIC_ARRAY_LENGTH(keys) && (strncmp(word + 1, keys[k], strlen(keys[k])) != 0 || (length != strlen(keys[k]) && keys[k][strlen(keys[k]) - 1] != '_'))) k++;
+    if (word[0] == '-' && isalpha((unsigned char)word[1])) {
+      while (k < PETSC_STATIC_ARRAY_LENGTH(keys) && (strncmp(word + 1, keys[k], strlen(keys[k])) != 0 || (length != strlen(keys[k]) && keys[k][strlen(keys[k]) - 1] != '_'))) k++;
+      value = PETSC_TRUE;
+    } else if (value) value = PETSC_FALSE;
+    else return PETSC_FALSE;
     if (k == PETSC_STATIC_ARRAY_LENGTH(keys)) return PETSC_FALSE;
-    value = PETSC_TRUE;
   }
   return PETSC_TRUE;
 }
