@@ -80,7 +80,7 @@ $(RESIDUALS): | lib $(NANOGPT)
 # Ranks share out a step; polar factors and messages are measured on one
 benchmarks: lib $(BENCH_PROGRAMS) $(RESIDUALS)
 	@$(WITH_KERNEL) for b in $(BENCH_PROGRAMS); do \
-	  case $$b in */polar|*/wire) ranks=1;; */simulate) continue;; *) ranks=$(NP);; esac; \
+	  case $$b in */polar|*/wire|*/table2) ranks=1;; */simulate) continue;; *) ranks=$(NP);; esac; \
 	  case $$b in */wire) options='-benchmark_residuals $(RESIDUALS)';; *) options=;; esac; \
 	  echo "== $$b"; MPIEXEC_COMMAND='$(MPIEXEC)' config/mpiexec -n $$ranks $$b $$options $(BENCHMARK_OPTIONS) || exit 1; \
 	done; echo "== tests/benchmarks/simulate.py"; $(PYTHON3) tests/benchmarks/simulate.py -ranks 8 $(BUILD)/tests/benchmarks/step

@@ -254,6 +254,13 @@ int main(int argc, char **argv)
       down     | -ef21_server_compressor topk                               | ef21_compression.py down
       downlink | -ef21_compressor topk -ef21_downlink step -lmo_type rowsum | ef21_compression.py up
 
+  # Layers whose home is another rank of the node say what that one sent: nothing is left out of a first gradient
+  test:
+    suffix: nodes
+    nsize: 4
+    args: -ef21_monitor_compression -muon_node_size 2 -ef21_init gradient -ef21_compressor topk -ef21_server_compressor natural -muon_monitor_interval 4
+    filter: sed -E 's/[0-9.]+e[+-][0-9]+/N/g' | grep " up "
+
   # The lines of the option, of the steps that monitors speak of; the figures themselves are compared above
   test:
     suffix: monitor

@@ -10,13 +10,13 @@ typedef struct {
 
 static const Case Cases[] = {{MUONDENSE, NULL, "outer.momentum", "false"}, {MUONDENSE, NULL, "outer.momentum", "true"}, {MUONEF21, "ef21_compressor", "outer.estimate", "true"}, {MUONEF14, "ef14_compressor", "outer.excess", "false"}};
 
-static PetscErrorCode Create(const Case *c, PetscReal offset, TestProblem *p)
+static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscReal offset, TestProblem *p)
 {
   Muon       outer;
   PetscReal *rows;
 
   PetscFunctionBegin;
-  PetscCall(TestCreate(PETSC_COMM_WORLD, MUONLOCAL, TEST_LAYERS, TestShapes, -1, p));
+  PetscCall(TestCreate(comm, MUONLOCAL, TEST_LAYERS, TestShapes, -1, p));
   p->noise = 4;
   PetscCall(MuonSetLearningRate(p->muon, 0.125));
   PetscCall(MuonSetParameter(p->muon, "local_steps", "3"));
@@ -65,20 +65,81 @@ static PetscErrorCode TestOf(const Case *c)
   TestProblem whole, p;
 
   PetscFunctionBegin;
-  PetscCall(Create(c, 0, &whole));
+  PetscCall(Create(PETSC_COMM_WORLD, c, 0, &whole));
   for (PetscInt s = 0; s < STEPS; s++) PetscCall(MuonStep(whole.muon));
   for (PetscInt at = c->compressor == NULL ? 1 : 4; at < (c->compressor == NULL ? STEPS : 5); at++) {
-    PetscCall(Create(c, 0, &p));
+    PetscCall(Create(PETSC_COMM_WORLD, c, 0, &p));
     for (PetscInt s = 0; s < at; s++) PetscCall(MuonStep(p.muon));
     PetscCall(MuonSaveCheckpoint(p.muon, "local", 1));
     PetscCall(TestDestroy(&p));
-    PetscCall(Create(c, 7, &p));
+    PetscCall(Create(PETSC_COMM_WORLD, c, 7, &p));
     PetscCall(MuonLoadCheckpoint(p.muon, "local"));
     for (PetscInt s = at; s < STEPS; s++) PetscCall(MuonStep(p.muon));
     PetscCall(Compare(&whole, &p, c, at));
     PetscCall(TestDestroy(&p));
   }
   PetscCall(TestDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums over the workers of their weights, momenta and moments, and of absolute values behind them */
+static PetscErrorCode SumOwn(TestProblem *p, PetscReal sums[4][2][36 * TEST_LAYERS])
+{
+  const char *const state[] = {NULL, "momentum", "adamw.mean", "adamw.square"};
+  Mat               A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(sums, 4 * sizeof(*sums)));
+  for (int k = 0; k < 4; k++) {
+    for (PetscInt l = 0; l < p->n; l++) {
+      if (k == 0) PetscCall(TestGetWeights(p, l, &sums[k][0][36 * l]));
+      else if (l != 3) {
+        PetscCall(TestGetState(p->muon, p->layer[l], state[k], &A));
+        if (A != NULL) PetscCall(TestMatGetRows(A, &sums[k][0][36 * l]));
+      }
+    }
+    for (PetscInt e = 0; e < 36 * TEST_LAYERS; e++) sums[k][1][e] = PetscAbsReal(sums[k][0][e]);
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 8 * 36 * TEST_LAYERS, MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)p->muon)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From some of the ranks to some: means over the workers stay, up to rounding of so many additions; of a layer of AdamW as well, whose moments are made at the first step */
+static PetscErrorCode TestElastic(const Case *c, PetscMPIInt from, PetscMPIInt to)
+{
+  PetscReal   was[4][2][36 * TEST_LAYERS], is[4][2][36 * TEST_LAYERS], moments = 0;
+  MPI_Comm    comm;
+  PetscMPIInt rank;
+  TestProblem p;
+  char        folder[64];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "elastic%d_%d_%d", (int)(c - Cases), from, to));
+  for (int saved = 0; saved < 2; saved++) {
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < (saved ? to : from) ? 0 : MPI_UNDEFINED, rank, &comm));
+    if (comm != MPI_COMM_NULL) {
+      PetscCall(Create(comm, c, saved ? 7 : 0, &p));
+      for (PetscInt s = 0; s < 4 && saved == 0; s++) PetscCall(MuonStep(p.muon));
+      if (saved) PetscCall(MuonLoadCheckpoint(p.muon, folder));
+      else PetscCall(MuonSaveCheckpoint(p.muon, folder, 1));
+      PetscCall(SumOwn(&p, saved ? is : was));
+      if (saved) PetscCall(MuonStep(p.muon));
+      PetscCall(TestDestroy(&p));
+      PetscCallMPI(MPI_Comm_free(&comm));
+    }
+    /* Rank 0 is in both */
+    PetscCallMPI(MPI_Bcast(saved ? is : was, 8 * 36 * TEST_LAYERS, MPIU_REAL, 0, PETSC_COMM_WORLD));
+  }
+  for (int k = 0; k < 4; k++) {
+    for (PetscInt e = 0; e < 36 * TEST_LAYERS; e++) {
+      const PetscReal bound = 2 * PETSC_MACHINE_EPSILON * (from + to + 2) * (was[k][1][e] / from), error = PetscAbsReal(is[k][0][e] / to - was[k][0][e] / from);
+
+      PetscCheck(error <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d to %d workers: entry %" PetscInt_FMT " of the mean of state %d differs by %g, allowed %g", c->type, from, to, e, k, (double)error, (double)bound);
+      if (k > 1) moments += was[k][1][e];
+    }
+  }
+  PetscCheck(moments > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are no moments");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +173,7 @@ static PetscErrorCode TestChanged(void)
   PetscInt    far = 0;
 
   PetscFunctionBegin;
-  PetscCall(Create(&Cases[0], 0, &p));
+  PetscCall(Create(PETSC_COMM_WORLD, &Cases[0], 0, &p));
   for (PetscInt s = 0; s < 3; s++) {
     for (PetscInt l = 0; l < p.n && s == 1; l++) {
       for (PetscInt e = 0; e < TestEntries(&p.shape[l]); e++) rows[e] = 1000;
@@ -132,14 +193,19 @@ static PetscErrorCode TestChanged(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool options;
+  PetscBool   options;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-muon_max_steps", &options));
   if (options) PetscCall(TestOptions());
   else PetscCall(TestChanged());
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases) && options == PETSC_FALSE; k++) PetscCall(TestOf(&Cases[k]));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases) && options == PETSC_FALSE; k++) {
+    PetscCall(TestOf(&Cases[k]));
+    for (PetscMPIInt from = 1; from <= size && size > 1; from++) PetscCall(TestElastic(&Cases[k], from, from % size + 1));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -148,6 +214,7 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 3}}
+    filter: grep -v "^Checkpoint: ranks was"
 
   testset:
     nsize: 2
@@ -163,6 +230,11 @@ int main(int argc, char **argv)
       args: -local_steps 4 -local_stagger -muon_view -muon_monitor
       filter: grep -o -E -e "bits.*" -e "after step.*"
       requires: double
+    # What rests says nothing of its compression
+    test:
+      suffix: rests
+      args: -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_monitor_compression
+      filter: grep -o -E "^ *[0-9]+ Muon layer [a-z0-9.]+ up *1-alpha *[0-9.]+"
     table: suffix | args | error
       late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
       first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -outer_ef21_init gradient with -local_stagger

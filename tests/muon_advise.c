@@ -3,15 +3,15 @@ static char help[] = "The adviser: rows in order, messages and bytes of the run'
 #include "muon_common.h"
 #include <muon/monitor/muoncost.h>
 
-/* The last line is the bad one; the order of options does not matter */
-static PetscErrorCode WriteStudy(PetscBool bad)
+/* The last line is the bad one of that number; the order of options does not matter */
+static PetscErrorCode WriteStudy(PetscInt bad)
 {
-  FILE *file;
+  const char *const last[] = {"-muon_type dense,7", "-muon_type dense,many", "-options_file /nosuch,7", "-muon_types dense,7", "-muon_type dense also,7", "-ef21_ratio .1\t-options_file,7"};
+  FILE             *file;
 
   PetscFunctionBegin;
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, "study.csv", "w", &file));
-  PetscCall(
-    PetscFPrintf(PETSC_COMM_WORLD, file, "options,loss,least\n-outer_ef21_server_compressor qsgd -local_steps 30 -muon_type local -outer_muon_type ef21 -outer_ef21_compressor qsgd,1.25,1\n-muon_type dense,%s\n", bad == PETSC_TRUE ? "many" : "7"));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, file, "options,loss,least\n-outer_ef21_server_compressor qsgd -local_steps 30 -muon_type local -outer_muon_type ef21 -outer_ef21_compressor qsgd,1.25,1\n%s\n", last[bad]));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -59,21 +59,41 @@ static PetscErrorCode CheckAdvice(PetscBool bf16, PetscBool nodes, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Behind the layers of the problem there is one without columns */
+static PetscErrorCode ObjectiveWithEmpty(Muon muon, PetscReal *loss, void *ctx)
+{
+  MuonLayer layer;
+  Mat       G;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemObjective(muon, loss, ctx));
+  PetscCall(MuonGetLayer(muon, NLAYERS, &layer));
+  PetscCall(MuonLayerGetGradient(layer, &G));
+  PetscCall(MatZeroEntries(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Problem   p, q;
   State     a, b;
   Muon      sender;
   MuonCost  cost;
-  PetscBool bad = PETSC_FALSE, bf16, legal, local, nodes;
+  Mat       W;
+  PetscInt  bad = 0;
+  PetscBool bf16, legal, local, nodes;
   double    expected[2];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bad", &bad, NULL));
   PetscCall(WriteStudy(bad));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &q));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 0, NULL, &W));
+  PetscCall(MuonAddLayer(p.muon, "empty", W, NULL));
+  PetscCall(MatDestroy(&W));
+  PetscCall(MuonSetObjectiveAndGradient(p.muon, ObjectiveWithEmpty, &p));
   PetscCall(MuonSetFromOptions(q.muon));
   PetscCall(PetscOptionsSetValue(NULL, "-muon_advise", "ascii:advice"));
   PetscCall(MuonSetFromOptions(p.muon));
@@ -126,7 +146,7 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     table: suffix | args | error
-      bad    | -bad -muon_advise_study study.csv             | study.csv:3: expected options and a loss
-      nosuch | -muon_advise_study nosuch.csv                 | -muon_advise_study nosuch.csv
+      bad    | -bad {{1 2 3 4 5}} -muon_advise_study study.csv | study.csv:3: expected options and a loss
+      nosuch | -muon_advise_study nosuch.csv                   | -muon_advise_study nosuch.csv
 
 TEST*/

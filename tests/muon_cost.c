@@ -277,6 +277,13 @@ int main(int argc, char **argv)
       view_dense | -muon_type dense
       view_ef21  | -ef21_compressor_rules all -muon_exchange_type star -ef21_compressor topk -ef21_server_compressor natural
 
+  # The stack of a monitored run is not the clean one of a run without
+  test:
+    suffix: view_monitor
+    nsize: 2
+    args: -what view -muon_view_cost -muon_monitor -muon_type ef21 -ef21_compressor topk
+    filter: grep votes
+
   # Eight workers that one does not have cost what eight with even shares do, and a thousand times the entries a thousand times the bytes
   test:
     suffix: predict

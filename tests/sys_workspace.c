@@ -7,6 +7,13 @@ enum {
   MOST  = 5000
 };
 
+/* Under the address sanitizer everything is a block of its own */
+#if defined(__SANITIZE_ADDRESS__)
+  #define SEPARATE PETSC_TRUE
+#else
+  #define SEPARATE PETSC_FALSE
+#endif
+
 /* One buffer in use, full of a byte that tells it from the others */
 typedef struct {
   unsigned char *data;
@@ -76,10 +83,10 @@ int main(int argc, char **argv)
   PetscCall(MuonWorkspaceMark(work, &mark));
   PetscCall(MuonWorkspaceGet(work, 64, &first));
   PetscCall(MuonWorkspaceGet(work, held - 64, &second));
-  PetscCheck(second == first + 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are two blocks still");
+  PetscCheck(SEPARATE || second == first + 64, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are two blocks still");
   PetscCall(MuonWorkspaceRelease(work, &mark));
   PetscCall(MuonWorkspaceGet(work, 1, &third));
-  PetscCheck(third == first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "What was released is not used again");
+  PetscCheck(SEPARATE || third == first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "What was released is not used again");
   PetscCall(MuonWorkspaceGetBytes(work, &again));
   PetscCheck(again == held, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes are held, expected the %zu of before", again, held);
   PetscCall(MuonWorkspaceRelease(work, &mark));

@@ -11,7 +11,7 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #include <petscmuon/private/muonwire.h>
 #include "wire/muonwirecrc.h"
 #include <time.h>
-#include "../parameters.h"
+#include "messages.h"
 
 /* No operation is repeated for longer, in seconds */
 #define ENOUGH 1.0
@@ -29,36 +29,13 @@ static char help[] = "Prints what messages cost, by the paper's formula, as sent
 #define AIM_ADD     1.0
 #define AIM_PACK    3.0
 
-typedef struct {
-  const char          *type;
-  PetscReal            ratio;
-  MuonCompressorValues values;
-  PetscInt             bits;
-  PetscBool            svd; /* decompositions: on the smaller matrix */
-} Row;
-
-#define SINGLE  MUON_COMPRESSOR_VALUES_SINGLE
-#define NATURAL MUON_COMPRESSOR_VALUES_NATURAL
-#define BF16    MUON_COMPRESSOR_VALUES_BF16
+#define BF16 MUON_COMPRESSOR_VALUES_BF16
 /*
    Those of Table 2 of the EF21-Muon paper, Top-K with natural values at the two ratios that it leaves out,
    and the types that it does not have
 */
 static const Row Rows[] = {
-  {MUONCOMPRESSORIDENTITY, 1, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORNATURAL, 1, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.20, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.15, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.10, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.05, SINGLE, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.15, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORTOPK, (PetscReal)0.10, NATURAL, 0, PETSC_FALSE},
-  {MUONCOMPRESSORRANKK, (PetscReal)0.20, SINGLE, 0, PETSC_TRUE},
-  {MUONCOMPRESSORRANKK, (PetscReal)0.15, SINGLE, 0, PETSC_TRUE},
-  {MUONCOMPRESSORRANKK, (PetscReal)0.10, SINGLE, 0, PETSC_TRUE},
-  {MUONCOMPRESSORRANKK, (PetscReal)0.05, SINGLE, 0, PETSC_TRUE},
-  {MUONCOMPRESSORRANKK, (PetscReal)0.15, NATURAL, 0, PETSC_TRUE},
-  {MUONCOMPRESSORRANKK, (PetscReal)0.10, NATURAL, 0, PETSC_TRUE},
+  TABLE2_ROWS,
   {MUONCOMPRESSORTOPK, (PetscReal)0.20, NATURAL, 0, PETSC_FALSE},
   {MUONCOMPRESSORTOPK, (PetscReal)0.05, NATURAL, 0, PETSC_FALSE},
   {MUONCOMPRESSORTOPK, (PetscReal)0.10, BF16, 0, PETSC_FALSE},
@@ -107,22 +84,6 @@ typedef struct {
   PetscInt  messages, missed;
   double    entries, paper, sent, entropy, byrows, seconds[3];
 } Result;
-
-static double Uniform(unsigned long long *state)
-{
-  unsigned long long z = (*state += 0x9E3779B97F4A7C15ull);
-
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-  return ((double)((z ^ z >> 31) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double Normal(unsigned long long *state)
-{
-  const double radius = sqrt(-2 * log(Uniform(state)));
-
-  return radius * cos(2 * 3.14159265358979324 * Uniform(state));
-}
 
 /* lognormal: normally distributed rows, each times exp of a normal number */
 static PetscErrorCode Fill(Data data, const MuonArray *A, unsigned long long *state)
@@ -294,19 +255,6 @@ static PetscErrorCode MeasureOperation(int what, MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CompressorCreate(const Row *row, MuonCompressor *c)
-{
-  PetscFunctionBeginUser;
-  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
-  PetscCall(MuonCompressorSetType(*c, row->type));
-  PetscCall(MuonCompressorSetRatio(*c, row->ratio));
-  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[row->values]));
-  if (row->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", row->bits));
-  PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_paper_index_bits", "26"));
-  PetscCall(MuonCompressorSetFromOptions(*c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repetitions, PetscReal times[], Result *result)
 {
   MuonCompressor c;
@@ -352,20 +300,6 @@ static PetscErrorCode MeasureRow(const Row *row, const Set *set, PetscInt repeti
     PetscCall(PetscFree(buf));
   }
   PetscCall(MuonCompressorDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RowName(const Row *row, size_t length, char name[])
-{
-  PetscBool plain;
-
-  PetscFunctionBeginUser;
-  if (row->bits > 0) PetscCall(PetscSNPrintf(name, length, "%s %" PetscInt_FMT " bits", row->type, row->bits));
-  else {
-    plain = row->ratio == 1 ? PETSC_TRUE : PETSC_FALSE;
-    if (plain == PETSC_TRUE) PetscCall(PetscSNPrintf(name, length, "%s", row->type));
-    else PetscCall(PetscSNPrintf(name, length, "%s %g%s%s", row->type, (double)row->ratio, row->values == SINGLE ? "" : " ", row->values == SINGLE ? "" : MuonCompressorValuesTypes[row->values]));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -493,10 +427,6 @@ static PetscErrorCode MeasureAims(PetscInt rows, PetscInt columns, unsigned long
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  PetscInt rows, columns, count;
-} Shape;
-
 /*
    Headers of packet and messages over what one worker sends to one server, Top-K with natural values of
    normally distributed layers
@@ -535,12 +465,12 @@ static PetscErrorCode MeasureHeaders(const char model[], PetscBool aim, size_t n
 
 static PetscErrorCode PrintHeaders(PetscInt divide, unsigned long long *state)
 {
-  const Shape nanogpt[] = {{50304, 768, 1}, {768, 768, 48}, {3072, 768, 12}, {768, 3072, 12}}, quickstart[] = {{256, 128, 1}, {128, 128, 8}, {512, 128, 2}, {128, 512, 2}};
+  const Shape quickstart[] = {{256, 128, 1}, {128, 128, 8}, {512, 128, 2}, {128, 512, 2}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nheaders: of a packet and of its messages, one of each layer; aim at most %g%% for NanoGPT\n%-12s%8s  %-10s%12s%12s%10s\n", 100 * AIM_HEADERS, "model", "layers", "compressor", "headers", "bytes", "part"));
-  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.1, state));
-  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(nanogpt), nanogpt, divide, (PetscReal)0.05, state));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(NanoGPT), NanoGPT, divide, (PetscReal)0.1, state));
+  PetscCall(MeasureHeaders("NanoGPT 124M", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(NanoGPT), NanoGPT, divide, (PetscReal)0.05, state));
   PetscCall(MeasureHeaders("quickstart", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(quickstart), quickstart, divide, (PetscReal)0.1, state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,21 +19,54 @@ typedef enum {
 } MuonCheckpointPhase;
 
 typedef struct {
-  Muon                muon;
-  MuonFileReader     *reader;
-  MuonCheckpointPhase phase;
-  size_t              first, last; /* records of the file that is read */
-  uint32_t           *workers;     /* of each layer, as the files have them; 0 where workers kept nothing of its entries */
-  PetscBool          *mean;        /* of each layer, whether there were as many workers as there are, and they weighed the same: if not all have means */
-  double             *weights;     /* of each layer and worker of the files, in a mean */
-  int                *taken;       /* of each record: some rank has a place for it */
-  PetscInt            nmade;
-  MuonArray         **made; /* by this load */
-  double              numbers[NUMBERS];
-  PetscInt64         *bytes; /* of the program: of each name what each rank of the files had; NULL data where it is not for this rank */
-  void              **data;
-  MuonFileResult      result; /* what is wrong is in reader->folder->text */
+  Muon                   muon;
+  MuonFileReader        *reader;
+  MuonCheckpointPhase    phase;
+  uint32_t               file;    /* that is read */
+  const MuonFileRecord **sorted;  /* the records, so that those of a state are found */
+  uint32_t              *workers; /* of each layer, as the files have them; 0 where workers kept nothing of its entries */
+  PetscBool             *mean;    /* of each layer, whether there were as many workers as there are, and they weighed the same: if not all have means */
+  double                *weights; /* of each layer and worker of the files, in a mean */
+  int                   *taken;   /* of each record: some rank has a place for it */
+  PetscInt               nmade;
+  MuonArray            **made; /* by this load */
+  double                 numbers[NUMBERS];
+  PetscInt64            *bytes; /* of the program: of each name what each rank of the files had; NULL data where it is not for this rank */
+  void                 **data;
+  MuonFileResult         result; /* what is wrong is in reader->folder->text */
 } MuonCheckpointLoad;
+
+/* By what they are of: layer, state and holder */
+static int MuonCheckpointCompare(const MuonFileRecord *a, const MuonFileRecord *b)
+{
+  const int layer = strcmp(a->layer, b->layer), state = layer == 0 ? strcmp(a->state, b->state) : layer;
+
+  return state == 0 ? (int)a->holder - (int)b->holder : state;
+}
+
+/* And by their files */
+static int MuonCheckpointOrder(const void *a, const void *b)
+{
+  const MuonFileRecord *x = *(const MuonFileRecord *const *)a, *y = *(const MuonFileRecord *const *)b;
+  const int             order = MuonCheckpointCompare(x, y);
+
+  return order != 0 ? order : (x->file > y->file) - (x->file < y->file);
+}
+
+/* The place of the first record of a state that no file before this one has */
+static size_t MuonCheckpointFind(const MuonCheckpointLoad *load, const MuonFileRecord *want, uint32_t file)
+{
+  MuonFileRecord        first = *want;
+  const MuonFileRecord *at    = &first;
+  size_t                low = 0, high = load->reader->records;
+
+  first.file = file;
+  while (low < high) {
+    if (MuonCheckpointOrder(&load->sorted[(low + high) / 2], &at) < 0) low = (low + high) / 2 + 1;
+    else high = (low + high) / 2;
+  }
+  return low;
+}
 
 /* Reads a rectangle of a record, times a weight, in this precision or another; behind what a mean has already */
 static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointLoad *load, const MuonFileRecord *from, uint64_t row, uint64_t column, const double *weight, const MuonArray *to)
@@ -99,14 +132,15 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, con
   PetscCall(MuonCheckpointRecord_Private((Muon)visitor->of, state, &want, &place));
   mean = want.holder == MUON_FILE_WORKER && place.layer >= 0 && load->mean[place.layer] ? PETSC_TRUE : PETSC_FALSE;
   if (state->entrywise) parts = MuonCheckpointCut_Private(&place, &want, state->array, 0, want.rows, part);
-  for (size_t k = read ? load->first : 0; k < (read ? load->last : load->reader->records) && load->result == MUON_FILE_OK; k++) {
-    const MuonFileRecord *from   = &load->reader->record[k];
+  for (size_t k = MuonCheckpointFind(load, &want, read ? load->file : 0); k < load->reader->records && load->result == MUON_FILE_OK; k++) {
+    const MuonFileRecord *from   = load->sorted[k];
     const double         *weight = mean && from->whose < load->reader->id.ranks ? &load->weights[(size_t)place.layer * load->reader->id.ranks + from->whose] : NULL;
 
-    if (strcmp(from->layer, want.layer) != 0 || strcmp(from->state, want.state) != 0 || from->holder != want.holder || (!mean && from->whose != want.whose)) continue;
+    if (MuonCheckpointCompare(from, &want) != 0 || (read && from->file != load->file)) break;
+    if (!mean && from->whose != want.whose) continue;
     /* Of a shard that is cut in another way, or of another worker */
     if (!want.entrywise && !from->entrywise && (mean || from->layer_rows != want.layer_rows)) continue;
-    load->taken[k] = 1;
+    load->taken[from - load->reader->record] = 1;
     if (parts == 0) PetscCall(MuonCheckpointTake_Private(load, state, state->array, &want, from, weight, &covered));
     for (int p = 0; p < parts && load->result == MUON_FILE_OK; p++) PetscCall(MuonCheckpointTake_Private(load, state, &part[p].array, &part[p].record, from, weight, &covered));
   }
@@ -132,23 +166,29 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, con
 */
 static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
 {
-  MuonCheckpointLoad  *load   = (MuonCheckpointLoad *)visitor->ctx;
-  const MuonFileHolder holder = MuonCheckpointHolder_Private(name, visitor->holder);
-  char                 full[MUON_STATE_NAME];
-  const MuonShard     *shard;
-  uint32_t             worker;
-  PetscInt             layer;
+  MuonCheckpointLoad *load = (MuonCheckpointLoad *)visitor->ctx;
+  char                full[MUON_STATE_NAME];
+  MuonFileRecord      want;
+  const MuonShard    *shard;
+  PetscBool           mean;
+  PetscInt            layer;
 
   PetscFunctionBegin;
   PetscCall(MuonStateName(visitor, name, full));
   PetscCall(MuonCheckpointFindLayer_Private((Muon)visitor->of, visitor->layer, &layer, &shard));
-  if (holder == MUON_FILE_WORKER && load->mean[layer]) PetscFunctionReturn(PETSC_SUCCESS);
-  worker = holder == MUON_FILE_WORKER ? (uint32_t)shard->group->grid->worker : 0;
-  for (size_t k = 0; k < load->reader->records && array->data == NULL && shard->rows > 0; k++) {
-    const MuonFileRecord *record = &load->reader->record[k];
+  PetscCall(PetscMemzero(&want, sizeof(want)));
+  want.layer  = visitor->layer;
+  want.state  = full;
+  want.holder = MuonCheckpointHolder_Private(name, visitor->holder);
+  want.whose  = want.holder == MUON_FILE_WORKER ? (uint32_t)shard->group->grid->worker : 0;
+  mean        = want.holder == MUON_FILE_WORKER ? load->mean[layer] : PETSC_FALSE;
+  if (mean && !entrywise) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t k = MuonCheckpointFind(load, &want, 0); k < load->reader->records && array->data == NULL && shard->rows > 0; k++) {
+    const MuonFileRecord *record = load->sorted[k];
     MuonArray             shape;
 
-    if (strcmp(record->layer, visitor->layer) != 0 || strcmp(record->state, full) != 0 || record->holder != holder || record->precision == MUON_FILE_BYTES || record->whose != worker) continue;
+    if (MuonCheckpointCompare(record, &want) != 0) break;
+    if (record->precision == MUON_FILE_BYTES || (!mean && record->whose != want.whose)) continue;
     if (!entrywise && record->layer_rows != (uint64_t)shard->rows) continue;
     shape = MuonShardStateShape(shard);
     if (!entrywise) {
@@ -310,6 +350,11 @@ static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int MuonCheckpointCompareLines(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /*
    Rank 0 says which options are others than those that the run was saved with, but for those of checkpoints
    themselves. What a layer takes over from the optimizer is said once. What a file has may be no text
@@ -329,16 +374,21 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
   (void)MuonFileReaderRead(load->reader, record, record->row, record->column, record->rows, record->columns, there, 1, record->rows);
   for (char *c = there; *c != '\0'; c++) *c = (char)(*c == '\n' || (*c >= ' ' && *c <= '~') ? *c : '?');
   PetscCall(MuonParametersWrite((PetscObject)load->muon, &here));
+  if (strcmp(here, there) == 0) here[0] = there[0] = '\0'; /* no option is another, as in most restarts */
   PetscCall(PetscStrToArray(here, '\n', &nnow, &now));
   PetscCall(PetscStrToArray(there, '\n', &nwas, &was));
+  qsort(was, (size_t)nwas, sizeof(*was), MuonCheckpointCompareLines);
   for (int k = 0; k < nnow; k++) {
     const char  *layer = strncmp(now[k], "layer ", 6) == 0 ? strstr(now[k], ": -") + 2 : now[k], *family = layer + prefix;
     const size_t length = (size_t)(layer - now[k]) + strcspn(layer, " ") + 1;
-    int          j = 0, same = 0;
+    int          j = 0, same = 0, after = nwas;
     char         inherited[MUON_FILE_TEXT];
 
-    while (j < nwas && strncmp(was[j], now[k], length) != 0) j++;
-    if (j == nwas || strcmp(was[j], now[k]) == 0 || strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
+    while (j < after) {
+      if (strncmp(was[(j + after) / 2], now[k], length) < 0) j = (j + after) / 2 + 1;
+      else after = (j + after) / 2;
+    }
+    if (j == nwas || strncmp(was[j], now[k], length) != 0 || strcmp(was[j], now[k]) == 0 || strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
     if (strncmp(family, "muon_schedule ", 14) == 0 && MuonParametersIsSet((PetscObject)load->muon, "schedule") == PETSC_FALSE) continue; /* MuonSolve() chooses it */
     if (++others > MUON_OPTIONS_SHOWN) continue;
     PetscCall(PetscSNPrintf(said[others - 1], MUON_FILE_TEXT, "%.*s was %s, now %s%s", (int)length - 1, now[k], was[j][length] != '\0' ? was[j] + length : "(none)", now[k][length] != '\0' ? now[k] + length : "(none)",
@@ -389,7 +439,9 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   load.muon   = muon;
   load.reader = reader;
   PetscCall(MuonDropLate_Private(muon));
-  PetscCall(PetscCalloc4(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken));
+  PetscCall(PetscCalloc5(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken, reader->records, &load.sorted));
+  for (size_t k = 0; k < reader->records; k++) load.sorted[k] = &reader->record[k];
+  qsort(load.sorted, reader->records, sizeof(*load.sorted), MuonCheckpointOrder);
   PetscCall(PetscCalloc2(bytes, &load.bytes, bytes, &load.data));
   for (size_t k = 0; k < bytes; k++) load.bytes[k] = -1;
   PetscCall(MuonCheckpointWorkers_Private(&load));
@@ -402,13 +454,10 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   if (load.result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointGo_Private(&load, LOAD_CLEAR));
     /* One file after the other, whoever had them */
-    for (load.first = 0; load.first < reader->records; load.first = load.last) {
-      for (load.last = load.first; load.last < reader->records && reader->record[load.last].file == reader->record[load.first].file;) load.last++;
-      if (reader->record[load.first].file != MUON_FILE_MANIFEST) PetscCall(MuonCheckpointGo_Private(&load, LOAD_READ));
-    }
+    for (load.file = 0; load.file < ranks; load.file++) PetscCall(MuonCheckpointGo_Private(&load, LOAD_READ));
     PetscCall(MuonCheckpointAgree_Private(muon, &load.result, reader->folder->text));
   }
-  PetscCall(PetscFree4(load.workers, load.mean, load.weights, load.taken));
+  PetscCall(PetscFree5(load.workers, load.mean, load.weights, load.taken, load.sorted));
   PetscCall(PetscFree(load.made));
   if (load.result == MUON_FILE_OK && all) {
     /* The optimizer's own numbers are those of the files */

@@ -246,18 +246,19 @@ MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder h
 */
 PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], PetscInt *layer, const MuonShard **shard)
 {
+  char     of[MUON_STATE_NAME];
+  PetscInt slot;
+
   PetscFunctionBegin;
   *layer = -1;
   *shard = NULL;
-  for (PetscInt l = 0; l < muon->nlayers && *layer < 0; l++) {
-    if (strcmp(((PetscObject)muon->layer[l])->name, name) == 0) *layer = l;
-  }
-  for (PetscInt p = 0; p < muon->nshards && *shard == NULL; p++) {
-    if (*layer >= 0 ? muon->shard[p].layer == muon->layer[*layer] : strcmp(muon->shard[p].name, name) == 0) *shard = &muon->shard[p];
-  }
-  for (PetscInt l = 0; l < muon->nlayers && *layer < 0 && *shard != NULL; l++) {
-    if (muon->layer[l] == (*shard)->layer) *layer = l;
-  }
+  if (muon->nlayers == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrncpy(of, name, PetscMin(sizeof(of), strcspn(name, "@") + 1))); /* what a shard is called begins with its layer */
+  PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, of, &slot));
+  if (muon->names[slot] == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *shard = (const MuonShard *)muon->layer[muon->names[slot] - 1]->shard;
+  if (strcmp(name, ((PetscObject)muon->layer[muon->names[slot] - 1])->name) == 0 || (*shard != NULL && strcmp(name, (*shard)->name) == 0)) *layer = muon->names[slot] - 1;
+  else *shard = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

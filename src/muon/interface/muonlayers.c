@@ -1,23 +1,5 @@
 #include "muoninterface.h" /*I "petscmuon.h" I*/
 
-/*
-   A table of numbers from 1 on by the hashes of names, with 0 in the slots that are free: those of the layers, or of
-   names where these are given. Up to case, slot is that of a name, or the free one where it belongs
-*/
-static PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot)
-{
-  unsigned int hash = 2166136261u;
-  PetscBool    same = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned int)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c)) * 16777619u;
-  for (*slot = (PetscInt)(hash % (unsigned int)slots); table[*slot] > 0; *slot = (*slot + 1) % slots) {
-    PetscCall(PetscStrcasecmp(names != NULL ? names[table[*slot] - 1] : ((PetscObject)muon->layer[table[*slot] - 1])->name, name, &same));
-    if (same) break;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonCheckCanAdd_Private(Muon muon, const char name[])
 {
   PetscInt slot = 0, other = 0;

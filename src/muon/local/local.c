@@ -202,13 +202,13 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
 static PetscErrorCode MuonVisitState_Local(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
+  PetscInt          slot;
 
   PetscFunctionBegin;
   visitor->layer  = shard->name;
   visitor->holder = MUON_STATE_WORKER;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (muon->layer[l] == shard->layer) PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &local->start[l]));
-  }
+  PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, ((PetscObject)shard->layer)->name, &slot));
+  PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &local->start[muon->names[slot] - 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

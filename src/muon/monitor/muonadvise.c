@@ -1,5 +1,6 @@
 #include "muoncost.h" /*I "petscmuon.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,6 +62,26 @@ static PetscErrorCode MuonAdviseSort_Private(const char text[], char **sorted)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether there is nothing but what a study writes, keys of algorithms with a value at most: others PETSc may take for its own, as -options_file */
+static PetscBool MuonAdviseIsAlgorithm(const char text[])
+{
+  static const char *const keys[] = {"muon_type", "muon_delay", "muon_delay_correction", "muon_node_size", "muon_momentum_at", "muon_layer_rule", "outer_", "local_", "ef21_", "ef14_", "sign_"}, spaces[] = " \t\r\n\v\f";
+  PetscBool                value = PETSC_FALSE;
+
+  for (const char *word = text; *word != '\0'; word += strcspn(word, spaces), word += strspn(word, spaces)) {
+    const size_t length = strcspn(word, spaces) - 1;
+    size_t       k      = 0;
+
+    if (word[0] == '-' && isalpha((unsigned char)word[1])) {
+      while (k < PETSC_STATIC_ARRAY_LENGTH(keys) && (strncmp(word + 1, keys[k], strlen(keys[k])) != 0 || (length != strlen(keys[k]) && keys[k][strlen(keys[k]) - 1] != '_'))) k++;
+      value = PETSC_TRUE;
+    } else if (value) value = PETSC_FALSE;
+    else return PETSC_FALSE;
+    if (k == PETSC_STATIC_ARRAY_LENGTH(keys)) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
 /* The losses of rows; all ranks have a line at a time, so that what is wrong with it is an error on all of them */
 static PetscErrorCode MuonAdviseReadStudy_Private(Muon muon, PetscInt n, MuonAdviseRow row[])
 {
@@ -81,8 +102,8 @@ static PetscErrorCode MuonAdviseReadStudy_Private(Muon muon, PetscInt n, MuonAdv
     PetscCall(PetscSynchronizedFGets(comm, file, sizeof(line), line));
     if (line[0] == '\0' && number > 1) break;
     if (number == 1) PetscCall(PetscStrbeginswith(line, "options,loss", &is));
-    else if (line[0] == '-' && strtok(line, ",") != NULL && (second = strtok(NULL, ",\r\n")) != NULL) PetscCall(MuonNumberRead(second, &loss, &is));
-    PetscCheck(is, comm, PETSC_ERR_FILE_UNEXPECTED, "-%smuon_advise_study: %s:%d: expected %s", MuonPrefix(muon), muon->advise_study, number, number == 1 ? "options,loss" : "options and a loss");
+    else if (line[0] == '-' && strtok(line, ",") != NULL && (second = strtok(NULL, ",\r\n")) != NULL && MuonAdviseIsAlgorithm(line)) PetscCall(MuonNumberRead(second, &loss, &is));
+    PetscCheck(is, comm, PETSC_ERR_FILE_UNEXPECTED, "-%smuon_advise_study: %s:%d: expected %s", MuonPrefix(muon), muon->advise_study, number, number == 1 ? "options,loss" : "options and a loss, as a study writes them");
     if (number == 1) continue;
     PetscCall(MuonAdviseSort_Private(line, &text));
     for (PetscInt k = 0; k < n; k++) {
@@ -122,7 +143,7 @@ static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon, PetscMPIInt node)
 /* A message of the first rows of an array, and from it that of all of them */
 static PetscErrorCode MuonAdviseEncode_Private(const MuonArray *A, size_t which, MuonAdviseMessage found)
 {
-  const size_t       columns = MuonArrayColumns(A), rows = PetscMax(1, PetscMin(MuonArrayRows(A), MUON_ADVISE_ENTRIES / columns));
+  const size_t       columns = MuonArrayColumns(A), rows = PetscMax(1, PetscMin(MuonArrayRows(A), MUON_ADVISE_ENTRIES / PetscMax(columns, 1)));
   const MuonArray    part = MuonArrayPart(A, 0, 0, rows, columns);
   PetscOptions       options;
   MuonCompressor     c;

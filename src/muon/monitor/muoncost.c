@@ -336,6 +336,7 @@ PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
       if (legal) n++;
     }
     if (n > 0) PetscCall(MuonCostViewRows_Private(muon, viewer, "its exchanges, * the one chosen", sizes.entries, n, row));
+    PetscCall(PetscMemzero(row, sizeof(row))); /* votes have no messages of their own */
     for (n = 0; MUON_COST_VOTES + n < MUON_COST_WAYS; n++) {
       row[n].way  = MUON_COST_VOTES + n;
       row[n].cost = MuonCostOfVote(n, workers, sizes.entries);

@@ -16,6 +16,12 @@ PETSC_INTERN PetscErrorCode MuonDescribeJob_Private(MuonLayer, PetscLogDouble en
 /* Gives grids the weights of workers */
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 
+/*
+   A table of numbers from 1 on by the hashes of names, with 0 in the slots that are free: those of the layers, or of
+   names where these are given. Up to case, slot is that of a name, or the free one where it belongs
+*/
+PETSC_INTERN PetscErrorCode MuonFindName_Private(Muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot);
+
 /* One shard of a layer; all of them; an error where two have the same name in messages */
 PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, PetscInt id, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);

@@ -60,6 +60,20 @@ static PetscErrorCode MuonCreateIdentity_Private(Muon muon, MuonShard *shard, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot)
+{
+  unsigned int hash = 2166136261u;
+  PetscBool    same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned int)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c)) * 16777619u;
+  for (*slot = (PetscInt)(hash % (unsigned int)slots); table[*slot] > 0; *slot = (*slot + 1) % slots) {
+    PetscCall(PetscStrcasecmp(names != NULL ? names[table[*slot] - 1] : ((PetscObject)muon->layer[table[*slot] - 1])->name, name, &same));
+    if (same) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rows of a layer that this rank's position in a worker has */
 PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, PetscInt id, MuonLayer layer)
 {

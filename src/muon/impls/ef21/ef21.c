@@ -35,9 +35,10 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
   PetscCall(MuonCompressorsConfigure_Private(muon, &ef21->all));
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard *shard = &muon->shard[p];
-    EF21Shard *state;
-    PetscBool  assigns;
+    MuonShard           *shard = &muon->shard[p];
+    EF21Shard           *state;
+    PetscBool            assigns;
+    MuonCompressorValues values;
 
     ef21->meter.result[p].step = -1;
     PetscCall(PetscNew(&state));
@@ -46,16 +47,20 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
     state->estimates = assigns ? PETSC_FALSE : PETSC_TRUE;
     shard->asis      = assigns;
     if (assigns == PETSC_FALSE && EF21AtServer(muon) == PETSC_FALSE) shard->keep_sum = PETSC_TRUE;
+    if (assigns || ef21->init == MUON_EF21_INIT_ZERO) continue;
+    /* The first gradient goes whole */
+    values = MuonCompressorValuesOf(shard->up);
+    PetscCall(MuonCompressorsMake_Private(muon, &ef21->all, 0, &state->first));
+    if (values != MUON_COMPRESSOR_VALUES_DOUBLE && values != MUON_COMPRESSOR_VALUES_NATIVE) PetscCall(MuonParametersAssign((PetscObject)state->first, "values", MUON_COMPRESSOR_VALUES_SINGLE));
+    PetscCall(MuonCompressorSetStream(state->first, muon->seed, shard->name, shard->group->grid->worker, 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
 {
-  const Muon_EF21     *ef21  = (Muon_EF21 *)muon->data;
-  EF21Shard           *state = (EF21Shard *)shard->data;
-  MuonCompressorValues values;
-  MuonArray            shape;
+  EF21Shard *state = (EF21Shard *)shard->data;
+  MuonArray  shape;
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,12 +68,6 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
   PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gj));
   if (shard->owns) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->G));
   if (shard->owns && EF21AtServer(muon)) PetscCall(MuonArrayCreate(&shape, shape.precision, &state->Gnew));
-  if (ef21->init == MUON_EF21_INIT_ZERO) PetscFunctionReturn(PETSC_SUCCESS);
-  /* The first gradient goes whole */
-  values = MuonCompressorValuesOf(shard->up);
-  PetscCall(MuonCompressorsMake_Private(muon, &ef21->all, 0, &state->first));
-  if (values != MUON_COMPRESSOR_VALUES_DOUBLE && values != MUON_COMPRESSOR_VALUES_NATIVE) PetscCall(MuonParametersAssign((PetscObject)state->first, "values", MUON_COMPRESSOR_VALUES_SINGLE));
-  PetscCall(MuonCompressorSetStream(state->first, muon->seed, shard->name, shard->group->grid->worker, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,14 +81,6 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
   ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
   if (ef21->driftdue) record->measure += 2;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the first gradient is sent whole, which momentum and estimates become; so many steps were taken by then */
-static PetscBool EF21IsFirst(Muon muon, int taken)
-{
-  const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
-
-  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started <= taken ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)

@@ -45,6 +45,14 @@ static inline PetscBool EF21AtServer(Muon muon)
   return muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* Whether the first gradient is sent whole, which momentum and estimates become; so many steps were taken by then */
+static inline PetscBool EF21IsFirst(Muon muon, int taken)
+{
+  const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+
+  return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started <= taken ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /*
    Before the status of a step: reports whether this one measures it. Nothing is measured, and no rank
    waits for another, in the steps of which monitors do not speak

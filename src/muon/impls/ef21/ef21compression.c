@@ -90,11 +90,15 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
   for (PetscInt i = 0; i < muon->nshards; i++) {
     MuonShard           *shard  = &muon->shard[i];
     MuonEF21Compression *result = &meter->result[i];
+    MuonCompressor       first  = ((EF21Shard *)shard->data)->first;
 
+    if (shard->group->rests) continue;
+    /* Who is away has sent nothing: what its home has sent */
+    if (MuonGroupIsAway(shard->group) || shard->sent == NULL) shard->sent = first != NULL && EF21IsFirst(muon, shard->group->late ? 1 : 0) ? first : shard->up;
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
       const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
-      MuonCompressor    c      = down ? shard->down : shard->sent != NULL ? shard->sent : shard->up;
+      MuonCompressor    c      = down ? shard->down : shard->sent;
       PetscReal         alpha, most;
 
       for (int k = 0; k < 2; k++) {
@@ -221,8 +225,8 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
     MuonShard          *shard;
 
     PetscCall(MuonEF21GetLayerCompression(muon, muon->active[i], &c));
-    if (c.step != step) continue;
     PetscCall(MuonShardFind(muon, muon->active[i], &shard));
+    if (c.step != step || shard->group->rests) continue; /* several phases have one number */
     for (int down = 0; down < 2; down++) {
       if (down ? shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP : shard->sent->assignment) continue; /* nothing is left out: there is nothing to say */
       PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s %-4s 1-alpha ", step, name, down ? "down" : "up"));
