@@ -141,14 +141,15 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
+PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
 {
   PetscFunctionBegin;
+  if (*ok) PetscTryTypeMethod(muon, ending, ok);
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (ok && muon->shard[p].group->rests == PETSC_FALSE && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
+    if (*ok && muon->shard[p].group->rests == PETSC_FALSE && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
     PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
-  if (ok) PetscTryTypeMethod(muon, end);
+  if (*ok) PetscTryTypeMethod(muon, end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
