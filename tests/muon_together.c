@@ -21,8 +21,9 @@ static PetscErrorCode Hear(MPI_Comm comm, int line, const char *function, const 
 {
   Said *said = (Said *)ctx;
 
+  PetscFunctionBegin;
   if (type == PETSC_ERROR_INITIAL && said->text[0] == '\0' && text != NULL) (void)PetscStrncpy(said->text, text, sizeof(said->text));
-  return code;
+  PetscFunctionReturn(code);
 }
 
 /* The keys of this program's optimizers: of all tables, behind what they stand behind here */
@@ -169,12 +170,16 @@ typedef PetscErrorCode Call(Run *);
 
 static PetscErrorCode CallStepNumber(Run *r)
 {
-  return MuonSetStepNumber(r->p.muon, PETSC_MAX_INT);
+  PetscFunctionBegin;
+  PetscCall(MuonSetStepNumber(r->p.muon, PETSC_MAX_INT));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CallReset(Run *r)
 {
-  return MuonReset(r->p.muon);
+  PetscFunctionBegin;
+  PetscCall(MuonReset(r->p.muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CallResetOuter(Run *r)
@@ -283,7 +288,7 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
     if (key && r.p.rank == r.p.size - 1) PetscCall(MuonSetParameter(r.p.muon, name, k == 0 && strcmp(type, MUONSIGN) == 0 ? "replicated" : types[k][2]));
     if (key == PETSC_FALSE) {
       if (strcmp(name, "MuonSetType()") == 0) { /* the others follow, and all go back */
-        if (r.p.rank < r.p.size - 1) PetscCall(CallType(&r));
+        if (r.p.rank < r.p.size - 1 || ierr != PETSC_SUCCESS) PetscCall(CallType(&r));
         PetscCall(MuonSetType(r.p.muon, type));
       }
       PetscCall(MuonReset(r.p.muon));
