@@ -402,27 +402,27 @@ int main(int argc, char **argv)
       rank_exponent | -wrong rank_exponent -muon_layer_h0.qkv_lmo_type mixed      | layer h0.qkv: -muon_layer_h0.qkv_lmo_mixed_exponent_q 3 on rank 0 and 3.25
       rank_poles    | -wrong rank_poles -muon_layer_h0.qkv_lmo_polar_type zolotarev | -muon_layer_h0.qkv_lmo_polar_zolotarev_poles 4 on rank 0 and 3 on rank
     table: suffix | args | error
-      rank_compressor       | -wrong rank_compressor                              | The options of the optimizer differ between the ranks: layer
+      rank_compressor       | -wrong rank_compressor                              | The options of the optimizer differ between the ranks: -ef21_
       # What tables leave out
-      rank_values           | -wrong rank_values -ef21_server_compressor topk     | The options of the optimizer differ between the ranks: layer
-      rank_paper_index_bits | -wrong rank_paper_index_bits -ef21_compressor randk | The options of the optimizer differ between the ranks: layer
+      rank_values           | -wrong rank_values -ef21_server_compressor topk     | The options of the optimizer differ between the ranks: -ef21_
+      rank_paper_index_bits | -wrong rank_paper_index_bits -ef21_compressor randk | The options of the optimizer differ between the ranks: -ef21_
     test:
       suffix: rank_block
       args: -wrong {{rank_block_length rank_block_norm}} -ef21_compressor qsgd
-      error: The options of the optimizer differ between the ranks: layer
+      error: The options of the optimizer differ between the ranks: -ef21_
     test:
       suffix: rank_line_norm
       args: -wrong rank_line_norm -ef21_compressor {{columntopk rowtopk}}
-      error: The options of the optimizer differ between the ranks: layer
+      error: The options of the optimizer differ between the ranks: -ef21_
       requires: double
     test:
       suffix: rank_schatten
       args: -wrong rank_schatten -ef21_compressor topsvd
-      error: The options of the optimizer differ between the ranks: layer
+      error: The options of the optimizer differ between the ranks: -ef21_
     test:
       suffix: rank_powersgd
       args: -wrong {{rank_sweeps rank_oversampling}} -ef21_compressor powersgd
-      error: The options of the optimizer differ between the ranks: layer
+      error: The options of the optimizer differ between the ranks: -ef21_
     # Ranks that measure would wait for those that do not; a debugging PETSc refuses the first two in the call
     table: suffix | requires | args | error
       rank_measure   | !debug | -wrong rank_measure -ef21_compressor topk   | some ranks measure what it does to the layers and others do not

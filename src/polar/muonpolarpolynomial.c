@@ -119,7 +119,6 @@ PetscErrorCode MuonPolarSetCoefficientValues(MuonPolar polar, PetscInt count, co
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(polar, count, 2);
   PetscAssertPointer(c, 3);
   PetscCall(PetscMalloc1(32 * PetscMax(count, 1), &text));
   text[0] = '\0';

@@ -75,6 +75,7 @@ struct _p_MuonExchange {
   PetscInt             *place;      /* of every item in order[] */
   PetscInt             *first;      /* worker w owns order[first[w]..first[w+1]) */
   PetscBool             setupcalled;
+  unsigned int          planned; /* hash of the parameters that the plan was made with */
   MuonExchangeLink      link;
   PetscBool             device; /* MPI sums arrays in the memory of a device where they are */
   void                 *data;
@@ -126,6 +127,7 @@ PETSC_INTERN PetscErrorCode MuonExchangeReset(MuonExchange);
 /* All workers pass the same items. SetUp finds the owners */
 PETSC_INTERN PetscErrorCode MuonExchangeSetItems(MuonExchange, PetscInt n, const MuonExchangeItem[]);
 PETSC_INTERN PetscErrorCode MuonExchangeSetUp(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeIsSetUp(MuonExchange, PetscBool *);
 /* Whether a mode goes with the type, for messages that can be summed */
 PETSC_INTERN PetscErrorCode MuonExchangeIsLegal(MuonExchange, MuonExchangeMode, PetscBool *);
 PETSC_INTERN PetscErrorCode MuonExchangeResolveMode(MuonExchange, PetscBool summable, const char culprit[], MuonExchangeMode *);

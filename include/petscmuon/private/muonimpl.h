@@ -231,8 +231,10 @@ struct _MuonOps {
   PetscErrorCode (*begin)(Muon, MuonRecord *); /* before a step's round */
   /* At the commit, before and after the workers' weights W get the message that is to bring them to Xnew */
   PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W);
-  PetscErrorCode (*end)(Muon);    /* after the commit of all shards */
-  PetscErrorCode (*saving)(Muon); /* before a checkpoint is written: measures, and leaves the state as it is */
+  PetscErrorCode (*ending)(Muon, PetscBool *ok);                       /* before the commit, which all ranks are ready for: may refuse it */
+  PetscErrorCode (*end)(Muon);                                         /* after the commit of all shards */
+  PetscErrorCode (*objects)(Muon, MuonParameterObjectFn *, void *ctx); /* calls the routine for each object whose parameters hold for all layers */
+  PetscErrorCode (*saving)(Muon);                                      /* before a checkpoint is written: measures, and leaves the state as it is */
   PetscErrorCode (*visitstate)(Muon, MuonShard *, MuonStateVisitor *);
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*setobjectsfromoptions)(Muon); /* the type's sub-objects, which begin options of their own */

@@ -308,7 +308,6 @@ PetscErrorCode MuonCompressorSetRatio(MuonCompressor c, PetscReal ratio)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(c, ratio, 2);
   PetscCall(MuonCompressorSetDefaultType_Private(c));
   PetscCall(MuonParametersAssign((PetscObject)c, "ratio", (double)ratio));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -40,8 +40,6 @@ PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const P
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(c, nrows, 2);
-  PetscValidLogicalCollectiveInt(c, ncolumns, 4);
   PetscCall(MuonBlocksCheck_Private(nrows, rows, -1, ncolumns, columns, -1, &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
   PetscTryTypeMethod(c, reset);

@@ -238,7 +238,6 @@ PetscErrorCode MuonExchangeSetMode(MuonExchange exchange, MuonExchangeMode mode)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(exchange, mode, 2);
   PetscCall(MuonParametersAssign((PetscObject)exchange, "mode", (double)mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

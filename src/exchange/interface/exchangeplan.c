@@ -109,3 +109,16 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
   exchange->setupcalled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* What was changed and put back since the last call fits the plan, which is still there */
+PetscErrorCode MuonExchangeIsSetUp(MuonExchange exchange, PetscBool *is)
+{
+  unsigned int now = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonParametersHash((PetscObject)exchange, &now));
+  if (exchange->setupcalled) exchange->planned = now;
+  else exchange->setupcalled = exchange->first != NULL && now == exchange->planned ? PETSC_TRUE : PETSC_FALSE;
+  *is = exchange->setupcalled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

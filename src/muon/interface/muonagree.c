@@ -3,8 +3,9 @@
 #include <string.h>
 
 /*
-   What ranks must agree on: one hash at set-up and in each step, which rides on the status reduction at its end,
-   and where it differs the first option that does, with both values.
+   What ranks must agree on: one hash before a call that communicates, so that what a rank's own checks refuse all
+   refuse, and at the end of a step, on the status reduction, of what the program's routine changed in it; and where
+   it differs the first option that does, with both values.
 */
 
 PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
@@ -25,7 +26,7 @@ PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
 }
 
 /* What is not in the rows: the numbers of the optimizer, then one a layer */
-static const char *const MuonNumbers[] = {"step", "validation", "validation interval", "scheduled factor", "scheduled momentum", "scheduled decay", "programs of checkpoints"};
+static const char *const MuonNumbers[] = {"step", "validation", "validation interval", "scheduled factor", "scheduled momentum", "scheduled decay", "programs of checkpoints", "function of the schedule", "exchange is set up"};
 enum {
   BESIDES = PETSC_STATIC_ARRAY_LENGTH(MuonNumbers)
 };
@@ -34,6 +35,7 @@ static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
 {
   const PetscBool scheduled = muon->schedulefn != NULL && muon->scheduled.valid ? PETSC_TRUE : PETSC_FALSE;
   uint32_t        programs  = 0;
+  PetscBool       planned   = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->programs->program[k].name, strlen(muon->programs->program[k].name) + 1);
@@ -45,7 +47,37 @@ static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
   (*numbers)[4] = scheduled ? (double)muon->scheduled.momentum : 0;
   (*numbers)[5] = scheduled ? (double)muon->scheduled.decay : 0;
   (*numbers)[6] = (double)programs;
+  (*numbers)[7] = muon->schedulefn != NULL ? 1 : 0;
+  if (muon->setupcalled) PetscCall(MuonExchangeIsSetUp(muon->exchange, &planned));
+  (*numbers)[8] = planned ? 1 : 0;
   for (PetscInt l = 0; l < muon->nlayers; l++) (*numbers)[BESIDES + l] = muon->layer[l]->wholegradient ? 1 : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonHashObject_Private(PetscObject object, void *hash)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonParametersHash(object, (unsigned int *)hash));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWriteObject_Private(PetscObject object, void *text)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonParametersWrite(object, (char **)text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The optimizer, what belongs to its type, and the compressors of the shards */
+static PetscErrorCode MuonForObjects_Private(Muon muon, MuonParameterObjectFn *call, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall((*call)((PetscObject)muon, ctx));
+  PetscTryTypeMethod(muon, objects, call, ctx);
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    PetscCall((*call)((PetscObject)muon->shard[p].up, ctx));
+    PetscCall((*call)((PetscObject)muon->shard[p].down, ctx));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,45 +86,40 @@ PetscErrorCode MuonHashOptions_Private(Muon muon, unsigned int *hash)
   double *numbers;
 
   PetscFunctionBegin;
+  *hash = 0;
+  if (muon->nested != NULL) PetscCall(MuonHashOptions_Private(muon->nested, hash));
   PetscCall(MuonGetNumbers_Private(muon, &numbers));
-  *hash = (unsigned int)MuonWireCRC32C(0, (const unsigned char *)numbers, sizeof(*numbers) * (size_t)(BESIDES + muon->nlayers));
+  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)numbers, sizeof(*numbers) * (size_t)(BESIDES + muon->nlayers));
   PetscCall(PetscFree(numbers));
-  PetscCall(MuonParametersHash((PetscObject)muon, hash));
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    PetscCall(MuonParametersHash((PetscObject)muon->shard[p].up, hash));
-    PetscCall(MuonParametersHash((PetscObject)muon->shard[p].down, hash));
-  }
+  PetscCall(MuonForObjects_Private(muon, MuonHashObject_Private, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same as text, a line each */
 static PetscErrorCode MuonWriteOptions_Private(Muon muon, char **text)
 {
-  const size_t size = (size_t)(BESIDES + muon->nlayers) * (PETSC_MAX_OPTION_NAME + 64);
-  double      *numbers;
+  size_t  used, size;
+  double *numbers;
 
   PetscFunctionBegin;
+  PetscCall(MuonForObjects_Private(muon, MuonWriteObject_Private, text));
+  if (muon->nested != NULL) PetscCall(MuonWriteOptions_Private(muon->nested, text));
   PetscCall(MuonGetNumbers_Private(muon, &numbers));
-  PetscCall(PetscCalloc1(size, text));
-  for (PetscInt k = 0; k < BESIDES + muon->nlayers; k++) {
-    const size_t used = strlen(*text);
-
+  used = strlen(*text);
+  size = used + (size_t)(BESIDES + muon->nlayers) * (PETSC_MAX_OPTION_NAME + 64);
+  PetscCall(PetscRealloc(size, text));
+  for (PetscInt k = 0; k < BESIDES + muon->nlayers; k++, used += strlen(*text + used)) {
     if (k < BESIDES) PetscCall(PetscSNPrintf(*text + used, size - used, "%s %.15g\n", MuonNumbers[k], numbers[k]));
     else PetscCall(PetscSNPrintf(*text + used, size - used, "layer %s: gradient %s\n", ((PetscObject)muon->layer[k - BESIDES])->name, numbers[k] > 0 ? "whole" : "rows"));
   }
   PetscCall(PetscFree(numbers));
-  PetscCall(MuonParametersWrite((PetscObject)muon, text));
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    PetscCall(MuonParametersWrite((PetscObject)muon->shard[p].up, text));
-    PetscCall(MuonParametersWrite((PetscObject)muon->shard[p].down, text));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonFindDifference_Private(Muon muon, size_t length, char text[])
+static PetscErrorCode MuonFindDifference_Private(Muon muon, size_t length, char text[])
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)muon);
-  char          *here, *first;
+  char          *here = NULL, *first;
   PetscMPIInt    size, rank, least;
   size_t         at, line = 0, word = 0;
 
@@ -117,6 +144,33 @@ PetscErrorCode MuonFindDifference_Private(Muon muon, size_t length, char text[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonRaiseDifference_Private(Muon muon)
+{
+  PetscInt step = muon->step; /* which may be what differs */
+  char     what[512];
+
+  PetscFunctionBegin;
+  PetscCall(MuonFindDifference_Private(muon, sizeof(what), what));
+  PetscCallMPI(MPI_Bcast(&step, 1, MPIU_INT, 0, PetscObjectComm((PetscObject)muon)));
+  SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+          "Step %" PetscInt_FMT ": an option of the optimizer, a layer, an LMO or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", step, what);
+}
+
+PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
+{
+  const PetscBool scheduled = muon->scheduled.valid;
+  unsigned int    hash;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  muon->scheduled.valid = PETSC_FALSE; /* of a step that was taken: MuonSetStepNumber() may have dropped it here alone */
+  PetscCall(MuonHashOptions_Private(muon, &hash));
+  PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
+  if (same == PETSC_FALSE && muon->setupcalled) PetscCall(MuonRaiseDifference_Private(muon));
+  muon->scheduled.valid = scheduled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int *hash)
 {
   const PetscInt count = MuonBlocksCount_Private(&layer->blocks);
@@ -135,9 +189,9 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
 /*
    Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks
    raise the same error that names the layer. Each layer has six numbers, the options are one more; rank 0's are
-   compared with.
+   compared with. Before workers are known the last two numbers are left out.
 */
-PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
+PetscErrorCode MuonCheckRanksAgree_Private(Muon muon, PetscBool workers)
 {
   const char *const what[] = {"name differs", "shape differs", "precision, memory or order in it differs", "cut into blocks differs", "rows on the ranks of a worker differ", "weights differ"};
   enum {
@@ -145,7 +199,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
   };
   char          here[512];
   unsigned int *mine, *first;
-  PetscInt      n    = WHATS * muon->nlayers + 1, differs, least;
+  PetscInt      n    = WHATS * muon->nlayers + 1, differs, least; /* there are as many layers on each rank */
   MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
 
   PetscFunctionBegin;
@@ -160,13 +214,14 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon)
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
     own[2] = 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
+    if (workers == PETSC_FALSE) continue;
     own[4] = layer->ranges == NULL ? 0 : (unsigned int)MuonWireCRC32C(0, (const unsigned char *)layer->ranges, (size_t)(layer->ranks + 1) * sizeof(*layer->ranges));
     PetscCall(MuonLayerHashWeights(layer, -1, &own[5]));
   }
   PetscCall(MuonHashOptions_Private(muon, &mine[n - 1]));
   PetscCall(PetscArraycpy(first, mine, n));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)n, MPI_UNSIGNED, 0, comm));
-  PetscCall(MuonCompareRows_Private(muon, WHATS, WHATS - 1, mine, first));
+  if (workers) PetscCall(MuonCompareRows_Private(muon, WHATS, WHATS - 1, mine, first));
   for (differs = 0; differs < n && mine[differs] == first[differs]; differs++) {}
   PetscCallMPI(MPI_Allreduce(&differs, &least, 1, MPIU_INT, MPI_MIN, comm));
   PetscCall(PetscFree2(mine, first));

@@ -27,13 +27,17 @@ PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameter
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
-/* Ranks that differ in layers, options or weights raise one error that names the layer */
-PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon);
+/* Ranks that differ in layers, options or, where workers are known, weights raise one error that names the layer */
+PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon, PetscBool workers);
+/* Collective, first in each call that communicates: the ranks are in the same call with the same options, or raise one error */
+PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
+/* MuonSetUp() behind it */
+PETSC_INTERN PetscErrorCode MuonSetUpAgreed_Private(Muon);
 /* What a layer takes over from the optimizer where it has no choice of its own */
 PETSC_INTERN PetscErrorCode MuonInheritOptions_Private(Muon, MuonLayer);
 /* Hash of all that a step depends on */
 PETSC_INTERN PetscErrorCode MuonHashOptions_Private(Muon, unsigned int *);
-/* The first choice that differs between the ranks, in words; collective */
-PETSC_INTERN PetscErrorCode MuonFindDifference_Private(Muon, size_t, char[]);
+/* Collective: the error that names the first choice that differs between the ranks */
+PETSC_INTERN PetscErrorCode MuonRaiseDifference_Private(Muon);
 /* Loads the checkpoint that a run begins with, once; fresh: nothing was done before */
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);

@@ -29,18 +29,29 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
 @*/
 PetscErrorCode MuonSetUp(Muon muon)
 {
-  MuonExchange exchange;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonAgree_Private(muon, MUON_CALL_SETUP));
+  PetscCall(MuonSetUpAgreed_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
+{
+  MuonExchange exchange;
+  PetscBool    is;
+
+  PetscFunctionBegin;
   if (muon->setupcalled) {
-    PetscCheck(muon->exchange->setupcalled, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
+    PetscCall(MuonExchangeIsSetUp(muon->exchange, &is));
+    PetscCheck(is, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The exchange was changed after MuonSetUp(), where state has its owners already; call MuonReset() before");
     PetscCall(MuonRestart_Private(muon, PETSC_FALSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
   if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (int)muon->momentum_default;
+  PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_FALSE));
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   PetscCall(PetscFree(muon->active));
   PetscCall(PetscMalloc1(muon->nlayers, &muon->active));
@@ -78,7 +89,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonTheorySetUp_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   PetscCall(MuonCheckShards_Private(muon));
-  PetscCall(MuonCheckRanksAgree_Private(muon));
+  PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
   PetscCall(MuonCheckDevice_Private(muon));
   PetscCall(MuonCheckRuleMatch_Private(muon, NULL));
   PetscCall(MuonClipSetUp_Private(muon));
@@ -95,6 +106,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
   PetscCall(MuonTheoryEstimateSetUp_Private(muon));
+  PetscCall(MuonExchangeIsSetUp(muon->exchange, &is)); /* which notes what it was made with */
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));

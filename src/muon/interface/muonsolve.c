@@ -118,7 +118,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscErrorCode ierr;
   unsigned int   options;
   PetscBool      ok, differs;
-  char           what[512];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
@@ -133,13 +132,9 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
     PetscCall(ierr);
   }
   PetscCall(MuonRound_Private(muon, &record, &ok, &differs));
-  if (differs) {
-    PetscCall(MuonFindDifference_Private(muon, sizeof(what), what));
-    SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
-            "Step %" PetscInt_FMT ": an option of the optimizer, a layer, an LMO or a compressor differs between the ranks since the last step: %s; each setter must be called with the same values on every rank", muon->step, what);
-  }
+  if (differs) PetscCall(MuonRaiseDifference_Private(muon));
   PetscCall(MuonCheckSchedule_Private(muon));
-  PetscCall(MuonCommit_Private(muon, ok));
+  PetscCall(MuonCommit_Private(muon, &ok));
   PetscCall(MuonTheoryEstimateEnd_Private(muon, ok));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,8 +183,9 @@ PetscErrorCode MuonStep(Muon muon)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonAgree_Private(muon, MUON_CALL_STEP));
   PetscCheck(muon->nlayers > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "Call MuonAddLayer() first");
-  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonSetUpAgreed_Private(muon));
   PetscCall(MuonPolarWarnBLAS(PetscObjectComm((PetscObject)muon)));
   step = muon->step; /* which may be that of a checkpoint now */
   PetscCheck(step < PETSC_MAX_INT, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT " is the last that this PETSc's integers can count", step);
@@ -276,6 +272,7 @@ PetscErrorCode MuonSolve(Muon muon)
   muon->reason = MUON_CONVERGED_ITERATING;
   first        = muon->step;
   while (muon->step < muon->max_steps && muon->reason == MUON_CONVERGED_ITERATING) PetscCall(MuonStep(muon));
+  PetscCall(MuonAgree_Private(muon, MUON_CALL_SOLVED)); /* on the number of steps, too */
   if (muon->reason == MUON_CONVERGED_ITERATING) muon->reason = MUON_CONVERGED_MAX_STEPS;
   if (muon->step > first) PetscCall(MuonCheckpointStep_Private(muon, PETSC_TRUE));
   PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
@@ -312,7 +309,6 @@ PetscErrorCode MuonSetStepNumber(Muon muon, PetscInt step)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(muon, step, 2);
   PetscCheck(step >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step number %" PetscInt_FMT ", expected at least 0", step);
   muon->step            = step;
   muon->scheduled.valid = PETSC_FALSE;
@@ -479,7 +475,8 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckRanksAgree_Private(muon));
+  PetscCall(MuonAgree_Private(muon, MUON_CALL_CHANGED));
+  PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
   muon->changed = PETSC_TRUE;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];

@@ -1,9 +1,10 @@
-#include "../step/muonstep.h" /*I "petscmuon.h" I*/
+#include "../interface/muoninterface.h" /*I "petscmuon.h" I*/
 
 typedef struct {
   Muon       outer;
   PetscInt   steps; /* of a round */
-  PetscBool  stagger;
+  PetscBool  stagger, warned;
+  PetscInt   phase;   /* whose round this step ends, that of the outer optimizer's phases for none */
   PetscInt   nlayers; /* that the outer optimizer has */
   MuonArray *shared;  /* its weights of each */
   MuonArray *start;   /* where it is late, this worker's own when the round began */
@@ -134,46 +135,60 @@ static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
   PetscFunctionBegin;
   PetscCheck(local->steps >= local->outer->phases, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%slocal_steps %" PetscInt_FMT ": -%slocal_stagger has spread layers over %" PetscInt_FMT " steps at MuonSetUp(), expected at least as many",
              MuonPrefix(muon), local->steps, MuonPrefix(muon), local->outer->phases);
+  if (muon->step == 0 && muon->changed == PETSC_FALSE) PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE)); /* before the shared weights are no more */
   if (muon->step == 0 || muon->changed) PetscCall(MuonLocalShare_Private(muon));
   muon->changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The gradient of the outer optimizer is the way that this worker went, backwards; start becomes it */
+/* Whether the round of a layer ends with this step */
+static PetscBool MuonLocalEnds_Private(Muon muon, PetscInt l)
+{
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+
+  return muon->layer[l]->frozen == PETSC_FALSE && local->outer->layer[l]->phase == local->phase ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The gradient of the outer optimizer is the way that this worker went, backwards; its last step is taken there, before it is taken */
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
-  MuonArray         own, G = local->shared[l], *start = &local->start[l];
+  MuonShard        *shard = (MuonShard *)muon->layer[l]->shard;
+  MuonLayerStepInfo info  = shard->info;
+  MuonArray         own, rows, G = local->shared[l];
   MuonLayerArray    gradient;
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetGradientArray(local->outer->layer[l], &gradient));
-  PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   G.data = gradient.w;
   G.ld   = (size_t)gradient.ld;
-  MuonArrayAxpby(1, start->data != NULL ? start : &local->shared[l], 0, &G);
-  MuonArrayAxpby(-1, &own, 1, &G);
-  if (start->data != NULL) MuonArrayAxpby(1, &G, 0, start);
+  PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
+  MuonArrayAxpby(1, &own, 0, &G);
   PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
+  if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonShardMove_Private(muon, shard, &info, &G));
+  rows = MuonGroupIsAway(shard->group) ? G : MuonShardPart(shard, &G);
+  if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &rows, &G));
+  MuonArrayAxpby(1, local->start[l].data != NULL ? &local->start[l] : &local->shared[l], -1, &G);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEnd_Local(Muon muon)
+/* What can fail comes before this worker's own step is taken */
+static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
 {
-  Muon_Local         *local = (Muon_Local *)muon->data;
-  Muon                outer = local->outer;
-  MuonArray           own;
-  MuonConvergedReason reason;
-  PetscInt            phase = 0;
+  Muon_Local *local = (Muon_Local *)muon->data;
+  Muon        outer = local->outer;
+  PetscInt64  skipped;
 
   PetscFunctionBegin;
-  while (phase < outer->phases && MuonLocalStepOf_Private(local, phase) != muon->step % local->steps) phase++;
-  if (phase == outer->phases) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != phase ? PETSC_TRUE : PETSC_FALSE;
+  local->phase = 0;
+  while (local->phase < outer->phases && MuonLocalStepOf_Private(local, local->phase) != muon->step % local->steps) local->phase++;
+  if (local->phase == outer->phases) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != local->phase ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (muon->layer[l]->frozen == PETSC_FALSE && outer->layer[l]->phase == phase) PetscCall(MuonLocalSetGradient_Private(muon, l));
+    if (MuonLocalEnds_Private(muon, l)) PetscCall(MuonLocalSetGradient_Private(muon, l));
   }
   PetscCall(MuonSetStepNumber(outer, muon->step / local->steps)); /* after a restart, too */
+  skipped = outer->nancount;
   PetscCall(MuonStep(outer));
   muon->synchronized = PETSC_TRUE;
   muon->meanup       = outer->meanup;
@@ -182,17 +197,38 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
     muon->traffic.up[k]   = outer->traffic.up[k];
     muon->traffic.down[k] = outer->traffic.down[k];
   }
-  PetscCall(MuonGetConvergedReason(outer, &reason));
-  if (reason < 0) muon->reason = reason;
+  if (outer->reason < 0) {
+    *ok            = PETSC_FALSE;
+    muon->reason   = outer->reason;
+    muon->mismatch = outer->mismatch;
+    muon->failed   = outer->failed;
+  }
+  if (outer->nan != MUON_NAN_SKIP || outer->nancount == skipped) PetscFunctionReturn(PETSC_SUCCESS);
+  muon->nancount++;
+  if (local->warned == PETSC_FALSE)
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon),
+                          "PetscMuon warning: step %" PetscInt_FMT ": the outer optimizer left its step out because of NaN or Inf, and all workers go back to where their round began (-%smuon_nan skip); MuonGetNaNCount() counts it\n", muon->step,
+                          MuonPrefix(outer)));
+  local->warned = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonEnd_Local(Muon muon)
+{
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+  MuonArray         own;
+
+  PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonArray *start = &local->start[l];
 
-    if (muon->layer[l]->frozen || outer->layer[l]->phase != phase || (reason < 0 && start->data == NULL)) continue;
+    if (MuonLocalEnds_Private(muon, l) == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
-    if (reason >= 0) MuonArrayAxpby(1, &local->shared[l], 0, &own);
-    if (start->data != NULL) { /* which has the way */
-      if (reason >= 0) MuonArrayAxpby(-1, start, 1, &own);
-      MuonArrayAxpby(1, &own, reason >= 0 ? 0 : 1, start);
+    if (start->data != NULL) MuonArrayAxpby(-1, &own, 1, start); /* the way */
+    MuonArrayAxpby(1, &local->shared[l], 0, &own);
+    if (start->data != NULL) {
+      MuonArrayAxpby(-1, start, 1, &own);
+      MuonArrayAxpby(1, &own, 0, start);
     }
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
   }
@@ -255,6 +291,7 @@ static PetscErrorCode MuonReset_Local(Muon muon)
 {
   PetscFunctionBegin;
   PetscCall(MuonReset(((Muon_Local *)muon->data)->outer));
+  ((Muon_Local *)muon->data)->warned = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,6 +421,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
   muon->nested                     = local->outer;
   muon->ops->configure             = MuonConfigure_Local;
   muon->ops->begin                 = MuonBegin_Local;
+  muon->ops->ending                = MuonEnding_Local;
   muon->ops->end                   = MuonEnd_Local;
   muon->ops->visitstate            = MuonVisitState_Local;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_Local;

@@ -45,3 +45,16 @@ PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, Pets
    routine returned here
 */
 PETSC_INTERN PetscErrorCode MuonErrorOfAll_Private(Muon, const char routine[], PetscErrorCode ierr);
+
+/*
+   Collective: the ranks are in the same call, have as many layers and are all set up, or it is an error on all of
+   them. same: whether hash is that of every rank; most, which may be NULL, becomes the largest of all
+*/
+typedef enum {
+  MUON_CALL_STEP,
+  MUON_CALL_SETUP,
+  MUON_CALL_SOLVED,
+  MUON_CALL_CHANGED,
+  MUON_CALL_RESET
+} MuonCall;
+PETSC_INTERN PetscErrorCode MuonMeet_Private(Muon, MuonCall, unsigned int hash, PetscBool *same, PetscInt *most);

@@ -272,23 +272,20 @@ static PetscErrorCode MuonFindHomes_Private(Muon muon, PetscMPIInt size)
 PetscErrorCode MuonFindWorkerGrids_Private(Muon muon, PetscBool rows)
 {
   MPI_Comm    comm     = PetscObjectComm((PetscObject)muon);
-  PetscInt    mine[7]  = {0, muon->nlayers, -muon->nlayers, rows ? 1 : 0, rows ? -1 : 0, muon->node_size, -muon->node_size}, most[7]; /* ranks of a worker; what must be the same everywhere, and its negative */
+  PetscInt    mine     = 0, most; /* ranks of a worker */
   PetscMPIInt together = 1, *node;
   PetscBool   spread;
 
   PetscFunctionBegin;
   PetscCall(MuonResetWorkerGrids_Private(muon));
-  for (PetscInt l = 0; l < muon->nlayers; l++) mine[0] = PetscMax(mine[0], muon->layer[l]->ranks);
-  PetscCallMPI(MPI_Allreduce(mine, most, 7, MPIU_INT, MPI_MAX, comm));
-  PetscCheck(most[1] == -most[2], comm, PETSC_ERR_ARG_INCOMP, "The ranks have between %" PetscInt_FMT " and %" PetscInt_FMT " layers, expected as many on each", -most[2], most[1]);
-  PetscCheck(most[3] == -most[4], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks: -%smuon_exchange_type rows on some and another type on others", MuonPrefix(muon));
-  PetscCheck(most[5] == -most[6], comm, PETSC_ERR_ARG_INCOMP, "The options of the optimizer differ between the ranks: -%smuon_node_size is between %" PetscInt_FMT " and %" PetscInt_FMT, MuonPrefix(muon), -most[6], most[5]);
+  for (PetscInt l = 0; l < muon->nlayers; l++) mine = PetscMax(mine, muon->layer[l]->ranks);
+  PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPIU_INT, MPI_MAX, comm));
   PetscCheck(rows == PETSC_FALSE || muon->node_size == 1, comm, PETSC_ERR_SUP, "-%smuon_node_size with -%smuon_exchange_type rows, which cuts layers over all ranks; expected star, replicated or layerwise", MuonPrefix(muon), MuonPrefix(muon));
-  PetscCheck(rows == PETSC_FALSE || most[0] == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
-             MuonPrefix(muon), most[0]);
+  PetscCheck(rows == PETSC_FALSE || most == 1, comm, PETSC_ERR_SUP, "-%smuon_exchange_type rows cuts layers that are whole on every rank, and the rows of some are spread over %" PetscInt_FMT " ranks; expected star, replicated or layerwise",
+             MuonPrefix(muon), most);
   PetscCall(PetscCalloc1(muon->nlayers, &muon->grid_of));
   PetscCall(PetscMalloc1(PetscMax(muon->nlayers, 1), &muon->grid));
-  spread = most[0] > 1 ? PETSC_TRUE : PETSC_FALSE;
+  spread = most > 1 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonFindNode_Private(muon, rows, &together, &node));
   PetscCall(MuonFindWorkers_Private(muon, spread ? muon->nlayers : 1, spread, together, node));
   PetscCall(PetscFree(node));

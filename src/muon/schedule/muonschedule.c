@@ -95,7 +95,8 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
 */
 PetscErrorCode MuonSchedule_Private(Muon muon)
 {
-  PetscReal factor, momentum, decay = muon->weight_decay;
+  PetscReal      factor, momentum, decay = muon->weight_decay;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
@@ -103,7 +104,8 @@ PetscErrorCode MuonSchedule_Private(Muon muon)
   if (muon->schedulefn == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
   momentum = MuonGetMomentumNow_Private(muon);
-  PetscCall((*muon->schedulefn)(muon, muon->step, &factor, &momentum, &decay, muon->schedulectx));
+  ierr     = (*muon->schedulefn)(muon, muon->step, &factor, &momentum, &decay, muon->schedulectx);
+  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetScheduleFunction()", ierr));
   muon->scheduled.valid    = PETSC_TRUE;
   muon->scheduled.factor   = factor;
   muon->scheduled.momentum = momentum;

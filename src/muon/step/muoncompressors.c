@@ -180,6 +180,16 @@ PetscErrorCode MuonCompressorsConfigure_Private(Muon muon, MuonCompressors *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonCompressorsVisit_Private(const MuonCompressors *all, MuonParameterObjectFn *call, void *ctx)
+{
+  PetscFunctionBegin;
+  for (int down = 0; down < 2; down++) {
+    PetscCall(MuonCompressorSetDefaultType_Private(all->c[down]));
+    PetscCall((*call)((PetscObject)all->c[down], ctx));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorsCheck_Private(Muon muon, MuonCompressors *all)
 {
   unsigned int now;

@@ -173,27 +173,35 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New weights at a worker, from what was received or, where every rank owns, from what this one computed */
-static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
+/* From what was received or, where every rank owns, from what this one computed */
+PetscErrorCode MuonShardMove_Private(Muon muon, MuonShard *shard, MuonLayerStepInfo *info, const MuonArray *whole)
 {
   const PetscBool      looks = shard->X.data != NULL && MuonShardCounts(shard) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server looks at it */
   const unsigned char *message;
   size_t               bytes;
   MuonStatus           received;
-  MuonArray            whole, W;
+  const MuonArray      W = MuonShardPart(shard, whole);
+
+  PetscFunctionBegin;
+  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
+  if (MuonShardTakes(shard)) PetscUseTypeMethod(shard->layer, take, info, &shard->step, &W);
+  else if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
+  else if (shard->downlink == MUON_DOWNLINK_STEP) {
+    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
+    PetscCall(MuonLayerDecodeStep(shard->layer, info, bytes, message, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
+{
+  MuonArray whole;
 
   PetscFunctionBegin;
   if (MuonGroupSendsArrays(shard->group, 1) && shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
-  W = MuonShardPart(shard, &whole);
-  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
-  if (MuonShardTakes(shard)) PetscUseTypeMethod(shard->layer, take, &shard->info, &shard->step, &W);
-  else if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
-  else if (shard->downlink == MUON_DOWNLINK_STEP) {
-    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
-    PetscCall(MuonLayerDecodeStep(shard->layer, &shard->info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
-  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
+  PetscCall(MuonShardMove_Private(muon, shard, &shard->info, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -162,18 +162,19 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
+PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
 {
   PetscFunctionBegin;
+  if (*ok) PetscTryTypeMethod(muon, ending, ok);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup       group = muon->group[g];
-    const PetscBool moves = ok && group->rests == PETSC_FALSE && (group->late == PETSC_FALSE || muon->late.step >= 0) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool moves = *ok && group->rests == PETSC_FALSE && (group->late == PETSC_FALSE || muon->late.step >= 0) ? PETSC_TRUE : PETSC_FALSE;
 
     for (PetscInt k = 0; k < group->nshards && moves; k++) PetscCall(MuonCommitShard_Private(muon, &group->shard[k]));
     if (moves) PetscCall(MuonSpreadWeights_Private(muon, group));
     for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerInvalidateGradient(group->shard[k].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
-  if (ok) PetscTryTypeMethod(muon, end);
+  if (*ok) PetscTryTypeMethod(muon, end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

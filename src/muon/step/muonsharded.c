@@ -148,14 +148,14 @@ PetscErrorCode MuonBeginSums_Private(Muon muon)
 
 PetscErrorCode MuonDropSums_Private(Muon muon)
 {
-  PetscInt  mine = muon->nactive - muon->nsums, most;
-  PetscBool some = PETSC_FALSE;
+  PetscInt  most = muon->nactive - muon->nsums;
+  PetscBool some = PETSC_FALSE, same;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nactive && muon->nshards > 0; l++) some = MuonGetSummed_Private(muon, l) != NULL ? PETSC_TRUE : some;
   if (some == PETSC_FALSE || (muon->objective != NULL && muon->computing == PETSC_FALSE)) PetscFunctionReturn(PETSC_SUCCESS);
   /* What some ranks began all must end */
-  PetscCallMPI(MPI_Allreduce(&mine, &most, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, &most));
   for (; muon->nactive - muon->nsums < most; muon->nsums--) {
     MuonShard *next = MuonGetSummed_Private(muon, muon->nsums - 1);
 

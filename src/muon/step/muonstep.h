@@ -13,7 +13,7 @@ PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
    and whether a checkpoint was asked for are in the record
 */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
-PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool ok);
+PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool *ok);
 /* A mean is formed of the messages, or the sums, of a group's workers */
 PETSC_INTERN const MuonGroupOps MuonGroupMean;
 
@@ -56,6 +56,8 @@ PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down)
 PETSC_INTERN PetscErrorCode MuonShardReady_Private(void *);
 PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
+/* The shard's rows of whole weights, which the caller may have elsewhere, become the new ones */
+PETSC_INTERN PetscErrorCode MuonShardMove_Private(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *whole);
 /* The new weights of all ranks of a worker, where each has them whole */
 PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
 
@@ -166,11 +168,12 @@ typedef struct {
     MUON_COMPRESSORS_ROW(family "compressor_rules", ENUM, offsetof(Type, field.rules), MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
     MUON_COMPRESSORS_ROW(family "compressor_min_entries", INT, offsetof(Type, field.min_entries), NULL, "Entries of the smallest layer that the compressors are for")
 
-/* In create(), setobjectsfromoptions(), configure(), begin(), view() and destroy() of the type; Make: one more compressor with the keys of one of them */
+/* In create(), setobjectsfromoptions(), configure(), begin(), objects(), view() and destroy() of the type; Make: one more compressor with the keys of one of them */
 PETSC_INTERN PetscErrorCode MuonCompressorsCreate_Private(Muon, const char type[], MuonCompressors *);
 PETSC_INTERN PetscErrorCode MuonCompressorsMake_Private(Muon, const MuonCompressors *, int down, MuonCompressor *);
 PETSC_INTERN PetscErrorCode MuonCompressorsSetFromOptions_Private(Muon, MuonCompressors *);
 PETSC_INTERN PetscErrorCode MuonCompressorsConfigure_Private(Muon, MuonCompressors *);
 PETSC_INTERN PetscErrorCode MuonCompressorsCheck_Private(Muon, MuonCompressors *);
+PETSC_INTERN PetscErrorCode MuonCompressorsVisit_Private(const MuonCompressors *, MuonParameterObjectFn *, void *ctx);
 PETSC_INTERN PetscErrorCode MuonCompressorsView_Private(Muon, const MuonCompressors *, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonCompressorsDestroy_Private(MuonCompressors *);

@@ -61,6 +61,13 @@ static PetscErrorCode MuonSetUp_EF14(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonObjects_EF14(Muon muon, MuonParameterObjectFn *call, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorsVisit_Private(&((Muon_EF14 *)muon->data)->all, call, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonBegin_EF14(Muon muon, MuonRecord *record)
 {
   PetscFunctionBegin;
@@ -181,6 +188,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF14(Muon muon)
   muon->ops->configure             = MuonConfigure_EF14;
   muon->ops->setup                 = MuonSetUp_EF14;
   muon->ops->begin                 = MuonBegin_EF14;
+  muon->ops->objects               = MuonObjects_EF14;
   muon->ops->worker                = MuonWorker_EF14;
   muon->ops->commit                = MuonCommit_EF14;
   muon->ops->visitstate            = MuonVisitState_EF14;

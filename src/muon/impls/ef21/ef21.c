@@ -71,6 +71,13 @@ static PetscErrorCode MuonSetUp_EF21(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonObjects_EF21(Muon muon, MuonParameterObjectFn *call, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorsVisit_Private(&((Muon_EF21 *)muon->data)->all, call, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
 {
   Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
@@ -351,6 +358,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
   muon->ops->begin                 = MuonBegin_EF21;
+  muon->ops->objects               = MuonObjects_EF21;
   muon->ops->momentum              = MuonMomentum_EF21;
   muon->ops->worker                = MuonWorker_EF21;
   muon->ops->aggregate             = MuonAggregate_EF21;

@@ -167,7 +167,6 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(muon, measure, 2);
   MuonIgnoreUnlessType(muon, MUONEF21);
   ((Muon_EF21 *)muon->data)->meter.wanted = measure;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,329 @@
+static char help[] = "Each parameter of the tables, and calls that undo a set-up, on one rank alone in the middle of a run: the next step is the same error on all ranks, or none on any, and never waits. What was put back leaves no trace.\n\n";
+
+#include "ef21_common.h"
+#include <petscmuon/private/muonparameter.h>
+
+#define KEYS 1024
+
+typedef struct {
+  TestProblem p;
+  PetscBool   byhand; /* gradients are there before the step */
+  PetscInt    taken;
+} Run;
+
+/* What a rank was told */
+typedef struct {
+  PetscErrorCode code;
+  char           text[1024];
+} Said;
+
+static PetscErrorCode Hear(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *text, void *ctx)
+{
+  Said *said = (Said *)ctx;
+
+  PetscFunctionBegin;
+  if (type == PETSC_ERROR_INITIAL && said->text[0] == '\0' && text != NULL) (void)PetscStrncpy(said->text, text, sizeof(said->text));
+  PetscFunctionReturn(code);
+}
+
+/* The keys of this program's optimizers: of all tables, behind what they stand behind here */
+typedef struct {
+  const char *type;
+  PetscInt    n;
+  char        key[KEYS][96];
+} Keys;
+
+static PetscErrorCode AddKey(Keys *keys, const char before[], const char family[], const char key[])
+{
+  PetscFunctionBegin;
+  PetscCheck(keys->n < KEYS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d keys", KEYS);
+  PetscCall(PetscSNPrintf(keys->key[keys->n++], sizeof(keys->key[0]), "%s%s%s", before, family, key));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Collect(const char family[], const char type[], const MuonParameter *row, void *ctx)
+{
+  Keys           *keys       = (Keys *)ctx;
+  const PetscBool compressor = strcmp(family, "compressor_") == 0 ? PETSC_TRUE : PETSC_FALSE, outer = strcmp(keys->type, MUONLOCAL) == 0 ? PETSC_TRUE : PETSC_FALSE;
+  char            before[64];
+
+  PetscFunctionBegin;
+  if (strcmp(row->help, "The type") == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (row->kind == MUON_PARAMETER_ENUM && (row->flags & MUON_PARAMETER_AUTO) != 0) PetscFunctionReturn(PETSC_SUCCESS); /* no option says auto again */
+  if (compressor) {
+    for (int down = 0; down < 2; down++) {
+      PetscCall(PetscSNPrintf(before, sizeof(before), "%s_%s", outer ? "outer_ef21" : keys->type, down ? "server_" : ""));
+      PetscCall(AddKey(keys, before, family, row->key));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (strstr(family, "NAME_") != NULL) PetscCall(AddKey(keys, "", "muon_layer_a_", row->key));
+  else PetscCall(AddKey(keys, "", family, row->key));
+  if (outer && (strncmp(family, "muon_", 5) == 0 || family[0] == '\0') && strstr(family, "NAME_") == NULL) PetscCall(AddKey(keys, "outer_", family, row->key));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const TestShape Layers[] = {{"a", MUONLMOSPECTRAL, 8, 3, 0, PETSC_FALSE}, {"g", MUONLMOFROBENIUS, 7, 1, 0, PETSC_TRUE}, {"e", MUONLMOMAX, 4, 6, 1, PETSC_FALSE}};
+
+static PetscErrorCode Step(Run *r)
+{
+  PetscReal loss;
+
+  PetscFunctionBegin;
+  if (r->byhand) PetscCall(TestObjective(r->p.muon, &loss, &r->p));
+  PetscCall(MuonStep(r->p.muon));
+  r->taken++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(const char type[], PetscBool byhand, Run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(r, sizeof(*r)));
+  PetscCall(TestCreate(PETSC_COMM_WORLD, type, 3, Layers, -1, &r->p));
+  if (byhand) PetscCall(MuonSetObjectiveAndGradient(r->p.muon, NULL, NULL));
+  r->byhand = byhand;
+  PetscCall(MuonSetFromOptions(r->p.muon));
+  PetscCall(Step(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What all ranks say of a step, before which the last one may have failed already */
+static PetscErrorCode StepTogether(Run *r, const char what[], PetscErrorCode before, Said *said)
+{
+  const PetscErrorCode code = before;
+  unsigned int         hash = 0;
+  int                  mine[4], all[4];
+
+  PetscFunctionBegin;
+  said->code = code;
+  if (code == PETSC_SUCCESS) {
+    said->text[0] = '\0';
+    PetscCall(PetscPushErrorHandler(Hear, said));
+    said->code = Step(r);
+    PetscCall(PetscPopErrorHandler());
+  }
+  for (const char *c = said->text; *c != '\0' && *c != '('; c++) hash = 31 * hash + (unsigned char)*c; /* in brackets is what is here */
+  mine[0] = (int)said->code;
+  mine[1] = -mine[0];
+  mine[2] = (int)(hash & 0xffff);
+  mine[3] = -mine[2];
+  PetscCallMPI(MPI_Allreduce(mine, all, 4, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCheck(all[0] == -all[1] && all[2] == -all[3], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rank %d has error %d, others %d to %d: %s", what, r->p.rank, (int)said->code, -all[1], all[0], said->text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TryKey(Run *r, const char key[], const char value[], PetscErrorCode *ierr)
+{
+  Said said;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&said, sizeof(said)));
+  PetscCall(PetscPushErrorHandler(Hear, &said));
+  *ierr = MuonSetParameter(r->p.muon, key, value);
+  PetscCall(PetscPopErrorHandler());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the last rank: another legal value, and the old one; changed is false where there is none */
+static PetscErrorCode Change(Run *r, const char key[], char old[], size_t length, PetscBool *changed)
+{
+  const char *const candidates[] = {"1",   "2",     "0.5",  "3",    "0.25",   "true",   "false",   "ema",    "sgd",   "server", "worker", "kj",      "gather", "roundrobin", "linear", "coupled",
+                                    "all", "sharp", "zero", "skip", "smooth", "single", "weights", "random", "minus", "l2",     "max",    "quintic", "other",  "a:sgd",      "bf16"};
+  PetscErrorCode    ierr;
+  char              now[PETSC_MAX_PATH_LEN];
+  Said              said;
+
+  PetscFunctionBegin;
+  *changed = PETSC_FALSE;
+  PetscCall(PetscMemzero(&said, sizeof(said)));
+  PetscCall(PetscPushErrorHandler(Hear, &said));
+  ierr = MuonGetParameter(r->p.muon, key, old, length);
+  PetscCall(PetscPopErrorHandler());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(candidates) && ierr == PETSC_SUCCESS && *changed == PETSC_FALSE; k++) {
+    PetscErrorCode refused;
+
+    PetscCall(TryKey(r, key, candidates[k], &refused));
+    if (refused != PETSC_SUCCESS) continue;
+    PetscCall(MuonGetParameter(r->p.muon, key, now, sizeof(now)));
+    *changed = strcmp(now, old) != 0 ? PETSC_TRUE : PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether weights are still those that were kept; keeps them first */
+static PetscErrorCode Weights(Run *r, PetscReal kept[], PetscBool keep, const char what[])
+{
+  PetscReal now[128];
+  PetscInt  at = 0, n;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < r->p.n; at += n, l++) {
+    n = TestEntries(&r->p.shape[l]);
+    PetscCall(TestGetWeights(&r->p, l, keep ? kept + at : now + at));
+  }
+  PetscCheck(keep || memcmp(kept, now, (size_t)at * sizeof(*now)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step that was refused changed weights", what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef PetscErrorCode Call(Run *);
+
+static PetscErrorCode CallStepNumber(Run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSetStepNumber(r->p.muon, PETSC_MAX_INT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CallReset(Run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonReset(r->p.muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CallResetOuter(Run *r)
+{
+  Muon      outer = r->p.muon;
+  PetscBool local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, MUONLOCAL, &local));
+  if (local) PetscCall(MuonLocalGetOuter(r->p.muon, &outer));
+  PetscCall(MuonReset(outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CallType(Run *r)
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, MUONDENSE, &dense));
+  PetscCall(MuonSetType(r->p.muon, dense ? MUONEF14 : MUONDENSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CallSolve(Run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSolve(r->p.muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckTables(const char type[], PetscBool byhand)
+{
+  Keys     *keys;
+  Run       r, undisturbed;
+  PetscReal kept[128], difference;
+  PetscInt  refused = 0, step;
+  Said      said;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&keys));
+  keys->type = type;
+  PetscCall(Create(type, byhand, &r));
+  PetscCall(MuonParametersForEach(Collect, keys));
+  for (PetscInt k = 0; k < keys->n; k++) {
+    const char    *key = keys->key[k];
+    char           old[PETSC_MAX_PATH_LEN];
+    PetscBool      changed = PETSC_FALSE;
+    PetscErrorCode ierr    = PETSC_SUCCESS;
+
+    PetscCall(Weights(&r, kept, PETSC_TRUE, key));
+    if (r.p.rank == r.p.size - 1) PetscCall(Change(&r, key, old, sizeof(old), &changed));
+    PetscCallMPI(MPI_Bcast(&changed, 1, MPI_INT, r.p.size - 1, PETSC_COMM_WORLD));
+    if (changed == PETSC_FALSE) continue; /* no such object here, or fixed at the set-up */
+    PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &said));
+    if (said.code != PETSC_SUCCESS) {
+      refused++;
+      PetscCall(Weights(&r, kept, PETSC_FALSE, key));
+      PetscCheck(strstr(said.text, strstr(key, "layer_a_") != NULL ? strstr(key, "layer_a_") + 8 : key) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the error does not name it: %s", key, said.text);
+    }
+    if (r.p.rank == r.p.size - 1) PetscCall(TryKey(&r, key, old, &ierr));
+    if (ierr != PETSC_SUCCESS && strcmp(old, "auto") == 0) PetscCall(TryKey(&r, key, "-1", &ierr)); /* as options of reals have it */
+    PetscCheck(ierr == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" cannot be put back", key, old);
+    if (said.code == PETSC_SUCCESS) continue;
+    PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &said));
+    PetscCheck(said.code == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was put back, and the step gives error %d: %s", key, (int)said.code, said.text);
+  }
+  PetscCheck(refused >= 30, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " parameters were refused, expected more", type, refused);
+  PetscCall(Create(type, byhand, &undisturbed));
+  while (undisturbed.taken < r.taken) PetscCall(Step(&undisturbed));
+  PetscCall(TestCompareWeights(&r.p, &undisturbed.p, &difference));
+  PetscCall(MuonGetStepNumber(r.p.muon, &step));
+  PetscCheck(difference == 0 && step == r.taken, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights are %g from those of a run that nothing disturbed, step %" PetscInt_FMT " of %" PetscInt_FMT, type, (double)difference, step, r.taken);
+  PetscCall(TestDestroy(&undisturbed.p));
+  PetscCall(TestDestroy(&r.p));
+  PetscCall(PetscFree(keys));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Types, which are put back by their names, and calls, after which all ranks begin anew */
+static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
+{
+  static const struct {
+    const char *name;
+    Call       *call;
+  } calls[]                           = {{"MuonSetStepNumber()", CallStepNumber}, {"MuonReset()", CallReset}, {"MuonReset() of the outer optimizer", CallResetOuter}, {"MuonSetType()", CallType}, {"MuonSolve()", CallSolve}};
+  static const char *const types[][3] = {{"muon_exchange_type", "star", "layerwise"}, {"muon_layer_a_lmo_type", "nuclear", "spectral"}, {"muon_layer_a_lmo_polar_type", "svd", "newtonschulz"}};
+  Said                     said;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types) + PETSC_STATIC_ARRAY_LENGTH(calls); k++) {
+    const PetscBool key  = k < PETSC_STATIC_ARRAY_LENGTH(types) ? PETSC_TRUE : PETSC_FALSE;
+    const char     *name = key ? types[k][0] : calls[k - PETSC_STATIC_ARRAY_LENGTH(types)].name;
+    PetscErrorCode  ierr = PETSC_SUCCESS;
+    Run             r;
+
+    PetscCall(PetscMemzero(&said, sizeof(said)));
+    PetscCall(Create(type, byhand, &r));
+    if (r.p.rank == r.p.size - 1) {
+      PetscCall(PetscPushErrorHandler(Hear, &said));
+      ierr = key ? MuonSetParameter(r.p.muon, name, types[k][1]) : (*calls[k - PETSC_STATIC_ARRAY_LENGTH(types)].call)(&r);
+      PetscCall(PetscPopErrorHandler());
+    }
+    PetscCall(StepTogether(&r, name, ierr, &said));
+    PetscCheck(said.code != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s on one rank is no error", type, name);
+    if (key && r.p.rank == r.p.size - 1) PetscCall(MuonSetParameter(r.p.muon, name, k == 0 && strcmp(type, MUONSIGN) == 0 ? "replicated" : types[k][2]));
+    if (key == PETSC_FALSE) {
+      if (strcmp(name, "MuonSetType()") == 0) { /* the others follow, and all go back */
+        if (r.p.rank < r.p.size - 1 || ierr != PETSC_SUCCESS) PetscCall(CallType(&r));
+        PetscCall(MuonSetType(r.p.muon, type));
+      }
+      PetscCall(MuonReset(r.p.muon));
+      PetscCall(TestStart(&r.p));
+    }
+    PetscCall(StepTogether(&r, name, PETSC_SUCCESS, &said));
+    PetscCheck(said.code == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was put back, and the step gives error %d: %s", type, name, (int)said.code, said.text);
+    PetscCall(TestDestroy(&r.p));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char      type[32] = MUONDENSE;
+  PetscBool byhand;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-by_hand", &byhand));
+  PetscCall(CheckTables(type, byhand));
+  PetscCall(CheckCalls(type, byhand));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: 2
+    args: -muon_momentum 0.5 -lmo_polar_type newtonschulz
+    table: suffix | args
+      tables  | -type {{dense ef21 ef14 sign}} -muon_layer_g_rule adamw -muon_layer_e_rule sgd
+      local   | -type local -local_steps 2 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk
+      by_hand | -by_hand -type {{dense local}} -muon_momentum_at server
+
+TEST*/
