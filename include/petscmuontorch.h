@@ -15,6 +15,7 @@
 
 #include <petscmuon.h>
 #include <torch/torch.h>
+#include <ftw.h>
 #include <sys/stat.h>
 #include <charconv>
 #include <chrono>
@@ -208,7 +209,7 @@ public:
             const std::string  &name = file.key().toStringRef();
             const torch::Tensor data = file.value().toTensor();
 
-            TORCH_CHECK(std::regex_match(name, FileNames()), "petscmuon::Muon: \"", name, "\" is not the name of a file that rank ", rank_, " saved: each rank loads its own archive");
+            TORCH_CHECK(std::regex_match(name, FileNames()), "petscmuon::Muon: each rank loads its own archive, rank ", rank_, " saves no file \"", name, "\"");
             std::filesystem::create_directories((folder / name).parent_path());
             TORCH_CHECK(std::ofstream(folder / name, std::ios::binary).write((const char *)data.data_ptr(), data.numel()).flush(), "petscmuon::Muon: ", folder / name, " cannot be written");
           }
@@ -532,9 +533,8 @@ private:
   /* Gives a new folder, the same on all ranks, to before, to call, which is collective, and to after */
   template <typename F, typename G, typename H> void InFolder(const char what[], F before, G call, H after)
   {
-    const MPI_Comm  comm   = PetscObjectComm((PetscObject)muon_);
-    unsigned long   number = std::random_device()();
-    std::error_code error;
+    const MPI_Comm comm   = PetscObjectComm((PetscObject)muon_);
+    unsigned long  number = std::random_device()();
 
     MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG, 0, comm);
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("petscmuon-" + std::to_string(number));
@@ -547,7 +547,9 @@ private:
       call(folder);
       Together(what, [&] { after(folder); });
     });
-    std::filesystem::remove_all(folder, error);
+    /* pip's torch 2.9 has a std::filesystem::remove_all() that crashes */
+    nftw(
+      folder.c_str(), [](const char *path, const struct stat *, int, struct FTW *) { return std::remove(path); }, 8, FTW_DEPTH | FTW_PHYS);
     if (failed) std::rethrow_exception(failed);
   }
 };
