@@ -86,7 +86,7 @@ void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3])
     messages[k].most  = star ? 1 : 1 / workers;
     messages[k].least = star ? 0 : 1 / workers;
   }
-  messages[0].calls = ceil(messages[0].calls / ranks);
+  for (int d = 0; d < 2; d++) messages[d].calls = ceil(messages[d].calls / ranks);
 }
 
 void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
