@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     test:
       suffix: mixed
       nsize: {{1 2 3 4}}
-      args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
+      args: -muon_schedule constant -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_momentum 0.3 -muon_layer_h0.up_scale 2.5 -muon_layer_h0.up_ef21_compressor_ratio 0.5 -muon_layer_h0.down_shape_factor none -muon_layer_h0.down_weight_decay 0.2
       args: -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_adamw_learning_rate 0.03 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05
     # Layers that are cut into blocks: rows, columns, both, a vector, and a rule that has no norm
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     test:
       suffix: ef14_worker
       nsize: 3
-      args: -muon_momentum_at worker -muon_momentum 0.5 -ef14_compressor natural -ef14_server_compressor natural -muon_seed -3 -muon_weight_decay 0.3 -muon_weight_decay_style coupled -muon_clip 0.5 -muon_clip_layers all
+      args: -muon_schedule constant -muon_momentum_at worker -muon_momentum 0.5 -ef14_compressor natural -ef14_server_compressor natural -muon_seed -3 -muon_weight_decay 0.3 -muon_weight_decay_style coupled -muon_clip 0.5 -muon_clip_layers all
       args: -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius -muon_exchange_type star
     # Each layer its own settings and optimizer; what is not compressed sends single beside the others
     test:

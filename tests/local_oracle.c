@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     test:
       suffix: ef14
       nsize: {{1 3}}
-      args: -lmo_type frobenius -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.4 -outer_ef14_compressor_values double -outer_ef14_feedback 0.95
+      args: -muon_schedule constant -lmo_type frobenius -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.4 -outer_ef14_compressor_values double -outer_ef14_feedback 0.95
       args: -outer_muon_momentum 0 -outer_muon_learning_rate 1 -steps 20
     # Layers after steps of their own, more of them than steps and fewer
     test:

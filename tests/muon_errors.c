@@ -427,7 +427,7 @@ int main(int argc, char **argv)
     table: suffix | requires | args | error
       rank_measure   | !debug | -wrong rank_measure -ef21_compressor topk   | some ranks measure what it does to the layers and others do not
       rank_interval  | !debug | -wrong rank_interval -ef21_compressor topk  | options of the optimizer differ
-      rank_last_step |        | -wrong rank_last_step -ef21_compressor topk | : some ranks measure what it does to the layers and others do not
+      rank_last_step |        | -wrong rank_last_step -ef21_compressor topk | since the last step: -muon_max_steps
       monitor_viewer |        | -muon_monitor binary:monitor.bin            | -muon_monitor: a viewer of type binary prints no lines
     test:
       suffix: monitor_compression_viewer

@@ -55,7 +55,7 @@ typedef struct {
 
 /* What the machine does, and what a step needs of it, mean over the ranks */
 typedef struct {
-  PetscLogDouble gemm, small, polar, triad = 0; /* products of scalars, and those in the precision of the polar factors */
+  PetscLogDouble gemm, small, polar, triad; /* products of scalars, and those in the precision of the polar factors */
   PetscLogDouble flops[PHASES];
   PetscLogDouble bytes[PHASES];
 } Limits;

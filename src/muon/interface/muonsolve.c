@@ -374,7 +374,7 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
 
   Note:
   With exact LMOs this is the dual norm in the product of the layers' unit balls; iterative polar factors
-  make it an estimate.
+  make it an estimate. It is 0 after a step that was refused.
 
 .seealso: `Muon`, `MuonStep()`, `MuonLMOComputeDualNorm()`
 @*/

@@ -157,8 +157,8 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   }
   PetscCall(PetscFree2(mine, all));
   muon->loss = loss / (PetscReal)muon->size;
-  muon->dual = dual;
   if (outcome->worst == MUON_STATUS_OK && PetscIsInfOrNanReal(muon->loss)) outcome->worst = MUON_STATUS_NANORINF;
+  muon->dual = outcome->worst == MUON_STATUS_OK ? dual : 0; /* ranks that heard of a failure skipped theirs */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
