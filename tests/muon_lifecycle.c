@@ -86,7 +86,7 @@ static PetscErrorCode CheckMemory(const Way *way)
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
   /* Nobody to sum with; and new weights, or the step to them, until the commit, unless it lies where the gradient was */
   alone  = p.size == 1 ? PETSC_TRUE : PETSC_FALSE;
-  direct = lossydown == PETSC_FALSE && (replicated || (alone && steps == PETSC_FALSE)) ? PETSC_TRUE : PETSC_FALSE;
+  direct = lossydown == PETSC_FALSE && (replicated || steps == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt s = 0; s < 4; s++) {
     PetscCall(MuonStep(p.muon));
     PetscCall(MuonGetMemory(p.muon, &found[s][0], &found[s][1], &found[s][2]));

@@ -244,6 +244,6 @@ int main(int argc, char **argv)
       divisor | -once -node 3                       | -muon_node_size 3: a node has 4 of the optimizer's ranks, expected a divisor of them
       rows    | -once -muon_exchange_type rows      | -muon_node_size with -muon_exchange_type rows
       zero    | -once -node 0                       | -muon_node_size 0. must be
-      differs | -once -differs                      | -muon_node_size is between 1 and 2
+      differs | -once -differs                      | -muon_node_size 1 on rank 0 and 2 on rank 1
 
 TEST*/

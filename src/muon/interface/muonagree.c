@@ -166,7 +166,13 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
   muon->scheduled.valid = PETSC_FALSE; /* of a step that was taken: MuonSetStepNumber() may have dropped it here alone */
   PetscCall(MuonHashOptions_Private(muon, &hash));
   PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
-  if (same == PETSC_FALSE && muon->setupcalled) PetscCall(MuonRaiseDifference_Private(muon));
+  if (same == PETSC_FALSE && muon->setupcalled) {
+    /* Layers may have numbers of a schedule whose step was refused */
+    for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
+    PetscCall(MuonHashOptions_Private(muon, &hash));
+    PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
+    if (same == PETSC_FALSE) PetscCall(MuonRaiseDifference_Private(muon));
+  }
   muon->scheduled.valid = scheduled;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
