@@ -341,7 +341,7 @@ class Study:
       return
     self.check()
     self.versions = "PETSc %s" % (re.findall(r"Petsc (?:Release|Development)\D*([0-9.]+)", said([self.options.program, "-version"])) or ["unknown"])[0]
-    active = []
+    active, shown = [], time.time()
     try:
       while True:
         over = self.options.minutes and time.time() - self.began > 60 * self.options.minutes
@@ -359,6 +359,11 @@ class Study:
           runs, count = self.missing()
         if not done:
           time.sleep(0.2 if active else 5)
+        if time.time() > shown + 600: # of a long run the program knows how far it is
+          shown = time.time()
+          for run, _, _, _ in active:
+            with open(os.path.join(run.folder, "log"), errors="replace") as f:
+              print("%s: %s" % (run.title, f.read().splitlines()[-1]), flush=True)
     except BaseException:
       for _, child, _, _ in active:
         child.terminate()
