@@ -162,6 +162,8 @@ class Study(unittest.TestCase):
       self.assertEqual(one.start(run), [])
     self.run_it("--report", plan=plan.replace("seeds 3", "seeds 4"))
     self.assertIn("`make study STUDY=plan` goes on with what is missing:\n\n- one: seeds 4\n- two: seeds 4\n", self.text("report.md"))
+    self.assertEqual(self.run_it("--report", plan="text other\nrun other - other -best 1\n"), (0, "", 11))
+    self.assertIn("| other |  | 0 of 1 | not run |", self.text("report.md"))
 
   def test_rules(self):
     # Quantiles of tables, and an example of Holm: .01 < .05/3 and .02 < .05/2, but .06 > .05

@@ -599,7 +599,8 @@ class Report:
         figure = plot.draw_study(groups, xs, link or None, {plan.label(one): min(result["work"] for result in finite(one, plan.first)) for one in names}, "validation loss, nats a byte", {plan.label(one): looks.index(one) for one in names}, more)
         figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
         self.out += ["", "![](%s.svg)" % name]
-    self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
+    if self.found and plan.figures:
+      self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
 
   def advice(self):
     """The file of -muon_advise_study: options that say what is sent and when, and last losses."""
@@ -613,12 +614,12 @@ class Report:
 
   def write(self):
     study, plan, folder = self.study, self.plan, os.path.dirname(self.study.store)
-    if not self.found:
-      raise Bad("%s: no run that is reported is finished" % study.store)
+    os.makedirs(folder, exist_ok=True)
     values = lambda column: ", ".join(sorted(set(line[column] for line in self.used)))
     self.out = ["# %s" % (plan.title or study.name), ""] + [note + "\n" for note in plan.notes]
-    self.out += ["Machine: %s. Commit %s; %s. SHA-256 of the text: `%s`." % (values("machine"), values("commit"), values("versions"), study.text["sha256"]), "", "All runs: `%s`" % " ".join(plan.all)]
-    self.out += ["", "".join("%s: `%s`. " % (at, " ".join(words)) for at, (words, _) in plan.at.items() if words).strip()]
+    if self.used:
+      self.out += ["Machine: %s. Commit %s; %s. SHA-256 of the text: `%s`." % (values("machine"), values("commit"), values("versions"), study.text["sha256"]), ""]
+    self.out += ["All runs: `%s`" % " ".join(plan.all), "", "".join("%s: `%s`. " % (at, " ".join(words)) for at, (words, _) in plan.at.items() if words).strip()]
     for at in plan.at:
       self.losses(at)
     if plan.equal:
@@ -626,7 +627,7 @@ class Report:
     self.tuned()
     signs = os.path.join(folder, "signs.csv")
     if os.path.exists(signs):
-      self.out += ["", "## Signs that differ from those of the momentum", "", "Shares of the signs of polar factors, over hidden layers and workers, of the run \"%s\" with the seed 1; made by `tests/benchmarks/signs.py`." % plan.label(plan.reference)]
+      self.out += ["", "## Signs that differ from those of the momentum", "", "Shares of the signs of polar factors of the momenta of a run of \"%s\", over hidden layers and workers, by `tests/benchmarks/signs.py`." % plan.label(plan.reference)]
       with open(signs, newline="") as f:
         rows = list(csv.reader(f))
       row = self.table(rows[0])
