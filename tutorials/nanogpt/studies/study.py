@@ -539,8 +539,6 @@ class Report:
         cells += ["%.4f" % (rates(some, columns) / rates(base, columns)) for columns in (("paper_up",), ("bytes_up",), ("bytes_up", "bytes_down"))]
         cells += ["%.2f" % max(one["plain"] * one["curve"][-1]["step"] / max(one["curve"][-1]["paper_up"], 1) for one in some), "%.3g" % min(one["work"] for one in some)]
       row(*cells)
-    self.out += ["", "Means over the seeds. Seeds are paired: a difference is of runs with the same batches, and its interval is Student's. \"Better\" and \"worse\" hold after Holm's correction for the %d comparisons of this table; \"costs nothing\" is said where ten seeds leave the whole interval within 0.01. "
-                 "A difference below \"could be seen\" would not have kept its interval from 0. Bytes are fractions of those of %s, of all layers: by the paper's formula and as sent. The last column is the part of the paper's bytes up that layers of AdamW send uncompressed." % (len(tested), plan.label(plan.reference))]
 
   def equal(self):
     """Tokens and bytes to the loss of the first run at the first length."""
@@ -576,7 +574,8 @@ class Report:
       row(plan.label(name), ", ".join("%.4f" % loss for _, loss in ends[name]), *cells, *("%.3g" % (factors[name][k] / 2) for k in (1, 3)))
 
   def tuned(self):
-    self.out += ["", "## Rates", "", "Last losses on the tuning part, at full length, with the seed %d." % TUNING, ""]
+    if self.plan.grids:
+      self.out += ["", "## Rates", "", "Last losses on the tuning part, at full length, with the seed %d." % TUNING, ""]
     for name in self.plan.runs:
       losses, leader = self.study.tuning(name), self.plan.leader(name)
       gave = ", ".join("%.3g %s" % (rate, "not run" if losses[rate] is None else "diverged" if math.isinf(losses[rate]) else "%.4f" % losses[rate]) for rate in sorted(losses))
@@ -622,6 +621,8 @@ class Report:
     self.out += ["All runs: `%s`" % " ".join(plan.all), "", "".join("%s: `%s`. " % (at, " ".join(words)) for at, (words, _) in plan.at.items() if words).strip()]
     for at in plan.at:
       self.losses(at)
+    self.out += ["", "Means over the seeds. Seeds are paired: a difference is of runs with the same batches, and its interval is Student's. \"Better\" and \"worse\" hold after Holm's correction for all comparisons of a table; \"costs nothing\" is said where ten seeds leave the whole interval within 0.01. "
+                 "A difference below \"could be seen\" would not have kept its interval from 0. Bytes are fractions of those of %s, of all layers: by the paper's formula and as sent. \"AdamW's part\" is the part of the paper's bytes up that layers of AdamW send uncompressed." % plan.label(plan.reference)]
     if plan.equal:
       self.equal()
     self.tuned()
