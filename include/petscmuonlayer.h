@@ -57,6 +57,24 @@ typedef enum {
 } MuonLayerStorage;
 PETSC_EXTERN const char *const MuonLayerStorages[];
 
+/*E
+   MuonLayerKind - What a preset takes a layer for, where it splits layers as its source does
+
+   Values:
++  `MUON_LAYER_KIND_AUTO`      - what shape and name say
+.  `MUON_LAYER_KIND_MATRIX`    - a matrix, with one row too
+-  `MUON_LAYER_KIND_EMBEDDING` - an embedding, whatever its name is
+
+   Level: advanced
+
+.seealso: `MuonLayerArray`, `MuonSetPreset()`
+E*/
+typedef enum {
+  MUON_LAYER_KIND_AUTO,
+  MUON_LAYER_KIND_MATRIX,
+  MUON_LAYER_KIND_EMBEDDING
+} MuonLayerKind;
+
 /*S
    MuonLayerArray - Weights in memory that is not PETSc's
 
@@ -71,7 +89,8 @@ PETSC_EXTERN const char *const MuonLayerStorages[];
 .  rows     - how many rows are here, `PETSC_DECIDE` for all
 .  ld       - entries from the beginning of one row to that of the next, of one column where `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` where there are no gaps
 .  w        - the weights, borrowed, which steps change in place
--  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
+.  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
+-  kind     - what presets take the layer for, `MUON_LAYER_KIND_AUTO` by default
 
    Level: intermediate
 
@@ -95,6 +114,7 @@ typedef struct {
   PetscInt      M, N, first, rows, ld;
   void         *w;
   const void   *g;
+  MuonLayerKind kind;
 } MuonLayerArray;
 
 /*E

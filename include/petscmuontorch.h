@@ -7,7 +7,7 @@
      optimizer.step();
 
    Gradients are those of the rank; the optimizer forms the mean. Matrices are updated by Muon, vectors by AdamW.
-   The constructor, step(), save(), load() and the end of an optimizer are collective. Errors are exceptions.
+   The constructor, step(), save(), load() and the end of an optimizer are collective. Errors are exceptions, those of one rank on all.
 
    This header needs C++17 and the headers of torch; the library itself knows nothing of torch.
 */
@@ -15,31 +15,42 @@
 
 #include <petscmuon.h>
 #include <torch/torch.h>
+#include <sys/stat.h>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <random>
 #include <regex>
+#include <set>
+#include <thread>
 
 namespace petscmuon {
 
+/* A step was not taken, on any rank: a NaN, weights that differ, or what else MuonConvergedReason has. All is as it was before it */
+struct Diverged : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /*
-   What a group of parameters has. Schedulers change lr, and adamw_lr in proportion. rule is lmo, adamw, nadamw, sgd or frozen; an
+   What a group of parameters has. A number that is not given is that of the options, -muon_learning_rate, -muon_momentum,
+   -muon_weight_decay and -muon_adamw_learning_rate, and then stands in the group. Schedulers change lr, and adamw_lr in proportion. rule is lmo, adamw, nadamw, sgd or frozen; an
    empty one is lmo for two dimensions and more, else adamw with the rate adamw_lr
 */
 struct MuonOptions : public torch::optim::OptimizerCloneableOptions<MuonOptions> {
-  MuonOptions(double lr = 0.02) : lr_(lr) {}
-  TORCH_ARG(double, lr);
-  TORCH_ARG(double, momentum)     = 0.95;
-  TORCH_ARG(double, weight_decay) = 0;
-  TORCH_ARG(double, adamw_lr)     = 1e-3;
+  MuonOptions(std::optional<double> lr = std::nullopt) : lr_(lr) {}
+  TORCH_ARG(std::optional<double>, lr);
+  TORCH_ARG(std::optional<double>, momentum);
+  TORCH_ARG(std::optional<double>, weight_decay);
+  TORCH_ARG(std::optional<double>, adamw_lr);
   TORCH_ARG(std::string, rule);
 
 public:
   double get_lr() const override
   {
-    return lr();
+    return lr().value();
   }
   void set_lr(const double rate) override
   {
@@ -55,31 +66,47 @@ public:
   {
   }
   Muon(const std::vector<torch::Tensor> &parameters, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions()) : Muon({torch::optim::OptimizerParamGroup(parameters)}, comm, options, defaults) {}
-  /* names are those of all parameters in the order of the groups; without, parameter 2 of group 0 is g0.2 */
-  Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {}) : Muon(groups, defaults)
+  /* A module, whose embeddings presets know */
+  Muon(const torch::nn::Module &module, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions())
+      : Muon({torch::optim::OptimizerParamGroup(module.parameters())}, comm, options, defaults, module.named_parameters().keys(), Embeddings(module))
   {
-    PetscBool started;
-    char     *all;
+  }
+  /* names are those of all parameters in the order of the groups; without, parameter 2 of group 0 is g0.2 */
+  Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, MPI_Comm comm, const std::string &options = "", const MuonOptions &defaults = MuonOptions(), const std::vector<std::string> &names = {}, const std::set<void *> &embeddings = {})
+      : Muon(groups, MuonOptions().rule(defaults.rule()))
+  {
+    MuonOptions given = defaults;
+    PetscBool   started;
+    char       *all;
 
     PetscInitialized(&started);
     TORCH_CHECK(started, "petscmuon::Muon: PETSc has not been started, expected PetscMuonInitialize() or PetscInitialize() before");
     Call(PetscMuonInitialize, nullptr, nullptr, nullptr, nullptr);
-    /* A database of its own: what the program's has, and these options */
-    Call(PetscOptionsCreate, &options_);
-    Call(PetscOptionsGetAll, nullptr, &all);
-    Call(PetscOptionsInsertString, options_, (const char *)all);
-    PetscFree(all);
-    Call(PetscOptionsInsertString, options_, options.c_str());
     Call(MuonCreate, comm, &muon_);
-    Call(PetscObjectSetOptions, (PetscObject)muon_, options_);
-    Call(MuonSetObjectiveAndGradient, muon_, Compute, this);
     MPI_Comm_rank(comm, &rank_);
-    for (size_t g = 0, i = 0; g < param_groups().size(); g++) {
-      for (size_t k = 0; k < param_groups()[g].params().size(); k++, i++) {
-        AddLayer(g, names.empty() ? "g" + std::to_string(g) + "." + std::to_string(k) : names.at(i), param_groups()[g].params()[k]);
+    for (PetscMPIInt &tag : tags_) Call(PetscObjectGetNewTag, (PetscObject)muon_, &tag);
+    Together("the constructor", [&] {
+      /* A database of its own: what the program's has, and these options */
+      Call(PetscOptionsCreate, &options_);
+      Call(PetscOptionsGetAll, nullptr, &all);
+      Call(PetscOptionsInsertString, options_, (const char *)all);
+      PetscFree(all);
+      Call(PetscOptionsInsertString, options_, options.c_str());
+      for (auto [key, number] : Numbers(given)) {
+        TORCH_CHECK(!*number || !Has(key), "petscmuon::Muon: MuonOptions and the option -", key, " both give a number, expected one of them");
+        if (*number) Call(PetscOptionsSetValue, options_, ("-" + key).c_str(), Text(**number).c_str());
       }
-    }
-    SetRates();
+      Call(PetscObjectSetOptions, (PetscObject)muon_, options_);
+      Call(MuonSetObjectiveAndGradient, muon_, Compute, this);
+      for (size_t g = 0, i = 0; g < param_groups().size(); g++) {
+        for (size_t k = 0; k < param_groups()[g].params().size(); k++, i++) {
+          AddLayer(g, names.empty() ? "g" + std::to_string(g) + "." + std::to_string(k) : names.at(i), param_groups()[g].params()[k], embeddings);
+        }
+      }
+    });
+    Call(MuonSetFromOptions, muon_);
+    Call(MuonSetParameter, muon_, "muon_error_if_not_converged", "true"); /* which says where */
+    Together("the constructor", [&] { Show(given); });
   }
   /* Also after an exception in the constructor above */
   ~Muon() override
@@ -95,20 +122,37 @@ public:
     return muon_;
   }
 
+  /* "warn" warns once of a NaN, where step() throws Diverged by default */
+  void on_nan(const std::string &what)
+  {
+    TORCH_CHECK(what == "warn" || what == "throw", "petscmuon::Muon: on_nan(\"", what, "\"), expected \"throw\" or \"warn\"");
+    warns_ = what == "warn";
+  }
+
   /* Takes a step with the gradients that backward() left; a closure computes them anew. An exception on one rank ends the step on all, with everything as it was */
   torch::Tensor step(LossClosure closure = nullptr) override
   {
-    at::AutoGradMode with(true); /* for the closure */
-    size_t           count = 0;
+    at::AutoGradMode    with(true); /* for the closure */
+    MuonConvergedReason reason;
 
-    for (const auto &group : param_groups()) count += group.params().size();
-    TORCH_CHECK(count == layers_.size(), "petscmuon::Muon: ", count, " parameters in the groups, expected the ", layers_.size(), " of its constructor");
-    SetUp();
+    Meet(0, "step()");
     closure_ = closure;
     loss_    = torch::Tensor();
-    failed_  = nullptr;
+    failed_  = Caught([&] {
+      size_t count = 0;
+
+      for (const auto &group : param_groups()) count += group.params().size();
+      TORCH_CHECK(count == layers_.size(), "petscmuon::Muon: ", count, " parameters in the groups, expected the ", layers_.size(), " of its constructor");
+      SetRates();
+    });
     try {
+      SetUp();
       Call(MuonStep, muon_);
+    } catch (const Diverged &error) {
+      Call(MuonGetConvergedReason, muon_, &reason);
+      if (!warns_ || reason != MUON_DIVERGED_NANORINF) throw;
+      if (!warned_ && rank_ == 0) TORCH_WARN(error.what(), "; this is said once");
+      warned_ = true;
     } catch (...) {
       if (failed_) std::rethrow_exception(failed_);
       throw;
@@ -123,75 +167,135 @@ public:
     Muon                                 *self = const_cast<Muon *>(this);
     c10::Dict<std::string, torch::Tensor> files;
 
-    for (size_t g = 0; g < param_groups().size(); g++) {
-      const MuonOptions &group = GroupOptions(g);
+    Meet(1, "save()");
+    self->InFolder(
+      "save()", [&](const std::filesystem::path &) { self->SetRates(); }, [&](const std::filesystem::path &folder) { Call(MuonSaveCheckpoint, muon_, folder.c_str(), (PetscInt)1); },
+      [&](const std::filesystem::path &folder) {
+        for (size_t g = 0; g < param_groups().size(); g++) {
+          const auto numbers = Numbers(GroupOptions(g));
 
-      archive.write("group" + std::to_string(g), torch::tensor({group.lr(), group.momentum(), group.weight_decay(), group.adamw_lr()}, torch::kDouble));
-    }
-    self->SetUp();
-    self->InFolder([&](const std::filesystem::path &folder) {
-      Call(MuonSaveCheckpoint, muon_, folder.c_str(), (PetscInt)1);
-      for (const auto &entry : std::filesystem::recursive_directory_iterator(folder)) {
-        const std::string name = entry.path().filename().string();
+          archive.write("group" + std::to_string(g), torch::tensor({**numbers[0].second, **numbers[1].second, **numbers[2].second, **numbers[3].second}, torch::kDouble));
+        }
+        for (const auto &entry : std::filesystem::recursive_directory_iterator(folder)) {
+          const std::string name = entry.path().lexically_relative(folder).string();
 
-        if (name == "manifest" ? rank_ != 0 : name.rfind("rank-", 0) != 0 || std::stoi(name.substr(5)) != rank_) continue;
-        files.insert(entry.path().lexically_relative(folder).string(), torch::from_file(entry.path().string(), false, (int64_t)entry.file_size(), torch::kUInt8).clone());
-      }
-    });
-    archive.write("petscmuon", c10::IValue(files));
+          if (std::regex_match(name, FileNames())) files.insert(name, torch::from_file(entry.path().string(), false, (int64_t)entry.file_size(), torch::kUInt8).clone());
+        }
+        archive.write("petscmuon", c10::IValue(files));
+      });
   }
 
-  /* Goes on from what save() wrote on the same rank: weights, state and step are those of then, bit for bit */
+  /* Goes on from what save() wrote on the same rank: weights, state and step are those of then, bit for bit. After an error all is as it was */
   void load(torch::serialize::InputArchive &archive) override
   {
-    c10::IValue   files;
-    torch::Tensor numbers;
+    std::vector<MuonOptions> before;
 
-    for (size_t g = 0; g < param_groups().size(); g++) {
-      archive.read("group" + std::to_string(g), numbers);
-      const double *value = numbers.data_ptr<double>();
+    Meet(2, "load()");
+    for (size_t g = 0; g < param_groups().size(); g++) before.push_back(GroupOptions(g));
+    try {
+      InFolder(
+        "load()",
+        [&](const std::filesystem::path &folder) {
+          c10::IValue   files;
+          torch::Tensor numbers;
 
-      static_cast<MuonOptions &>(param_groups()[g].options()).lr(value[0]).momentum(value[1]).weight_decay(value[2]).adamw_lr(value[3]);
+          for (size_t g = 0; g < param_groups().size(); g++) {
+            archive.read("group" + std::to_string(g), numbers);
+            for (int64_t k = 0; k < 4; k++) *Numbers(GroupOptions(g))[(size_t)k].second = numbers[k].item<double>();
+          }
+          archive.read("petscmuon", files);
+          for (const auto &file : files.toGenericDict()) {
+            const std::string  &name = file.key().toStringRef();
+            const torch::Tensor data = file.value().toTensor();
+
+            TORCH_CHECK(std::regex_match(name, FileNames()), "petscmuon::Muon: \"", name, "\" is not the name of a file that rank ", rank_, " saved: each rank loads its own archive");
+            std::filesystem::create_directories((folder / name).parent_path());
+            TORCH_CHECK(std::ofstream(folder / name, std::ios::binary).write((const char *)data.data_ptr(), data.numel()).flush(), "petscmuon::Muon: ", folder / name, " cannot be written");
+          }
+          SetRates();
+        },
+        [&](const std::filesystem::path &folder) { Call(MuonLoadCheckpoint, muon_, folder.c_str()); }, [](const std::filesystem::path &) {});
+    } catch (...) {
+      for (size_t g = 0; g < before.size(); g++) GroupOptions(g) = before[g];
+      throw;
     }
-    archive.read("petscmuon", files);
-    SetUp();
-    InFolder([&](const std::filesystem::path &folder) {
-      for (const auto &file : files.toGenericDict()) {
-        const std::filesystem::path path = folder / file.key().toStringRef();
-        const torch::Tensor         data = file.value().toTensor();
-
-        std::filesystem::create_directories(path.parent_path());
-        std::ofstream(path, std::ios::binary).write((const char *)data.data_ptr(), data.numel());
-      }
-      MPI_Barrier(PetscObjectComm((PetscObject)muon_));
-      Call(MuonLoadCheckpoint, muon_, folder.c_str());
-    });
     Finish();
   }
 
 private:
   struct Layer {
-    std::string   name, key, rule;
-    size_t        group;
-    double        first;                     /* rate at the start */
-    torch::Tensor p, trained, grad = {};     /* trained is p, or its copy in float32 */
-    double        told[3] = {NAN, NAN, NAN}; /* rate, decay and momentum as the library knows them */
-    void         *address = nullptr;
-    MuonLayer     handle  = nullptr;
+    std::string           name, key, rule;
+    size_t                group;
+    torch::Tensor         p, trained, grad = {}; /* trained is p, or its copy in float32 */
+    double                first   = 0;           /* rate of the group at the start */
+    std::optional<double> own     = {};          /* rate of the layer then, where options have one for it */
+    double                told[3] = {};          /* rate, decay and momentum as the library knows them */
+    void                 *address = nullptr;
+    MuonLayer             handle  = nullptr;
   };
 
   static inline std::map<void *, std::string> taken_; /* memory of the parameters of all optimizers */
 
   ::Muon             muon_    = nullptr;
   PetscOptions       options_ = nullptr;
-  PetscMPIInt        rank_    = 0;
-  bool               ready_   = false;
+  PetscMPIInt        rank_ = 0, tags_[3] = {};
+  bool               ready_ = false, warns_ = false, warned_ = false;
   std::vector<Layer> layers_;
   LossClosure        closure_;
   torch::Tensor      loss_;
   std::exception_ptr failed_;
 
   Muon(const std::vector<torch::optim::OptimizerParamGroup> &groups, const MuonOptions &defaults) : Optimizer(groups, std::make_unique<MuonOptions>(defaults)) {}
+
+  /* All ranks call what. Rank 0 waits for an empty message of each; it names once those that are missing, and waits on */
+  void Meet(int method, const char what[]) const
+  {
+    const MPI_Comm    comm     = PetscObjectComm((PetscObject)muon_);
+    const auto        start    = std::chrono::steady_clock::now();
+    const char *const text     = std::getenv("PETSCMUON_PATIENCE");
+    double            patience = text ? std::atof(text) : 30, waited = 0;
+    std::set<int>     missing;
+    int               size, found;
+
+    MPI_Comm_size(comm, &size);
+    if (rank_ > 0) MPI_Send(nullptr, 0, MPI_BYTE, 0, tags_[method], comm);
+    for (int rank = 1; rank < size && rank_ == 0; rank++) missing.insert(rank);
+    while (!missing.empty()) {
+      for (int rank : std::set<int>(missing)) {
+        MPI_Iprobe(rank, tags_[method], comm, &found, MPI_STATUS_IGNORE);
+        if (!found) continue;
+        MPI_Recv(nullptr, 0, MPI_BYTE, rank, tags_[method], comm, MPI_STATUS_IGNORE);
+        missing.erase(rank);
+      }
+      waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (!missing.empty() && waited >= patience) {
+        patience = INFINITY;
+        std::cerr << "petscmuon: rank 0 waits in " << what << " for rank " << c10::Join(", ", missing) << ": call " << what << " on all ranks, not on some" << std::endl;
+      }
+      if (!missing.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(waited / 16, .01)));
+    }
+  }
+
+  template <typename F> static std::exception_ptr Caught(F call)
+  {
+    try {
+      call();
+    } catch (...) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
+  /* Calls what sends nothing. An exception on one rank is one on all */
+  template <typename F> void Together(const char what[], F call) const
+  {
+    const std::exception_ptr error = Caught(call);
+    int                      first = error ? rank_ : INT_MAX;
+
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon_));
+    if (error) std::rethrow_exception(error);
+    TORCH_CHECK(first == INT_MAX, "petscmuon::Muon: ", what, ": rank ", first, " has an error");
+  }
 
   template <typename F, typename... A> static void Call(F function, A... arguments)
   {
@@ -204,21 +308,86 @@ private:
     PetscPushErrorHandler(hear, &first);
     const PetscErrorCode code = function(arguments...);
     PetscPopErrorHandler();
+    if (code == PETSC_ERR_NOT_CONVERGED) throw Diverged(first);
     TORCH_CHECK(code == PETSC_SUCCESS, "petscmuon::Muon: ", first.empty() ? "error code " + std::to_string((int)code) : first);
   }
 
-  const MuonOptions &GroupOptions(size_t g) const
+  MuonOptions &GroupOptions(size_t g) const
   {
-    return static_cast<const MuonOptions &>(param_groups()[g].options());
+    return const_cast<MuonOptions &>(static_cast<const MuonOptions &>(param_groups()[g].options()));
   }
 
-  void AddLayer(size_t g, const std::string &name, const torch::Tensor &p)
+  /* The numbers of a group, and the options that they are */
+  static std::array<std::pair<std::string, std::optional<double> *>, 4> Numbers(MuonOptions &group)
+  {
+    return {{{"muon_learning_rate", &group.lr()}, {"muon_momentum", &group.momentum()}, {"muon_weight_decay", &group.weight_decay()}, {"muon_adamw_learning_rate", &group.adamw_lr()}}};
+  }
+
+  static std::string Text(double number)
+  {
+    char text[32];
+
+    return std::string(text, std::to_chars(text, text + sizeof(text), number).ptr);
+  }
+
+  bool Has(const std::string &key) const
+  {
+    PetscBool found;
+
+    Call(PetscOptionsHasName, options_, nullptr, ("-" + key).c_str(), &found);
+    return found == PETSC_TRUE;
+  }
+
+  /* A number of the library, or another where that one decides */
+  double Get(const std::string &key, double other) const
+  {
+    char text[64];
+
+    Call(MuonGetParameter, muon_, key.c_str(), text, sizeof(text));
+    return text[0] == 'a' ? other : std::stod(text);
+  }
+
+  static bool Adam(const std::string &rule)
+  {
+    return rule == "adamw" || rule == "nadamw";
+  }
+
+  /* The rate or the decay of the layers of a rule */
+  double OfRule(const std::string &what, const std::string &rule) const
+  {
+    const double all = Get("muon_" + what, 0);
+
+    return Adam(rule) ? Get("muon_adamw_" + what, all) : rule == "sgd" ? Get("muon_sgd_" + what, all) : all;
+  }
+
+  /* The name of a file that this rank saves and loads, in its folder */
+  std::regex FileNames() const
+  {
+    char name[32];
+
+    std::snprintf(name, sizeof(name), "/rank-%06d", rank_);
+    return std::regex("step-[0-9]{12,18}-[0-9]{6,18}(" + std::string(name) + (rank_ > 0 ? ")" : "|/manifest)"));
+  }
+
+  /* Memory of the weights of embeddings */
+  static std::set<void *> Embeddings(const torch::nn::Module &module)
+  {
+    std::set<void *> found;
+
+    for (const auto &part : module.modules(false)) {
+      if (const auto *table = part->as<torch::nn::Embedding>()) found.insert(table->weight.data_ptr());
+      if (const auto *bag = part->as<torch::nn::EmbeddingBag>()) found.insert(bag->weight.data_ptr());
+    }
+    return found;
+  }
+
+  void AddLayer(size_t g, const std::string &name, const torch::Tensor &p, const std::set<void *> &embeddings)
   {
     const MuonOptions &group = GroupOptions(g);
     MuonLayerArray     array;
     /* PETSc drops digits between underscores, and names begin with a letter */
-    const std::string key   = (std::isalpha((unsigned char)name[0]) ? "" : "p") + std::regex_replace(name, std::regex("_(?=[0-9])"), ".");
-    Layer             layer = {name, key, !group.rule().empty() ? group.rule() : p.dim() >= 2 ? "lmo" : "adamw", g, group.lr(), p, p};
+    const std::string key   = (std::isalpha((unsigned char)name[0]) ? "" : "p") + std::regex_replace(name, std::regex("_(?=[0-9])"), "_.");
+    Layer             layer = {name, key, !group.rule().empty() ? group.rule() : p.dim() >= 2 ? "lmo" : "adamw", g, p, p};
 
     TORCH_CHECK(!name.empty(), "petscmuon::Muon: a parameter of shape ", p.sizes(), " without a name, expected those of named_parameters()");
     TORCH_CHECK(p.layout() == torch::kStrided && p.is_floating_point(), "parameter \"", name, "\" is ", p.layout(), " of ", p.dtype(), ", expected a dense one of float32, float64, bfloat16 or float16");
@@ -227,10 +396,12 @@ private:
     if (p.scalar_type() != torch::kFloat && p.scalar_type() != torch::kDouble) layer.trained = p.detach().to(torch::kFloat).contiguous();
     layer.address = p.data_ptr();
     TORCH_CHECK(p.numel() == 0 || taken_.count(layer.address) == 0, "parameter \"", name, "\": its memory is that of parameter \"", taken_[layer.address], "\" of this or another optimizer");
+    for (const Layer &other : layers_) TORCH_CHECK(strcasecmp(other.key.c_str(), key.c_str()) != 0, "parameters \"", other.name, "\" and \"", name, "\" are both \"", key, "\" to options, expected names that differ");
     Call(MuonLayerArrayInitialize, &array);
     array.type    = layer.trained.scalar_type() == torch::kFloat ? PETSC_FLOAT : PETSC_DOUBLE;
     array.memtype = p.is_cuda() ? PETSC_MEMTYPE_DEVICE : PETSC_MEMTYPE_HOST;
     array.w       = layer.trained.data_ptr();
+    array.kind    = embeddings.count(layer.address) > 0 ? MUON_LAYER_KIND_EMBEDDING : p.dim() > 1 ? MUON_LAYER_KIND_MATRIX : MUON_LAYER_KIND_AUTO;
     /* A matrix of the first dimension against the others, whose entries lie side by side */
     const torch::Tensor &t = layer.trained;
     const int64_t        m = t.dim() > 0 ? t.size(0) : 1, n = m > 0 ? t.numel() / m : 0;
@@ -243,26 +414,59 @@ private:
     array.rowmajor = rows ? PETSC_TRUE : PETSC_FALSE;
     array.ld       = (PetscInt)(rows ? std::max(across, n) : t.stride(1));
     Call(MuonAddLayerArray, muon_, layer.key.c_str(), (const MuonLayerArray *)&array, &layer.handle);
-    Call(MuonLayerSetRule, layer.handle, layer.rule.c_str());
+    if (!group.rule().empty() || layer.rule != "lmo") Call(MuonLayerSetRule, layer.handle, layer.rule.c_str());
     layers_.push_back(layer);
     if (p.numel() > 0) taken_[layer.address] = name;
+  }
+
+  /* Rules and numbers as options and presets left them go to the groups, where these do not say otherwise */
+  void Show(const MuonOptions &given)
+  {
+    MuonLayerRule rule;
+
+    for (size_t g = 0; g < param_groups().size(); g++) {
+      MuonOptions         &group = GroupOptions(g);
+      std::string          first = group.rule();
+      std::vector<Layer *> mine;
+
+      for (Layer &layer : layers_) {
+        if (layer.group != g) continue;
+        Call(MuonLayerGetRule, layer.handle, &rule);
+        layer.rule = rule;
+        if (first.empty() || (group.rule().empty() && layer.rule == "lmo")) first = layer.rule;
+        mine.push_back(&layer);
+      }
+      const double shown[] = {!group.rule().empty() && given.lr() ? *given.lr() : OfRule("learning_rate", group.rule()), Get("muon_momentum", 0), OfRule("weight_decay", first), OfRule("learning_rate", "adamw")};
+
+      for (size_t k = 0; k < 4; k++) *Numbers(group)[k].second = Numbers(group)[k].second->value_or(shown[k]);
+      for (Layer *layer : mine) {
+        const std::string key = "muon_layer_" + layer->key + "_learning_rate";
+
+        if (Has(key)) layer->own = Get(key, 0);
+        else if (layer->rule != "lmo" && !Adam(layer->rule) && layer->rule != group.rule()) layer->own = OfRule("learning_rate", layer->rule);
+        layer->first   = *group.lr();
+        layer->told[0] = layer->own.value_or(OfRule("learning_rate", layer->rule));
+        layer->told[1] = shown[2];
+        layer->told[2] = shown[1];
+      }
+    }
+    SetRates();
   }
 
   /* Rates, decays and momenta of the groups go to the layers, where they changed */
   void SetRates()
   {
     static const char *const keys[] = {"learning_rate", "weight_decay", "momentum"};
-    char                     text[32];
 
     for (Layer &layer : layers_) {
-      const MuonOptions &group   = GroupOptions(layer.group);
-      const double       other   = group.adamw_lr() * (layer.first > 0 ? group.lr() / layer.first : group.lr() > 0);
-      const double       value[] = {group.rule().empty() && layer.rule == "adamw" ? other : group.lr(), group.weight_decay(), group.momentum()};
+      const MuonOptions &group = GroupOptions(layer.group);
+      const double       lr = *group.lr(), part = layer.first > 0 ? lr / layer.first : lr > 0;
+      const double       rate    = layer.own ? *layer.own * part : Adam(layer.rule) && layer.rule != group.rule() ? *group.adamw_lr() * part : lr;
+      const double       value[] = {rate, *group.weight_decay(), *group.momentum()};
 
       for (int k = 0; k < (layer.rule == "frozen" ? 0 : layer.rule == "lmo" ? 3 : 2); k++) {
         if (layer.told[k] == value[k]) continue;
-        *std::to_chars(text, text + sizeof(text) - 1, value[k]).ptr = '\0';
-        Call(MuonSetParameter, muon_, ("muon_layer_" + layer.key + "_" + keys[k]).c_str(), (const char *)text);
+        Call(MuonSetParameter, muon_, ("muon_layer_" + layer.key + "_" + keys[k]).c_str(), Text(value[k]).c_str());
         layer.told[k] = value[k];
       }
     }
@@ -274,9 +478,7 @@ private:
     char    **names, **values;
     PetscBool used;
 
-    SetRates();
     if (ready_) return;
-    Call(MuonSetFromOptions, muon_);
     Call(MuonSetUp, muon_);
     ready_ = true;
     /* What was read here counts as read in the program's database */
@@ -293,6 +495,7 @@ private:
   {
     Muon *self = static_cast<Muon *>(ctx);
 
+    if (self->failed_) return PETSC_ERR_USER;
     try {
       if (self->closure_) self->loss_ = self->closure_();
       for (Layer &layer : self->layers_) {
@@ -326,8 +529,8 @@ private:
     }
   }
 
-  /* Gives use() a new folder, the same on all ranks, until all have used it */
-  template <typename F> void InFolder(F use)
+  /* Gives a new folder, the same on all ranks, to before, to call, which is collective, and to after */
+  template <typename F, typename G, typename H> void InFolder(const char what[], F before, G call, H after)
   {
     const MPI_Comm  comm   = PetscObjectComm((PetscObject)muon_);
     unsigned long   number = std::random_device()();
@@ -336,9 +539,16 @@ private:
     MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG, 0, comm);
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("petscmuon-" + std::to_string(number));
 
-    use(folder);
-    MPI_Barrier(comm);
+    /* No other user's, and none that is there */
+    Together(what, [&] { TORCH_CHECK(rank_ > 0 || mkdir(folder.c_str(), 0700) == 0, "petscmuon::Muon: ", folder, " cannot be made"); });
+    const std::exception_ptr failed = Caught([&] {
+      Together(what, [&] { before(folder); });
+      SetUp();
+      call(folder);
+      Together(what, [&] { after(folder); });
+    });
     std::filesystem::remove_all(folder, error);
+    if (failed) std::rethrow_exception(failed);
   }
 };
 

@@ -291,12 +291,13 @@ static PetscErrorCode CheckType(const char type[], PetscInt number, PetscBool do
   PetscFunctionBeginUser;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &layerwise, &p));
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, &layerwise, &q));
-  for (PetscInt k = 0; k < 2 && strcmp(type, MUONCOMPRESSORDROPOUT) == 0; k++) {
+  for (PetscInt k = 0; k < 2; k++) {
     MuonCompressor c;
 
-    /* What is dropped has no lengths */
     PetscCall(down == PETSC_TRUE ? MuonEF21GetServerCompressor(k == 0 ? p.muon : q.muon, &c) : MuonEF21GetCompressor(k == 0 ? p.muon : q.muon, &c));
-    PetscCall(MuonCompressorSetRatio(c, 1.0));
+    /* What is dropped has no lengths; arrays as they are have no messages */
+    if (strcmp(type, MUONCOMPRESSORDROPOUT) == 0) PetscCall(MuonCompressorSetRatio(c, 1.0));
+    if (strcmp(type, MUONCOMPRESSORIDENTITY) == 0) PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", MuonCompressorValuesTypes[MUON_COMPRESSOR_VALUES_SINGLE]));
   }
   for (PetscInt l = 0; l < NLAYERS && blocks == PETSC_TRUE; l++) {
     if (Shapes[l].m % 3 == 0) PetscCall(MuonLayerSetBlocks(p.layer[l], 3, NULL, 1, NULL));

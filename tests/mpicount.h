@@ -330,9 +330,15 @@ MPICOUNT_FORBID(Reduce_scatter, (const void *b, void *rb, const int n[], MPI_Dat
 MPICOUNT_FORBID(Reduce_scatter_block, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
 MPICOUNT_FORBID(Scan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
 MPICOUNT_FORBID(Exscan, (const void *b, void *rb, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (b, rb, n, t, o, c), c)
-MPICOUNT_FORBID(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *q), (b, n, t, root, c, q), c)
 
 /* What these give is not there yet; they count as those that wait */
+int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request)
+{
+  mpicount_call(MPICOUNT_BCAST, mpicount_rank(comm) == root ? mpicount_bytes(count, type) : 0);
+  if (mpicount_rank(comm) != root) mpicount.received += mpicount_bytes(count, type);
+  return PMPI_Ibcast(buffer, count, type, root, comm, request);
+}
+
 #define MPICOUNT_BEGINS(name, kind, entries, came, parameters, arguments) \
   int MPI_##name parameters \
   { \
@@ -351,7 +357,8 @@ static inline long long mpicount_sum(MPI_Comm comm, int root, const int counts[]
   return sum;
 }
 
-MPICOUNT_BEGINS(Igather, MPICOUNT_GATHER, n, mpicount_sum(c, root, NULL, rn), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, root, c, q))
+MPICOUNT_BEGINS(Igather, MPICOUNT_GATHER, b == MPI_IN_PLACE ? 0 : n, mpicount_sum(c, root, NULL, rn) - (b == MPI_IN_PLACE ? rn : 0), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q),
+                (b, n, t, rb, rn, rt, root, c, q))
 MPICOUNT_BEGINS(Igatherv, MPICOUNT_GATHERV, n, mpicount_sum(c, root, rn, 0), (const void *b, int n, MPI_Datatype t, void *rb, const int rn[], const int rd[], MPI_Datatype rt, int root, MPI_Comm c, MPI_Request *q),
                 (b, n, t, rb, rn, rd, rt, root, c, q))
 MPICOUNT_BEGINS(Iallgather, MPICOUNT_ALLGATHER, n, mpicount_sum(c, -1, NULL, rn), (const void *b, int n, MPI_Datatype t, void *rb, int rn, MPI_Datatype rt, MPI_Comm c, MPI_Request *q), (b, n, t, rb, rn, rt, c, q))

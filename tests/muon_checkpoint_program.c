@@ -321,6 +321,7 @@ static PetscErrorCode CheckFiles(void)
 
     PetscCall(Create(PETSC_COMM_WORLD, RUN, 0, &p));
     PetscCall(MuonSetMaxSteps(p.muon, run == 1 ? 5 : 8));
+    PetscCall(MuonSetSchedule(p.muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)); /* whoever loops over the steps */
     PetscCall(MuonSetCheckpoint(p.muon, run == 0 ? NULL : "files", 3));
     if (run == 2) PetscCall(MuonSetRestart(p.muon, "files"));
     PetscCall(PetscSNPrintf(path, sizeof(path), "%s.csv", name[run > 0]));

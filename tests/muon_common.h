@@ -184,6 +184,12 @@ typedef struct {
 
 #define PROBLEM_RATIO ((PetscReal)0.25)
 
+/* Whether all that goes up (0) or down (1) is uncompressed, so that arrays travel and no messages */
+static inline PetscBool CompressionIsNone(const Compression *compression, int down)
+{
+  return compression == NULL || strcmp(down ? compression->down : compression->up, MUONCOMPRESSORIDENTITY) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static const Compression Compressions[] = {{MUONCOMPRESSORIDENTITY, MUONCOMPRESSORIDENTITY, MUON_COMPRESSOR_VALUES_NATIVE, MUON_COMPRESSOR_VALUES_NATIVE, MUON_EF21_INIT_ZERO},
                                            {MUONCOMPRESSORTOPK, MUONCOMPRESSORTOPK, MUON_COMPRESSOR_VALUES_NATURAL, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_ZERO},
                                            {MUONCOMPRESSORTOPK, MUONCOMPRESSORNATURAL, MUON_COMPRESSOR_VALUES_BF16, MUON_COMPRESSOR_VALUES_SINGLE, MUON_EF21_INIT_GRADIENT},

@@ -34,7 +34,7 @@ static PetscErrorCode SumDone(PetscInt *done)
 
 /*
    Whether a packet of sender comes to receiver by MPI: nothing goes down where every rank serves, and nobody
-   reads what MPI made of his own
+   reads what MPI made of his own. Arrays as they are have no packets: what MPI delivers of them is not checked
 */
 static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int sender, int receiver, PetscBool *delivers)
 {
@@ -42,7 +42,7 @@ static PetscErrorCode Delivers(Problem *p, const Way *way, PetscBool down, int s
 
   PetscFunctionBegin;
   *delivers = PETSC_FALSE;
-  if (sender == receiver || (down == PETSC_FALSE && way->mode != MUON_EXCHANGE_MODE_GATHER)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (sender == receiver || (down == PETSC_FALSE && way->mode != MUON_EXCHANGE_MODE_GATHER) || CompressionIsNone(way->compression, down ? 1 : 0)) PetscFunctionReturn(PETSC_SUCCESS);
   if (replicated == PETSC_TRUE) *delivers = down == PETSC_TRUE ? PETSC_FALSE : PETSC_TRUE;
   else if (star == PETSC_TRUE && down == PETSC_TRUE) *delivers = sender == 0 ? PETSC_TRUE : PETSC_FALSE;
   else {

@@ -212,7 +212,7 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
     const double down = cost.bytes - sum;
 
     Check(down >= sum && down <= sum + 16.0 * NLAYERS ? PETSC_TRUE : PETSC_FALSE, "weights down", down, sum);
-    CheckClose("calls of a sum", cost.rounds, ceil(log2(size)) * (NLAYERS - 1 + 4));
+    CheckClose("calls of sums and broadcasts, and a record with its vote", cost.rounds, ceil(log2(size)) * (2 * (NLAYERS - 1) + 2));
   }
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);

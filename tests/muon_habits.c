@@ -131,13 +131,15 @@ static PetscErrorCode CheckGradient(void)
   Problem   p;
   State     before, after;
   PetscReal error;
+  PetscBool wrong;
 
   PetscFunctionBegin;
-  PetscCall(Create("-muon_max_steps 2", &p));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-wrong", &wrong));
+  PetscCall(Create(wrong ? "-muon_max_steps 2 -muon_test_gradient" : "-muon_max_steps 2", &p));
   PetscCall(MuonSetObjectiveAndGradient(p.muon, Quadratic, &p));
   PetscCall(MuonSetUp(p.muon));
   PetscCall(StateTake(&p, &before));
-  PetscCall(MuonTestGradient(p.muon, &error));
+  if (wrong == PETSC_FALSE) PetscCall(MuonTestGradient(p.muon, &error));
   PetscCall(StateTake(&p, &after));
   PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The test of gradients changed the state");
   /*
@@ -147,6 +149,7 @@ static PetscErrorCode CheckGradient(void)
   PetscCheck(error <= 100 * 100 * PETSC_MACHINE_EPSILON / (PetscReal)0.01 / PetscPowReal(PETSC_MACHINE_EPSILON, (PetscReal)1 / 3), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A right gradient is wrong by %g", (double)error);
   p.badlayer = 1;
   p.badentry = 3;
+  if (wrong) PetscCall(MuonStep(p.muon)); /* an error */
   PetscCall(MuonTestGradient(p.muon, &error));
   /* The slope is wrong by 1, and the entries' differences are at most 2 */
   PetscCheck(error >= (PetscReal)1 / (2 * Shapes[1].m * Shapes[1].n), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A wrong gradient is off by %g", (double)error);
@@ -227,8 +230,14 @@ int main(int argc, char **argv)
   test:
     suffix: gradient
     nsize: 2
-    args: -muon_test_gradient
     filter: grep -o -e "gradients are probably right" -e "which is wrong: its entry (3,0)"
+    requires: !defined(PETSC_USE_COMPLEX)
+
+  test:
+    suffix: wrong
+    nsize: 2
+    args: -wrong
+    error: -muon_test_gradient: the gradients are wrong in 1 of
     requires: !defined(PETSC_USE_COMPLEX)
 
 TEST*/

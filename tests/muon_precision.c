@@ -209,6 +209,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &run));
   PetscCall(MuonSetMaxSteps(muon, steps));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));
   PetscCall(MuonGetType(muon, &type));

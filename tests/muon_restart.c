@@ -45,6 +45,7 @@ static PetscErrorCode CheckRestart(void)
   d = TestTotal(&p);
   PetscCall(PetscMalloc2(d, &a, d, &b));
   PetscCall(MuonSetMaxSteps(p.muon, LAST));
+  PetscCall(MuonSetSchedule(p.muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSolve(p.muon));
   PetscCall(TestGetAllWeights(&p, a));
   PetscCall(TestDestroy(&p));
@@ -52,6 +53,7 @@ static PetscErrorCode CheckRestart(void)
   for (PetscInt job = 0; job < 3; job++) {
     PetscCall(Create(&q));
     PetscCall(MuonSetMaxSteps(q.muon, job == 0 ? 5 : LAST));
+    PetscCall(MuonSetSchedule(q.muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
     PetscCall(MuonSetCheckpoint(q.muon, "jobs", 2));
     PetscCall(MuonSetRestart(q.muon, "jobs"));
     PetscCall(MuonSetParameter(q.muon, "muon_restart_if_present", "true"));

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 2
-    filter: grep "^[wh]\|warning\|rule .*: layers\|preset\|norm at most"
+    filter: grep "^[wh]\|warning\|rule .*: layers\|preset\|norm at most\| by \|pattern "
     test:
       suffix: match
       args: -muon_rule_match "*embed*:adamw,*norm?:nadamw,*.bias:sgd,head:frozen" -muon_adamw_learning_rate 3e-4 -muon_nadamw_learning_rate 1 -muon_layer_h1.norm1_learning_rate 2e-3
@@ -74,13 +74,14 @@ int main(int argc, char **argv)
       args: -muon_rule_match "h0.*:sgd,*:adamw,h1*:frozen" -muon_layer_h0.attn_rule lmo -muon_layer_head_rule frozen -muon_sgd_learning_rate 0.5 -muon_clip 1 -muon_clip_layers {{others all}separate output}
     # The rule of all others; AdamW has a rate of its own
     table: suffix | args | output_file
-      all        | -muon_layer_rule sgd -muon_rule_match "h0.*:lmo" -muon_layer_head_rule adamw          |
+      all         | -muon_layer_rule sgd -muon_rule_match "h0.*:lmo" -muon_layer_head_rule adamw          |
       # What matches nothing is named, whole, once; ? is one letter
-      warn       | -muon_rule_match "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |
-      setters    | -early "h*:sgd" -late "*attn:frozen"                                                  |
+      warn        | -muon_rule_match "h0:sgd,*embe:adamw,h?.bias:frozen,h0.bias:sgd,nosuch*:adamw,**:lmo" |
+      setters     | -early "h*:sgd" -late "*attn:frozen"                                                  |
       # The layer that is added after the options has what the preset says
-      preset     | -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25                |
-      preset_own | -own " -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25"        | output/muon_rules_preset.out
+      preset      | -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25                |
+      preset_last | -muon_preset kj -muon_rule_match "wte*:lmo,nosuch*:sgd" -muon_layer_head_rule lmo         |
+      preset_own  | -own " -muon_preset kj -muon_rule_match *norm*:adamw -muon_learning_rate 0.25"        | output/muon_rules_preset.out
 
   testset:
     nsize: 2

@@ -218,6 +218,74 @@ static PetscErrorCode CheckUpdates(PetscBool step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Ones(Muon muon, PetscReal *loss, void *ctx)
+{
+  MuonLayer layer;
+  Vec       g;
+
+  PetscFunctionBegin;
+  *loss = 1;
+  PetscCall(MuonGetLayer(muon, 0, &layer));
+  PetscCall(MuonLayerGetGradientVec(layer, &g));
+  PetscCall(VecSet(g, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Same(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   MuonSolve() ends at the last of K steps of a linear schedule, at 1/K of the rate, where K was chosen and nothing else;
+   the program that takes the steps itself chose that
+*/
+static PetscErrorCode CheckDefault(void)
+{
+  static const struct {
+    const char *options;
+    PetscInt    steps; /* by the program, 0 for none */
+    PetscBool   function, solve, linear;
+  } rows[] = {
+    {"", 4, PETSC_FALSE, PETSC_TRUE, PETSC_TRUE},
+    {"-muon_max_steps 4", 0, PETSC_FALSE, PETSC_TRUE, PETSC_TRUE},
+    {"-muon_max_steps 4 -muon_schedule constant", 0, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+    {"-muon_preset kj", 4, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+    {"-muon_type dense -muon_theory smooth -muon_theory_l 1 -muon_theory_lt 1 -muon_theory_gap 1", 4, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+    {"", 4, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
+    {"", 4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  };
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
+    PetscOptions options;
+    PetscReal    rate, most;
+    Muon         muon;
+    Vec          w;
+
+    PetscCall(PetscOptionsCreate(&options));
+    PetscCall(PetscOptionsInsertString(options, rows[k].options));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, 3, &w));
+    PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+    PetscCall(PetscObjectSetOptions((PetscObject)muon, options));
+    PetscCall(MuonAddVecLayer(muon, "w", w, NULL));
+    PetscCall(MuonSetObjectiveAndGradient(muon, Ones, NULL));
+    if (rows[k].steps > 0) PetscCall(MuonSetMaxSteps(muon, rows[k].steps));
+    PetscCall(MuonSetFromOptions(muon));
+    if (rows[k].function) PetscCall(MuonSetScheduleFunction(muon, Same, NULL));
+    if (rows[k].solve) PetscCall(MuonSolve(muon));
+    for (PetscInt s = 0; s < (rows[k].solve ? 0 : 4); s++) PetscCall(MuonStep(muon));
+    PetscCall(MuonGetLearningRate(muon, &most));
+    PetscCall(MuonGetRate(muon, &rate));
+    PetscCheck(PetscAbsReal(rate - most / (rows[k].linear ? 4 : 1)) <= 2 * PETSC_MACHINE_EPSILON * most, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\", %" PetscInt_FMT " steps: rate %g of %g", rows[k].options, rows[k].steps, (double)rate, (double)most);
+    PetscCall(MuonDestroy(&muon));
+    PetscCall(VecDestroy(&w));
+    PetscCall(PetscOptionsDestroy(&options));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const MuonType types[2] = {MUONDENSE, MUONEF21};
@@ -238,6 +306,7 @@ int main(int argc, char **argv)
     PetscCall(CheckUpdates(t == 1 ? PETSC_TRUE : PETSC_FALSE));
   }
   PetscCall(CheckUnkept());
+  PetscCall(CheckDefault());
   PetscCall(PetscFinalize());
   return 0;
 }

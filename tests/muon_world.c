@@ -99,6 +99,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &world));
   PetscCall(MuonSetMaxSteps(muon, 20));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonTestGradient(muon, &error));
   /*

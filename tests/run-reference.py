@@ -21,7 +21,7 @@ OPTIONS = "-nanogpt_width 24 -nanogpt_heads 2 -nanogpt_sequence 16 -nanogpt_batc
 ADAMW = "-muon_layer_rule adamw -muon_adamw_learning_rate 8e-3 -muon_adamw_beta1 .7 -muon_adamw_weight_decay .1 "
 MUON = "-muon_preset torch -muon_shape_factor kj -muon_learning_rate 4e-4 -muon_weight_decay 5 -muon_momentum .8 -muon_layer_embed_rule adamw -muon_adamw_learning_rate .02 -muon_adamw_beta1 .8 "
 PARTS = "-nanogpt_split folders -nanogpt_data %s/LICENSE,%s/rank-000000 -nanogpt_validation_data %s/manifest " % (ROOT, FROZEN, FROZEN)
-CASES = (ADAMW + "-nanogpt_start small -nanogpt_holdout_every 4 -nanogpt_seed 3 -nanogpt_data %s/LICENSE" % ROOT, ADAMW + PARTS, MUON + "-nanogpt_start gpt2 " + PARTS)
+CASES = (ADAMW + "-nanogpt_start small -nanogpt_seed 3 -nanogpt_data %s/LICENSE -nanogpt_validation_data %s/manifest" % (ROOT, FROZEN), ADAMW + PARTS, MUON + "-nanogpt_start gpt2 " + PARTS)
 
 
 def losses(said):

@@ -102,6 +102,7 @@ int main(int argc, char **argv)
   PetscCall(MuonAddLayer(muon, "w", p.W, &p.layer));
   PetscCall(MuonSetObjectiveAndGradient(muon, Objective, &p));
   PetscCall(MuonSetMaxSteps(muon, STEPS));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));
   PetscCall(MuonGetTheoryEstimate(muon, p.layer, &e));

@@ -80,6 +80,7 @@ static PetscErrorCode Run(MuonType type, PetscReal s, PetscReal *slope)
   }
   PetscCall(MuonSetLearningRate(muon, rate));
   PetscCall(MuonSetMaxSteps(muon, 20));
+  PetscCall(MuonSetSchedule(muon, MUON_SCHEDULE_CONSTANT, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)); /* the formula is of one rate */
   PetscCall(MuonSetObjectiveAndGradient(muon, FormValueAndGradient, &p));
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MuonSolve(muon));

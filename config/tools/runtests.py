@@ -697,6 +697,8 @@ def main():
   lib = os.path.join(options.petsc_dir, options.petsc_arch, "lib")
   paths = [os.path.join(ROOT, "share", "petscmuon", "python"), os.path.join(lib, "python3", "dist-packages"), lib]
   os.environ["PYTHONPATH"] = os.pathsep.join(paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
+  if options.petsc_arch: # a PETSc of the user's own, which need not have been configured with petsc4py
+    ALLOWED_SKIPS.add("petsc4py")
   tests, problems = collect()
   tests = [test for test in tests if selected(test, options.patterns)]
   if options.check:

@@ -26,12 +26,15 @@ struct _n_MuonExchangePackets {
   PetscBool             late; /* what the type calls only begins to move them */
 };
 
-/* The sum of an item: requests of the transport, none where it is not under way, and, where the arrays are in the memory of a device, copies on the host */
+/*
+   The sum of an item, or its arrays: requests of the transport, none where it is not under way; where what is summed is in the memory of a device, copies on
+   the host; the arrays of all workers, and this worker's own where it is not among them
+*/
 typedef struct {
   int       begin, end;
   void     *in, *out;
   size_t    bytes;
-  MuonArray to;
+  MuonArray to, gathered, own;
 } MuonExchangeSum;
 
 /* What an exchange has for itself */

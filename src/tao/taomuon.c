@@ -204,6 +204,7 @@ static PetscErrorCode TaoSolve_Muon(Tao tao)
   PetscCall(MuonGetMaxSteps(tm->muon, &steps));
   if (steps == tm->steps) PetscCall(MuonSetMaxSteps(tm->muon, tao->max_it));
   if (steps == tm->steps) tm->steps = tao->max_it;
+  PetscCall(MuonScheduleDefault_Private(tm->muon));
   PetscCall(MuonSetUp(tm->muon));
   PetscCall(MuonGetStepNumber(tm->muon, &tao->niter)); /* that of a checkpoint */
   tao->reason = TAO_CONTINUE_ITERATING;
@@ -343,8 +344,8 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   objective and gradient are computed anew after it. Constraints are an error, and so are bounds.
 
   A step inside a norm ball has the length of its radius, however small the gradient is, so that a constant
-  rate ends in a walk about a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR` here, and ends with
-  the iterations that TAO may take; `-tao_max_it` is the length of the run, and `-muon_schedule` chooses
+  rate ends in a walk about a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR`, as in `MuonSolve()`, and ends with
+  the iterations that TAO may take; `-tao_max_it` is the length of the run, and `-muon_schedule`, a preset or a theory choose
   another. `-muon_max_steps` gives the schedule another end. All tests, limits and monitors of TAO hold\: the
   default test of the gradient's norm is one of the Euclidean norm. What is shown as the length of a step is
   its learning rate.
@@ -376,7 +377,6 @@ static PetscErrorCode TaoCreate_Muon(Tao tao)
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)tm->muon, (PetscObject)tao, 1));
   PetscCall(MuonSetOptionsPrefix(tm->muon, ((PetscObject)tao)->prefix));
   PetscCall(MuonSetObjectiveAndGradient(tm->muon, TaoMuonLoss_Private, tm));
-  PetscCall(MuonSetSchedule(tm->muon, MUON_SCHEDULE_LINEAR, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(MuonGetMaxSteps(tm->muon, &tm->steps));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonGetMuon_C", TaoMuonGetMuon_Muon));
   PetscCall(PetscObjectComposeFunction((PetscObject)tao, "TaoMuonSetLayers_C", TaoMuonSetLayers_Muon));

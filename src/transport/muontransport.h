@@ -147,5 +147,10 @@ int  MuonTransportSumWaitSome(MuonTransport *transport, int begin, int end);
 void MuonTransportSumTest(MuonTransport *transport);
 int  MuonTransportSum(MuonTransport *transport, int waits, int root, const void *in, void *out, uint64_t count, MPI_Datatype type);
 int  MuonTransportTakesDevice(void);
+/*
+   Arrays as they lie, of count vectors of len entries each, ld from one to the next; they are there after Wait, as sums are. Down, the root's goes to those of all
+   others; up, those of all ranks to the root, or everywhere, one behind the other in all, where the root has no copy of its own
+*/
+int MuonTransportArrays(MuonTransport *transport, int down, int root, void *array, int len, int count, int ld, void *all, MPI_Datatype type);
 
 MUON_C_END

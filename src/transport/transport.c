@@ -379,6 +379,35 @@ int MuonTransportSum(MuonTransport *transport, int waits, int root, const void *
   return MPI_SUCCESS;
 }
 
+/* An array as MPI takes it: entries, or, where there are gaps, one of a type that the caller frees */
+static int Describe(int len, int count, int ld, MPI_Datatype *type, int *number)
+{
+  const MPI_Datatype entry = *type;
+
+  *number = len * count;
+  if (count < 2 || ld == len) return MPI_SUCCESS;
+  *number = 1;
+  Try(MPI_Type_vector(count, len, ld, entry, type));
+  return MPI_Type_commit(type);
+}
+
+int MuonTransportArrays(MuonTransport *transport, int down, int root, void *array, int len, int count, int ld, void *all, MPI_Datatype type)
+{
+  MPI_Datatype laid = type;
+  const int    own = transport->rank == root, entries = len * count;
+  MPI_Request *request;
+  int          bytes, number;
+
+  Try(MPI_Type_size(type, &bytes));
+  Try(NextRequest(transport, &request));
+  Try(Describe(len, count, ld, &laid, &number));
+  Count(transport, own == (down != 0) ? (uint64_t)entries * (uint64_t)bytes : 0, 0);
+  if (down) Try(MPI_Ibcast(array, number, laid, root, transport->comm, request));
+  else if (root == MUON_TRANSPORT_EVERYWHERE) Try(MPI_Iallgather(array, number, laid, all, entries, type, transport->comm, request));
+  else Try(MPI_Igather(own ? MPI_IN_PLACE : array, number, laid, all, entries, type, root, transport->comm, request));
+  return laid == type ? MPI_SUCCESS : MPI_Type_free(&laid);
+}
+
 int MuonTransportTakesDevice(void)
 {
 #if (defined(OPEN_MPI) && defined(MPIX_CUDA_AWARE_SUPPORT)) || defined(MPIX_GPU_SUPPORT_CUDA)

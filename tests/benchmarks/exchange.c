@@ -30,17 +30,11 @@ typedef struct {
 } Task;
 
 /*
-   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. A message is
-   header and payload, a packet 36 bytes and its messages in whole units of 64, a size that goes ahead 8
-   bytes; the status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64
+   Bytes that this rank hands to MPI in a step, as the plan of the library has owners and order. Arrays travel as they are,
+   without headers; the status reduction is nine doubles and two checksums. Messages of an assembly are whole units of 64
    bytes
 */
 typedef long long Formula(const Task *, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls);
-
-static long long Packet(long long messages)
-{
-  return messages > 0 ? (36 + messages + 63) / 64 * 64 : 0;
-}
 
 static long long LayerBytes(const Task *task, PetscInt l)
 {
@@ -55,8 +49,8 @@ static double Entries(const Task *task)
   return entries;
 }
 
-/* Of messages about the layers that an owner has; -1 is all layers */
-static long long Messages(const Task *task, PetscMPIInt owner)
+/* Of the layers that an owner has */
+static long long OwnedBytes(const Task *task, PetscMPIInt owner)
 {
   long long bytes = 0;
 
@@ -64,7 +58,7 @@ static long long Messages(const Task *task, PetscMPIInt owner)
     PetscMPIInt of;
 
     PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &of));
-    if (owner < 0 || of == owner) bytes += (long long)TestMessageBytes((unsigned long long)(LayerBytes(task, l) / (long long)sizeof(PetscScalar)), (unsigned long long)LayerBytes(task, l));
+    if (of == owner) bytes += LayerBytes(task, l);
   }
   return bytes;
 }
@@ -84,34 +78,25 @@ static long long SumBytes(const Task *task, long *calls)
   return bytes;
 }
 
+/* In the precision of the state, in which arrays go up */
+static long long UpBytes(const Task *task, long long bytes)
+{
+  const MuonArray state = MuonShardStateShape(&task->muon->group[0]->shard[0]);
+
+  return bytes / (long long)sizeof(PetscScalar) * (long long)MuonArrayEntryBytes(&state);
+}
+
+/* Sums and gathers send the same */
 static long long ReplicatedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
 {
-  long long bytes = AgreementBytes(calls);
-
-  if (mode != MUON_EXCHANGE_MODE_GATHER) return bytes + SumBytes(task, calls);
-  *calls += 2;
-  return bytes + 8 + Packet(Messages(task, -1));
+  return AgreementBytes(calls) + UpBytes(task, SumBytes(task, calls));
 }
 
-static long long StarFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
+/* New weights go down; what an owner gathers of its own stays where it is */
+static long long OwnersFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
 {
-  const long long bytes = ReplicatedFormula(task, rank, size, mode, calls), packet = Packet(Messages(task, -1));
-
-  *calls += 2;
-  return bytes + (rank > 0 ? 0 : mode == MUON_EXCHANGE_MODE_GATHER ? 8 : 8 + packet); /* the server's own stays where it is */
-}
-
-static long long LayerwiseFormula(const Task *task, PetscMPIInt rank, PetscMPIInt size, MuonExchangeMode mode, long *calls)
-{
-  long long bytes = AgreementBytes(calls);
-
-  if (mode != MUON_EXCHANGE_MODE_GATHER) bytes += SumBytes(task, calls);
-  else {
-    *calls += 2;
-    for (PetscMPIInt r = 0; r < size; r++) bytes += 8 + (r == rank ? 0 : Packet(Messages(task, r)));
-  }
-  *calls += 2;
-  return bytes + 8 + Packet(Messages(task, rank));
+  *calls += (long)task->n;
+  return ReplicatedFormula(task, rank, size, mode, calls) + OwnedBytes(task, rank) - (mode == MUON_EXCHANGE_MODE_GATHER ? UpBytes(task, OwnedBytes(task, rank)) : 0);
 }
 
 static long long Padded(long long bytes)
@@ -177,15 +162,15 @@ static long long ShardedFormula(const Task *task, PetscMPIInt rank, PetscMPIInt 
      Across workers the rows of a position are layers of their own, summed at the owner, who sends their
      weights
   */
-  *calls += 2 + (long)task->n;
+  *calls += 2 * (long)task->n;
   for (PetscInt l = 0; l < task->n; l++) {
     PetscMPIInt owner;
 
     PetscCallAbort(PETSC_COMM_SELF, MuonLayerGetOwner(task->layer[l], &owner));
     bytes += RowBytes(task, l, task->position);
-    if (owner == rank / task->shard) down += (long long)TestMessageBytes((unsigned long long)(RowBytes(task, l, task->position) / (long long)sizeof(PetscScalar)), (unsigned long long)RowBytes(task, l, task->position));
+    if (owner == rank / task->shard) down += RowBytes(task, l, task->position);
   }
-  return bytes + 8 + Packet(down);
+  return bytes + down;
 }
 
 /* And the rows of new weights are gathered */
@@ -213,12 +198,12 @@ typedef struct {
 #define ALL -1
 static const Run Runs[] = {{"replicated allreduce", "vanilla", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode allreduce", ReplicatedFormula, -1, 0, 0},
                            {"replicated gather", "", "-muon_type dense -muon_exchange_type replicated -muon_exchange_mode gather", ReplicatedFormula, 0, 0, 0},
-                           {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", StarFormula, 1, 0, 0},
-                           {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", StarFormula, 1, 0, 0},
-                           {"layerwise allreduce", "kj", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin", LayerwiseFormula, -1, 0, 0},
-                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", LayerwiseFormula, 1, 0, 0},
-                           {"layerwise bucketed", "bucketed", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment bucketed", LayerwiseFormula, 1, 0, 0},
-                           {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", LayerwiseFormula, 0, 0, 0},
+                           {"star reduce", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode reduce", OwnersFormula, 1, 0, 0},
+                           {"star gather", "", "-muon_type dense -muon_exchange_type star -muon_exchange_mode gather", OwnersFormula, 1, 0, 0},
+                           {"layerwise allreduce", "kj", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin", OwnersFormula, -1, 0, 0},
+                           {"layerwise reduce", "kj-rs", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce", OwnersFormula, 1, 0, 0},
+                           {"layerwise bucketed", "bucketed", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment bucketed", OwnersFormula, 1, 0, 0},
+                           {"layerwise gather", "", "-muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather", OwnersFormula, 0, 0, 0},
                            {"ef21 star", "ef21", "-muon_type ef21 -muon_exchange_type star -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 1, 0, 0},
                            {"ef21 layerwise", "", "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_values natural", NULL, 0, 0, 0},
                            {"rows allgather", "moonlight", "-muon_type dense -muon_exchange_type rows -muon_assembly allgather", RowsFormula, 0, ALL, 0},
@@ -247,6 +232,7 @@ typedef struct {
   long           calls;
   long long      bytes, formula;                                 /* of the rank that hands most to MPI */
   PetscLogDouble state, balance, seconds[PHASES], oracle, flops; /* the last of all oracles, each counted once */
+  PetscLogDouble bare;                                           /* seconds of MPI's own calls, of as many bytes; 0 where they are not measured */
   PetscLogDouble rounds, link, predicted[2];                     /* of the cost model; the last two are seconds, the second with whole trees */
 } Result;
 
@@ -331,6 +317,55 @@ static PetscErrorCode TaskDestroy(Task *task)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The calls that move the arrays of dense layers, and nothing else: up, then new weights. Memory is made in the first round */
+static PetscErrorCode BareRound(const Task *task, PetscBool rows, MuonExchangeMode mode, void *in[], void *out[], MPI_Request request[], PetscReal *seconds)
+{
+  const MuonArray state = MuonShardStateShape(&task->muon->group[0]->shard[0]);
+  MPI_Datatype    type  = state.precision == MUON_SINGLE && rows == PETSC_FALSE ? MPI_FLOAT : MPI_DOUBLE;
+  PetscMPIInt     rank, size, *counts, owner;
+  PetscScalar    *w;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(2 * size, &counts));
+  for (PetscInt l = 0; l < task->n && in[l] == NULL; l++) {
+    PetscCall(PetscCalloc1(LayerBytes(task, l), (char **)&in[l]));
+    PetscCall(PetscCalloc1((mode == MUON_EXCHANGE_MODE_GATHER ? size : 1) * LayerBytes(task, l), (char **)&out[l]));
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  *seconds = (PetscReal)MPI_Wtime();
+  for (int down = 0; down < 2; down++) {
+    for (PetscInt l = 0; l < task->n; l++) {
+      const PetscInt    columns = Shapes[(task->first + l) % BLOCK_LAYERS].n * task->width;
+      const PetscMPIInt n       = (PetscMPIInt)(LayerBytes(task, l) / (long long)sizeof(PetscScalar));
+
+      request[l] = MPI_REQUEST_NULL;
+      PetscCall(MuonLayerGetOwner(task->layer[l], &owner));
+      PetscCall(MatDenseGetArray(task->W[l], &w));
+      for (PetscMPIInt r = 0; r < size && rows; r++) {
+        counts[r]        = (PetscMPIInt)(LayerRows(task, l, r) * columns);
+        counts[size + r] = r > 0 ? counts[size + r - 1] + counts[r - 1] : 0;
+      }
+      if (rows && down == 0) PetscCallMPI(PMPI_Ireduce_scatter(in[l], out[l], counts, type, MPI_SUM, PETSC_COMM_WORLD, &request[l]));
+      else if (rows) PetscCallMPI(PMPI_Iallgatherv(MPI_IN_PLACE, 0, type, w, counts, counts + size, type, PETSC_COMM_WORLD, &request[l]));
+      else if (down) {
+        if (owner >= 0) PetscCallMPI(PMPI_Ibcast(w, n, MPIU_SCALAR, owner, PETSC_COMM_WORLD, &request[l]));
+      } else if (mode == MUON_EXCHANGE_MODE_ALLREDUCE) PetscCallMPI(PMPI_Iallreduce(in[l], out[l], n, type, MPI_SUM, PETSC_COMM_WORLD, &request[l]));
+      else if (mode == MUON_EXCHANGE_MODE_REDUCE) PetscCallMPI(PMPI_Ireduce(in[l], out[l], n, type, MPI_SUM, owner, PETSC_COMM_WORLD, &request[l]));
+      else if (owner < 0) PetscCallMPI(PMPI_Iallgather(in[l], n, type, out[l], n, type, PETSC_COMM_WORLD, &request[l]));
+      else PetscCallMPI(PMPI_Igather(rank == owner ? MPI_IN_PLACE : in[l], n, type, out[l], n, type, owner, PETSC_COMM_WORLD, &request[l]));
+      PetscCall(MatDenseRestoreArray(task->W[l], &w));
+      if (rows) PetscCallMPI(MPI_Wait(&request[l], MPI_STATUS_IGNORE)); /* which reads the counts */
+    }
+    PetscCallMPI(MPI_Waitall((PetscMPIInt)task->n, request, MPI_STATUSES_IGNORE));
+  }
+  *seconds = (PetscReal)MPI_Wtime() - *seconds;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPIU_REAL, MPIU_MIN, PETSC_COMM_WORLD));
+  PetscCall(PetscFree(counts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadEvents(PetscLogDouble seconds[])
 {
   PetscFunctionBeginUser;
@@ -392,6 +427,9 @@ static PetscErrorCode GetState(const Task *task, PetscLogDouble *state)
 static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, PetscInt steps, PetscBool apart, Result *result)
 {
   const PetscInt      parts = apart == PETSC_TRUE ? BLOCK_LAYERS * blocks : 1;
+  const PetscBool     rows = run->formula == RowsFormula ? PETSC_TRUE : PETSC_FALSE, bare = apart == PETSC_FALSE && run->formula != NULL && run->formula != ShardedFormula ? PETSC_TRUE : PETSC_FALSE;
+  void              **memory;
+  MPI_Request        *request;
   Task               *task;
   MuonExchange        exchange;
   MuonExchangeType    type;
@@ -446,7 +484,9 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
     PetscCall(GetBalance(&task[0], &result->balance));
     PetscCall(GetState(&task[0], &result->state));
   }
-  PetscCall(PetscMalloc1((PHASES + 1) * steps, &times));
+  PetscCall(PetscMalloc1((PHASES + 2) * steps, &times));
+  PetscCall(PetscCalloc2(2 * task[0].n, &memory, task[0].n, &request));
+  if (bare) PetscCall(BareRound(&task[0], rows, mode, memory, memory + task[0].n, request, times));
   for (PetscInt s = 0; s < steps; s++) {
     PetscLogDouble least, most;
 
@@ -462,11 +502,15 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
     for (PetscInt p = 0; p < PHASES; p++) times[p * steps + s] = (PetscReal)(after[p] / size);
     times[EXCHANGE * steps + s] = (PetscReal)least;
     times[PHASES * steps + s]   = (PetscReal)most;
+    if (bare) PetscCall(BareRound(&task[0], rows, mode, memory, memory + task[0].n, request, &times[(PHASES + 1) * steps + s]));
     PetscCall(MuonGetConvergedReason(task[0].muon, &reason));
     PetscCheck(reason >= 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s, step %" PetscInt_FMT ": %s", run->name, s, MuonConvergedReasons[reason]);
   }
   for (PetscInt p = 0; p < PHASES; p++) PetscCall(Median(steps, times + p * steps, &result->seconds[p]));
   PetscCall(Median(steps, times + PHASES * steps, &result->oracle));
+  if (bare) PetscCall(Median(steps, times + (PHASES + 1) * steps, &result->bare));
+  for (PetscInt k = 0; k < 2 * task[0].n; k++) PetscCall(PetscFree(memory[k]));
+  PetscCall(PetscFree2(memory, request));
   PetscCall(PetscFree(times));
   for (PetscInt p = 0; p < parts; p++) PetscCall(TaskDestroy(&task[p]));
   PetscCall(PetscFree(task));
@@ -508,6 +552,10 @@ static PetscErrorCode PrintResults(PetscInt n, PetscInt repetitions, const Run *
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %10.6f %10.6f %6.1f%% %11.2f %10.6f %6.1f%% %6.1f%% %7.1f%% |", run[r]->name, step, all[r * repetitions].seconds[STEP], all[(r + 1) * repetitions - 1].seconds[STEP],
                           100 * (1 - step / result[0].seconds[STEP]), result[r].flops / step / size / 1e9, result[r].oracle, 100 * result[r].oracle / step, 100 * seconds[UPDATE] / step, 100 * seconds[EXCHANGE] / step));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10.6f %10.6f %10.6f %6.1f%%\n", seconds[EXCHANGE], predicted[0], predicted[1], 100 * (predicted[whole] / seconds[EXCHANGE] - 1)));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10s %10s %7s  aim: at most 1.3\n", "beside MPI", "exchange", "bare calls", "ratio"));
+  for (PetscInt r = 0; r < n; r++) {
+    if (result[r].bare > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %10.6f %10.6f %7.2f\n", run[r]->name, result[r].seconds[EXCHANGE], result[r].bare, result[r].seconds[EXCHANGE] / result[r].bare));
   }
   for (PetscInt r = 0; r < n; r++) {
     PetscBool all, one;

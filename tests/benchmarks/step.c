@@ -26,7 +26,7 @@ typedef struct {
    The second has the matrices of the paper's model. Its sequences are short: a step's own work does not
    depend on how many tokens a gradient is of
 */
-static const Model models[] = {{"quickstart", {256, 128, 4, 2, 128, 8}, (PetscReal)5e-4, (PetscReal)0.8, 20}, {"124M", {50304, 768, 6, 12, 128, 1}, (PetscReal)3.6e-4, (PetscReal)0.9, 3}};
+static const Model models[] = {{"quickstart", {256, 128, 4, 2, 128, 8, GPT_MODERN, GPT_START_SCALED}, (PetscReal)5e-4, (PetscReal)0.8, 20}, {"124M", {50304, 768, 6, 12, 128, 1, GPT_MODERN, GPT_START_SCALED}, (PetscReal)3.6e-4, (PetscReal)0.9, 3}};
 
 typedef enum {
   GRADIENT,
@@ -55,7 +55,7 @@ typedef struct {
 
 /* What the machine does, and what a step needs of it, mean over the ranks */
 typedef struct {
-  PetscLogDouble gemm, small, polar, triad; /* products of scalars, and those in the precision of the polar factors */
+  PetscLogDouble gemm, small, polar, triad = 0; /* products of scalars, and those in the precision of the polar factors */
   PetscLogDouble flops[PHASES];
   PetscLogDouble bytes[PHASES];
 } Limits;
@@ -342,7 +342,7 @@ static PetscErrorCode PrintTable(const PetscLogDouble seconds[], const Limits *l
 */
 static PetscErrorCode MeasureMachine(PetscInt width, size_t bytes, Limits *limits)
 {
-  PetscLogDouble gemm, small, polar, triad;
+  PetscLogDouble gemm, small, polar, triad = 0;
   PetscReal      times[REPETITIONS];
 
   PetscFunctionBeginUser;

@@ -95,6 +95,122 @@ static void State()
   Must(!torch::equal(first.net->parameters()[0], Problem(rank).net->parameters()[0]), "steps move");
 }
 
+static double Number(petscmuon::Muon &optimizer, const char key[])
+{
+  char text[64];
+
+  MuonGetParameter(optimizer.muon(), key, text, sizeof(text));
+  return std::stod(text);
+}
+
+/* Numbers that are not given are those of presets and options, and groups show them */
+static void Numbers()
+{
+  const std::string       options = "-muon_preset torch -muon_layer_p2.weight_learning_rate 0.125";
+  Problem                 problem(rank);
+  auto                    named = problem.net->named_parameters();
+  petscmuon::Muon         optimizer(named, PETSC_COMM_WORLD, options);
+  petscmuon::MuonOptions &group = static_cast<petscmuon::MuonOptions &>(optimizer.param_groups()[0].options());
+
+  Must(group.lr() == 1e-3 && group.momentum() == .95 && group.weight_decay() == .1 && group.adamw_lr() == 1e-3, "numbers of the preset");
+  problem.Loss().backward();
+  optimizer.step();
+  Must(Number(optimizer, "muon_layer_p2.weight_learning_rate") == .125, "a layer's own rate");
+  group.lr(5e-4);
+  optimizer.step();
+  Must(Number(optimizer, "muon_layer_p2.weight_learning_rate") == .0625 && Number(optimizer, "muon_layer_p0.weight_learning_rate") == 5e-4 && Number(optimizer, "muon_layer_p0.bias_learning_rate") == 5e-4, "rates in proportion");
+  Must(Number(optimizer, "muon_adamw_weight_decay") == .01, "AdamW's decay of the preset");
+  Refused("both", "the option -muon_momentum both give", [&] { petscmuon::Muon({Parameter(torch::zeros({2, 2}))}, PETSC_COMM_WORLD, "-muon_momentum 0.5", petscmuon::MuonOptions().momentum(.5)); });
+  Refused("both on one rank", rank == size - 1 ? "both give" : "rank " + std::to_string(size - 1) + " has an error", [&] {
+    petscmuon::Muon({Parameter(torch::zeros({2, 2}))}, PETSC_COMM_WORLD, rank == size - 1 ? "-muon_learning_rate 0.5" : "", petscmuon::MuonOptions(.5));
+  });
+  /* Names that PETSc cannot tell apart */
+  const torch::Tensor p[]  = {Parameter(torch::zeros({2, 2})), Parameter(torch::zeros({2, 2}))};
+  auto                pair = [&](const char one[], const char other[]) { petscmuon::Muon({torch::optim::OptimizerParamGroup({p[0], p[1]})}, PETSC_COMM_WORLD, "", petscmuon::MuonOptions(), {one, other}); };
+
+  pair("a_1", "a.1");
+  Refused("names", "\"1.w\" and \"p1.w\" are both", [&] { pair("1.w", "p1.w"); });
+}
+
+/* A NaN on one rank is an exception on all, or a warning once */
+static void Diverges()
+{
+  struct Handler : public c10::WarningHandler {
+    int  said = 0;
+    void process(const c10::Warning &warning) override
+    {
+      said += warning.msg().find("DIVERGED_NANORINF") != std::string::npos;
+    }
+  } handler;
+  torch::Tensor                          p = Parameter(torch::zeros({2, 2}));
+  petscmuon::Muon                        optimizer({p}, PETSC_COMM_WORLD);
+  c10::WarningUtils::WarningHandlerGuard guard(&handler);
+  bool                                   thrown = false;
+
+  for (int step = 0; step < 4; step++) {
+    p.mutable_grad() = torch::full_like(p, rank == size - 1 ? NAN : 1).detach();
+    try {
+      optimizer.step();
+    } catch (const petscmuon::Diverged &error) {
+      thrown = std::string(error.what()).find("g0.0") != std::string::npos;
+    }
+    Must(thrown == (step == 0), "an exception by default");
+    Must(torch::equal(p, torch::zeros({2, 2})), "no step");
+    optimizer.on_nan("warn");
+    thrown = false;
+  }
+  Must(handler.said == (rank == 0), "one warning");
+  p.mutable_grad() = torch::ones_like(p).detach();
+  optimizer.step();
+  Must(!torch::equal(p, torch::zeros({2, 2})), "a step");
+}
+
+/* Rank 0 names who is missing, and waits on; what one rank cannot load is an error of all, and nothing is written */
+static void Together()
+{
+  struct Listener : public std::stringbuf {
+    int sync() override
+    {
+      if (str().find("waits in save() for rank") == std::string::npos) return 0;
+      MPI_Send(nullptr, 0, MPI_INT, size - 1, 7, MPI_COMM_WORLD);
+      str("");
+      return 0;
+    }
+  } listener;
+  const bool        last = rank == size - 1;
+  const std::string away = std::filesystem::current_path() / ("written" + std::to_string(rank));
+  Problem           problem(rank);
+  petscmuon::Muon   optimizer(problem.net->named_parameters(), PETSC_COMM_WORLD);
+  std::stringstream stream, none;
+  std::streambuf   *before = std::cerr.rdbuf();
+
+  problem.Loss().backward();
+  optimizer.step();
+  setenv("PETSCMUON_PATIENCE", "0", 1);
+  if (rank == 0) std::cerr.rdbuf(&listener);
+  else if (last) MPI_Recv(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  torch::save(optimizer, stream);
+  std::cerr.rdbuf(before);
+  unsetenv("PETSCMUON_PATIENCE");
+  const torch::Tensor kept = problem.net->parameters()[2].detach().clone();
+  for (const std::string &name : {std::string("../../written"), away, "step-000000000001-000001/../../" + away, std::string("step-000000000001-000001/rank-000000\0", 37), std::string(300, 'x'), std::string("step-000000000001-000001/rank-000009")}) {
+    torch::serialize::OutputArchive       bad;
+    torch::serialize::InputArchive        in;
+    c10::Dict<std::string, torch::Tensor> files;
+    std::stringstream                     text;
+
+    files.insert(last ? name : "step-000000000001-000001/rank-00000" + std::to_string(rank), torch::zeros({4}, torch::kUInt8));
+    bad.write("group0", torch::tensor({.5, .5, .5, .5}, torch::kDouble));
+    bad.write("petscmuon", c10::IValue(files));
+    bad.save_to(text);
+    in.load_from(text);
+    Refused(name.c_str(), last ? "each rank loads its own archive" : "has an error", [&] { optimizer.load(in); });
+    Must(!std::filesystem::exists(away), "no file is written");
+  }
+  Must(optimizer.param_groups()[0].options().get_lr() == .02 && torch::equal(kept, problem.net->parameters()[2]), "all is as it was");
+  torch::load(optimizer, stream);
+}
+
 static void Errors()
 {
   Problem         problem(rank);
@@ -143,6 +259,24 @@ static void Errors()
   Refused("a graph of before", "modified by an inplace operation", [&] { graph.backward(); });
 }
 
+/* An embedding of any name, a head by its name, a matrix with one row, which is no vector, and a vector */
+static void Presets()
+{
+  torch::nn::Sequential net({{"tokens", torch::nn::Embedding(5, 4).ptr()}});
+  const char *const names[] = {"tokens.weight", "hidden.weight", "hidden.bias", "lm_head.weight"}, *const expected[] = {"adamw", "lmo", "adamw", "adamw"};
+
+  net->push_back("hidden", torch::nn::Linear(4, 1));
+  net->push_back("lm_head", torch::nn::Linear(torch::nn::LinearOptions(4, 5).bias(false)));
+  petscmuon::Muon optimizer(*net, PETSC_COMM_WORLD, "-muon_preset torch");
+  for (int i = 0; i < 4; i++) {
+    MuonLayer     layer;
+    MuonLayerRule rule = "none";
+
+    Must(MuonGetLayerByName(optimizer.muon(), names[i], &layer) == PETSC_SUCCESS && MuonLayerGetRule(layer, &rule) == PETSC_SUCCESS, names[i]);
+    Must(std::string(rule) == expected[i], names[i]);
+  }
+}
+
 int main(int argc, char **argv)
 {
   Refused("before the start", "has not been started", [] { petscmuon::Muon({Parameter(torch::zeros({2, 2}))}, MPI_COMM_SELF); });
@@ -152,6 +286,10 @@ int main(int argc, char **argv)
   torch::set_num_threads(1);
   Memory();
   State();
+  Presets();
+  Numbers();
+  Diverges();
+  Together();
   Errors();
   TutorialMain(argc, argv);
   PetscCall(PetscMuonFinalize());

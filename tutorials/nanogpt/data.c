@@ -105,29 +105,21 @@ static PetscErrorCode ListDestroy(CorpusList *list)
 
 static int CompareNames(const void *a, const void *b)
 {
-  return strcmp(((const CorpusFile *)a)->name, ((const CorpusFile *)b)->name);
+  const CorpusFile *x = (const CorpusFile *)a, *y = (const CorpusFile *)b;
+
+  return x->part == y->part ? strcmp(x->name, y->name) : x->part < y->part ? -1 : 1;
 }
 
-static int CompareParts(const void *a, const void *b)
-{
-  const PetscInt x = ((const CorpusFile *)a)->part, y = ((const CorpusFile *)b)->part;
-
-  return x == y ? CompareNames(a, b) : x < y ? -1 : 1;
-}
-
-/* The order of parts and names does not depend on the order in which a file system lists them */
+/* The order of names, in each part where there are parts, does not depend on the order in which a file system lists them */
 static PetscErrorCode ListSort(CorpusList *list, CorpusTrouble *trouble)
 {
   PetscFunctionBeginUser;
   qsort(list->file, (size_t)list->nfiles, sizeof(*list->file), CompareNames);
-  for (PetscInt i = 1; i < list->nfiles; i++) {
-    if (strcmp(list->file[i].name, list->file[i - 1].name) == 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is named twice", list->file[i].name));
-  }
-  qsort(list->file, (size_t)list->nfiles, sizeof(*list->file), CompareParts);
   list->tokens = 0;
   for (PetscInt i = 0; i < list->nfiles; i++) {
     list->file[i].first = list->tokens;
     list->tokens += list->file[i].tokens;
+    if (i > 0 && strcmp(list->file[i].name, list->file[i - 1].name) == 0) PetscCall(PetscSNPrintf(trouble->text, sizeof(trouble->text), "Data file %s is named twice", list->file[i].name));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -558,19 +550,6 @@ PetscErrorCode CorpusShuffleParts(Corpus corpus, PetscInt batch, PetscInt64 i, P
   p = rank + size * (b / each);
   PetscCall(Permute((uint64_t)(corpus->start[p + 1] - corpus->start[p]), corpus->seed, i * each + b % each, sequence));
   *sequence += corpus->start[p];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode CorpusGetParts(Corpus corpus, PetscInt *parts, PetscInt64 *least, PetscInt64 *most)
-{
-  PetscFunctionBeginUser;
-  *parts = corpus->nparts;
-  *least = PETSC_MAX_INT;
-  *most  = 0;
-  for (PetscInt p = 0; p < corpus->nparts; p++) {
-    *least = PetscMin(*least, corpus->start[p + 1] - corpus->start[p]);
-    *most  = PetscMax(*most, corpus->start[p + 1] - corpus->start[p]);
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

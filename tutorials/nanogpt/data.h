@@ -63,8 +63,6 @@ PetscErrorCode CorpusShuffleOwn(Corpus, PetscInt64 i, PetscInt64 *sequence);
    Process r of p has the parts r, r + p, ..., so that batches do not depend on p. Each part has passes of its own
 */
 PetscErrorCode CorpusShuffleParts(Corpus, PetscInt batch, PetscInt64 i, PetscInt b, PetscInt64 *sequence);
-/* How many parts there are, 0 where paths are none, and the sequences of the shortest and the longest */
-PetscErrorCode CorpusGetParts(Corpus, PetscInt *parts, PetscInt64 *least, PetscInt64 *most);
 
 /*
    The sequences of a global batch that a process works on, first <= i < first + count: the same for every

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The trainings of nanogpt a second time, in torch 2.9 or newer: reference.py OPTIONS OF nanogpt
 
-From the same weights and batches, for the modern variant on text, with AdamW for all layers (-muon_layer_rule adamw) or with torch.optim.Muon on the hidden matrices and AdamW on the embedding
-(-muon_preset torch). Options mean what they mean to nanogpt, and one that is not known here is an error. torch's Muon multiplies in bf16; here it does in fp32, as nanogpt. Prints the validation loss in
+From the same weights and batches, for the modern variant on files of text with -nanogpt_validation_data, with AdamW for all layers (-muon_layer_rule adamw) or with torch.optim.Muon on the hidden
+matrices and AdamW on the embedding (-muon_preset torch). Options mean what they mean to nanogpt, and one that is not known here is an error. torch's Muon multiplies in bf16; here it does in fp32, as nanogpt. Prints the validation loss in
 nanogpt's words; -muon_monitor_csv writes the loss of each step.
 """
 
@@ -16,14 +16,14 @@ from torch.nn.functional import cross_entropy
 MASK = (1 << 64) - 1
 SCALE = 50  # of the hidden layers, what their rate is multiplied by
 DEFAULTS = {
-  "nanogpt_preset": "small", "nanogpt_width": 128, "nanogpt_heads": 4, "nanogpt_blocks": 2, "nanogpt_sequence": 128, "nanogpt_batch": 16, "nanogpt_steps": 500, "nanogpt_interval": 50,
-  "nanogpt_validation_end": 0, "nanogpt_seed": 1, "nanogpt_start": "scaled", "nanogpt_data": "", "nanogpt_validation_data": "", "nanogpt_split": "shuffled", "nanogpt_holdout_every": 16,
-  "nanogpt_runs": "dense", "muon_preset": "", "muon_layer_rule": "", "muon_layer_embed_rule": "adamw", "muon_schedule_warmup": 0, "muon_shape_factor": "kj", "muon_monitor_csv": "",
+  "nanogpt_preset": "small", "nanogpt_width": 128, "nanogpt_heads": 4, "nanogpt_blocks": 2, "nanogpt_sequence": 128, "nanogpt_batch": 16, "nanogpt_steps": 500,
+  "nanogpt_validation_end": 0, "nanogpt_seed": 1, "nanogpt_start": "scaled", "nanogpt_data": "", "nanogpt_validation_data": "", "nanogpt_split": "shuffled",
+  "nanogpt_runs": "dense", "muon_preset": "", "muon_layer_rule": "", "muon_layer_embed_rule": "adamw", "muon_schedule_warmup": 0, "muon_shape_factor": "scion", "muon_monitor_csv": "",
   "muon_learning_rate": 5e-4, "muon_momentum": 0.7, "muon_weight_decay": 0.0, "muon_adamw_learning_rate": 1e-3, "muon_adamw_beta1": 0.9, "muon_adamw_beta2": 0.95, "muon_adamw_epsilon": 1e-10,
   "muon_adamw_weight_decay": 0.0,
 }
 TORCH = {"muon_adamw_beta2": 0.999, "muon_adamw_epsilon": 1e-8, "muon_adamw_weight_decay": 0.01, "muon_weight_decay": 0.1}
-UNUSED = ("nanogpt_validation", "nanogpt_sample", "nanogpt_csv", "muon_seed")
+UNUSED = ("nanogpt_interval", "nanogpt_validation", "nanogpt_sample", "nanogpt_csv", "muon_seed")
 
 
 def parse(words):
@@ -34,7 +34,7 @@ def parse(words):
       sys.exit("reference.py: -%s %s is not known here" % (key, value))
     if key in o:
       o[key] = type(o[key])(value)
-  wanted = {"nanogpt_preset": "small", "nanogpt_runs": "dense", "muon_shape_factor": "kj", "muon_layer_embed_rule": "adamw"}
+  wanted = {"nanogpt_preset": "small", "nanogpt_runs": "dense", "muon_shape_factor": "kj" if o["muon_preset"] else o["muon_shape_factor"], "muon_layer_embed_rule": "adamw"}
   wrong = [key for key, value in wanted.items() if o[key] != value]
   if wrong or (o["muon_preset"], o["muon_layer_rule"]) not in (("torch", ""), ("", "adamw")) or o["nanogpt_split"] not in ("shuffled", "folders"):
     sys.exit("reference.py: only -muon_layer_rule adamw and -muon_preset torch are known here, with -nanogpt_split shuffled or folders%s" % "".join(" and -%s %s" % (key, wanted[key]) for key in wrong))
@@ -90,17 +90,12 @@ class Text:
   def __init__(self, o):
     self.o, T = o, o["nanogpt_sequence"]
     paths = o["nanogpt_data"].split(",")
-    held = o["nanogpt_validation_data"].split(",") if o["nanogpt_validation_data"] else []
     read = lambda names: torch.frombuffer(bytearray(b"".join(open(name, "rb").read() for name in names)), dtype=torch.uint8).long()
     starts = lambda text: list(range(0, len(text) - T, T))
     parts = [read([path]) for path in paths] if o["nanogpt_split"] == "folders" else [read(sorted(paths))]
-    every, self.train = o["nanogpt_holdout_every"], [(text, starts(text)) for text in parts]
-    if held:
-      text = read(sorted(held))
-      self.held = text, starts(text)
-    else:
-      text, all = self.train[0]
-      self.train, self.held = [(text, [start for i, start in enumerate(all) if i % every != every - 1])], (text, all[every - 1::every])
+    self.train = [(text, starts(text)) for text in parts]
+    text = read(sorted(o["nanogpt_validation_data"].split(",")))
+    self.held = text, starts(text)
 
   def cut(self, chosen):
     both = torch.stack([text[start:start + self.o["nanogpt_sequence"] + 1] for text, start in chosen])
@@ -165,8 +160,6 @@ def main(words):
     for optimizer in optimizers:
       optimizer.step()
     losses.append(loss.item())
-    if (step + 1) % o["nanogpt_interval"] == 0:
-      print("torch %d/%d  loss %.3f" % (step + 1, steps, losses[-1]), flush=True)
   if o["muon_monitor_csv"]:
     with open(o["muon_monitor_csv"], "w") as f:
       f.write("step,loss\n" + "".join("%d,%.9g\n" % one for one in enumerate(losses)))

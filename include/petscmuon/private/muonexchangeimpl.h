@@ -110,6 +110,10 @@ typedef enum {
    workers begin them in one order, before or after Begin. Progress lets MPI move them, and packets, meanwhile.
    ReduceTyped begins that of the only item, of length entries of a type that MPI sums. in is not modified.
 
+   Arrays that travel as they are, on the host, each of no more entries than an int counts: GatherBegin takes this worker's to the owner, where GatherGet has
+   that of each worker after ReduceWait; SpreadBegin, after the status is known, the owner's into those of all others, which are there after ReduceEnd. Orders and
+   Progress are those of sums.
+
    Votes: MuonExchangeSetVotes() says that this is what goes up, which decides what type and mode are legal
    and the default. MuonExchangeCutVotes() cuts the entries of n layers, layer k being start[k]..start[k+1],
    into as many items as the type owns one by one, item i being (*cut)[i]..(*cut)[i+1], which the caller
@@ -138,6 +142,9 @@ PETSC_INTERN PetscErrorCode MuonExchangeReduceBegin(MuonExchange, PetscInt item,
 PETSC_INTERN PetscErrorCode MuonExchangeReduceWait(MuonExchange, PetscInt item);
 PETSC_INTERN void           MuonExchangeProgress(void *exchange); /* as MuonKernelSetProgress() calls it */
 PETSC_INTERN PetscErrorCode MuonExchangeReduceEnd(MuonExchange);
+PETSC_INTERN PetscErrorCode MuonExchangeGatherBegin(MuonExchange, PetscInt item, const MuonArray *in);
+PETSC_INTERN PetscErrorCode MuonExchangeGatherGet(MuonExchange, PetscInt item, PetscMPIInt worker, MuonArray *);
+PETSC_INTERN PetscErrorCode MuonExchangeSpreadBegin(MuonExchange, PetscInt item, const MuonArray *);
 PETSC_INTERN PetscErrorCode MuonExchangeReduceTyped(MuonExchange, PetscInt64 length, MPI_Datatype type, const void *in, void *out);
 PETSC_INTERN PetscErrorCode MuonExchangeSetVotes(MuonExchange, PetscBool);
 PETSC_INTERN PetscErrorCode MuonExchangeCutVotes(MuonExchange, PetscInt n, const PetscInt64 start[], PetscInt *items, PetscInt64 *cut[]);

@@ -114,7 +114,7 @@ typedef struct {
   /* In one step */
   MuonLayerStepInfo info;                  /* rate, decay, radius; what the step reports */
   double            beta, gradient_weight; /* of momentum and gradient in the new momentum */
-  MuonArray         gradient;              /* of the layer, borrowed */
+  MuonArray         gradient, weights;     /* of the layer, borrowed */
   MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
   MuonArray         input;                 /* server of several ranks: of the LMO */
   MuonArray         step;                  /* server: the step that the commit takes */
@@ -166,7 +166,8 @@ struct _n_MuonGroup {
   PetscMPIInt         home; /* of nodes: the position in each that sums, encodes and owns these layers, -1 where every position has rows of its own */
   MuonExchange        exchange;
   MuonExchangeMode    mode;
-  PetscBool           no_downlink; /* every rank computes the new weights of every shard */
+  PetscBool           no_downlink; /* no message goes down: every rank computes the new weights of every shard, or arrays[1] */
+  PetscBool           arrays[2];   /* up and down: what is sent of each shard is its array as it is, of T and, behind the commit, of the owner's weights; see MuonGroupSendsArrays() */
   MuonAssembly        assembly;    /* inside the worker, NULL where that is one rank */
   PetscInt            nitems;      /* of the assembly */
   MuonItem           *item;
@@ -462,6 +463,18 @@ static inline MuonArray MuonShardStateShape(const MuonShard *shard)
   const MuonArray weights = MuonShardWeightsShape(shard);
 
   return MuonArrayLike(&weights, shard->muon->state_precision == MUON_STATE_PRECISION_SINGLE ? MUON_SINGLE : weights.precision, NULL);
+}
+
+/* What goes up is T as it is */
+static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
+{
+  return (shard->muon->ops->worker == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Arrays and no messages go up or down */
+static inline PetscBool MuonGroupSendsArrays(const MuonGroup group, int down)
+{
+  return group->arrays[down] && group->exchange->nworkers > 1 && (down ? group->exchange->everywhere == PETSC_FALSE : group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The shard of a layer */

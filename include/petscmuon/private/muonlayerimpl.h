@@ -112,6 +112,8 @@ struct _p_MuonLayer {
   MuonTheoryConstants theory;                  /* likewise */
   PetscReal           theory_rate;             /* set by the driver: the learning rate that a theorem gives, 0 for none */
   PetscLogDouble      flops;                   /* of a step, an entry; getflops counts others */
+  PetscBool           chosen;                  /* by the program or its options: the rule, which no preset changes then */
+  char                why[64];                 /* the layer has its rule, for the view */
   PetscBool           frozen;                  /* nothing updates it: no gradient, no message, no state */
   PetscBool           workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
   PetscBool           keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */

@@ -357,6 +357,6 @@ PetscErrorCode MuonExchangeGetMemory(MuonExchange exchange, PetscLogDouble *byte
   PetscFunctionBegin;
   *bytes = 0;
   for (int d = 0; d < 2; d++) *bytes += (PetscLogDouble)exchange->link->way[d].out.capacity + (PetscLogDouble)exchange->link->way[d].in.capacity;
-  for (PetscInt i = 0; i < exchange->nitems && exchange->link->sum != NULL; i++) *bytes += 2.0 * (PetscLogDouble)exchange->link->sum[i].bytes;
+  for (PetscInt i = 0; i < exchange->nitems && exchange->link->sum != NULL; i++) *bytes += 2.0 * (PetscLogDouble)exchange->link->sum[i].bytes + (PetscLogDouble)MuonArrayBytes(&exchange->link->sum[i].gathered);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

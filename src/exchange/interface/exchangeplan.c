@@ -40,6 +40,7 @@ static PetscErrorCode MuonExchangeResetPlan_Private(MuonExchange exchange)
   PetscCall(PetscArrayzero(link->way, 2));
   for (PetscInt i = 0; i < exchange->nitems && link->sum != NULL; i++) {
     if (link->sum[i].in != NULL) MuonDeviceGet()->unpin(link->sum[i].in);
+    PetscCall(MuonArrayDestroy(&link->sum[i].gathered));
   }
   PetscCall(PetscFree(link->sum));
   PetscCall(PetscFree4(exchange->owner, exchange->order, exchange->place, exchange->first));

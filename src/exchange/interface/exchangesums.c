@@ -25,6 +25,51 @@ PetscErrorCode MuonExchangeReduceTyped(MuonExchange exchange, PetscInt64 length,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Their requests are behind those under way. What MPI counts is in ints: a group's set-up has looked */
+static PetscErrorCode MuonExchangeArrays_Private(MuonExchange exchange, MuonExchangeDirection way, PetscInt item, const MuonArray *array, void *all)
+{
+  MuonTransport *transport = &exchange->link->transport;
+  const int      root      = exchange->everywhere ? MUON_TRANSPORT_EVERYWHERE : exchange->owner[item];
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
+  exchange->link->sum[item].begin = transport->started;
+  PetscCall(MuonExchangeCheckTransport_Private(MuonTransportArrays(transport, way == MUON_EXCHANGE_DOWN, root, array->data, (int)array->len, (int)array->count, (int)array->ld, all, array->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE)));
+  exchange->link->sum[item].end = transport->started;
+  PetscCall(MuonExchangeEventEnd_Private(exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeGatherBegin(MuonExchange exchange, PetscInt item, const MuonArray *in)
+{
+  MuonExchangeSum *sum = &exchange->link->sum[item];
+  MuonArray        all = MuonArrayLike(in, in->precision, NULL);
+
+  PetscFunctionBegin;
+  all.count *= (size_t)exchange->nworkers;
+  if (exchange->owner[item] == exchange->worker && sum->gathered.data == NULL) PetscCall(MuonArrayCreate(&all, all.precision, &sum->gathered));
+  sum->own = *in;
+  PetscCall(MuonExchangeArrays_Private(exchange, MUON_EXCHANGE_UP, item, in, sum->gathered.data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeGatherGet(MuonExchange exchange, PetscInt item, PetscMPIInt worker, MuonArray *one)
+{
+  const MuonExchangeSum *sum = &exchange->link->sum[item];
+
+  PetscFunctionBegin;
+  *one = sum->own;
+  if (worker != exchange->worker || exchange->everywhere) *one = MuonArrayLike(&sum->own, sum->own.precision, (char *)sum->gathered.data + (size_t)worker * MuonArrayBytes(&sum->own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonExchangeSpreadBegin(MuonExchange exchange, PetscInt item, const MuonArray *array)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonExchangeArrays_Private(exchange, MUON_EXCHANGE_DOWN, item, array, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A sum that MPI has finished goes to where it belongs */
 static void MuonExchangeUnstage_Private(MuonExchangeSum *sum)
 {

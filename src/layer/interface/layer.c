@@ -37,6 +37,8 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscAssertPointer(rule, 2);
+  PetscCall(PetscStrncpy(layer->why, " by the program", sizeof(layer->why)));
+  layer->chosen = PETSC_TRUE;
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, rule, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFunctionListFind(MuonLayerRuleList, rule, &create));

@@ -238,6 +238,7 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &has));
   if (has) PetscCall(MuonLayerSetRule(layer, rule));
+  if (has) PetscCall(PetscStrncpy(layer->why, " by its key", sizeof(layer->why)));
   PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
   PetscObjectOptionsBegin((PetscObject)layer);
   PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));

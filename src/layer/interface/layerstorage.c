@@ -63,7 +63,9 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   PetscCall(MuonWorkspaceCreate(&layer->work));
   PetscCall(MuonBlocksSet_Private(&layer->blocks, 1, NULL, 1, NULL));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  *newlayer = layer;
+  layer->why[0] = '\0';
+  layer->chosen = PETSC_FALSE;
+  *newlayer     = layer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -339,8 +339,10 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
 
     while (j < nwas && strncmp(was[j], now[k], length) != 0) j++;
     if (j == nwas || strcmp(was[j], now[k]) == 0 || strncmp(family, "muon_checkpoint", 15) == 0 || strncmp(family, "muon_restart", 12) == 0) continue;
+    if (strncmp(family, "muon_schedule ", 14) == 0 && MuonParametersIsSet((PetscObject)load->muon, "schedule") == PETSC_FALSE) continue; /* MuonSolve() chooses it */
     if (++others > MUON_OPTIONS_SHOWN) continue;
-    PetscCall(PetscSNPrintf(said[others - 1], MUON_FILE_TEXT, "%.*s was %s, now %s", (int)length - 1, now[k], was[j][length] != '\0' ? was[j] + length : "(none)", now[k][length] != '\0' ? now[k] + length : "(none)"));
+    PetscCall(PetscSNPrintf(said[others - 1], MUON_FILE_TEXT, "%.*s was %s, now %s%s", (int)length - 1, now[k], was[j][length] != '\0' ? was[j] + length : "(none)", now[k][length] != '\0' ? now[k] + length : "(none)",
+                            load->muon->schedule != MUON_SCHEDULE_CONSTANT && strncmp(family, "muon_max_steps", 14) == 0 ? ", where the schedule ends" : ""));
     if (strncmp(family, "muon_layer_", 11) == 0) {
       PetscCall(PetscSNPrintf(inherited, sizeof(inherited), "-%smuon_%s", MuonPrefix(load->muon), said[others - 1] + (family - now[k]) + 11 + (layer - now[k] - 8) + 1));
       while (same < others - 1 && strcmp(said[same], inherited) != 0) same++;

@@ -273,9 +273,13 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   4096 entries with values of 2 bits, as its paper; the two magnitudes of a block are ours. Of the rounds of 15 to 250 steps in its paper
   it has 30.
 
+  Layers are split as these programs split them\: AdamW updates vectors, embeddings and heads, by their names, and
+  with ef21 and scion embeddings and heads have the norm `MUONLMOMAX`. What `MuonLayerSetRule()` said of a layer
+  stays, and `MuonSetRuleMatch()` has the last word. The page on presets of the manual has the names; `MuonView()`
+  prints what chose each layer's optimizer.
+
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is
-  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more. Which layers take
-  AdamW is said by `MuonSetRuleMatch()`.
+  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more.
 
   References:
 + * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024
@@ -303,5 +307,9 @@ PetscErrorCode MuonSetPreset(Muon muon, const char name[])
   PetscCall(MuonSetType(muon, type));
   muon->preset = copy;
   PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon));
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon->layer[l]));
+    PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -269,7 +269,7 @@ PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 - minimum  - part of the rate that schedules end at, in [0,1], or `PETSC_CURRENT`
 
   Options Database Keys:
-+ -muon_schedule schedule          - how the rate changes (constant|trapezoid|linear|cosine), constant by default
++ -muon_schedule schedule          - how the rate changes (constant|trapezoid|linear|cosine), by default constant, and linear in `MuonSolve()` with a chosen number of steps
 . -muon_schedule_warmup steps      - steps in which the rate rises, 0 by default
 . -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat, 0.4 by default
 - -muon_schedule_minimum fraction  - part of the rate that schedules end at, 0 by default

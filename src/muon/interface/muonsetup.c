@@ -80,7 +80,7 @@ PetscErrorCode MuonSetUp(Muon muon)
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon));
   PetscCall(MuonCheckDevice_Private(muon));
-  PetscCall(MuonCheckRuleMatch_Private(muon));
+  PetscCall(MuonCheckRuleMatch_Private(muon, NULL));
   PetscCall(MuonClipSetUp_Private(muon));
   PetscCall(MuonCheckHashes_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall((*muon->group[g]->ops->setup)(muon, muon->group[g]));

@@ -258,7 +258,8 @@ PetscErrorCode MuonStep(Muon muon)
 
   Note:
   The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`, and before a checkpoint that
-  was loaded. A run that diverges prints one line on rank 0 that says why, unless `-muon_converged_reason` does.
+  was loaded. Where it was chosen, and no schedule, preset or theory was, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in
+  a norm ball have the length of their radius, and end in a walk about a minimum where it is constant. A run that diverges prints one line on rank 0 that says why, unless `-muon_converged_reason` does.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
@@ -270,6 +271,7 @@ PetscErrorCode MuonSolve(Muon muon)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCall(MuonScheduleDefault_Private(muon));
   PetscCall(MuonSetUp(muon));
   muon->reason = MUON_CONVERGED_ITERATING;
   first        = muon->step;
@@ -501,10 +503,10 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
 . muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
 
   Output Parameter:
-. error - the largest relative error over the layers; may be `NULL`
+. error - the largest relative error over the layers; with `NULL` gradients that are wrong are an error, on all ranks
 
   Options Database Key:
-. -muon_test_gradient - does it at the first step
+. -muon_test_gradient - does it at the first step, which ends with an error where a gradient is wrong
 
   Level: intermediate
 

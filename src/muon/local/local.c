@@ -114,6 +114,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   for (; local->nlayers < muon->nlayers; local->nlayers++) PetscCall(MuonLocalAddLayer_Private(muon, local->nlayers));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerSetRule(outer->layer[l], muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
+    outer->layer[l]->why[0]         = '\0';
     outer->layer[l]->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
     PetscCall(MuonArrayDestroy(&local->start[l]));
     if (outer->delay > 0) PetscCall(MuonArrayCreate(&local->shared[l], local->shared[l].precision, &local->start[l]));

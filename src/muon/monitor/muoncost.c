@@ -50,7 +50,8 @@ MuonCost MuonCostOf(double J, int n, const MuonCostMessages messages[])
                               {levels, levels * (levels + 1) / 2 * s, levels * (levels + 1) / 2 * s, levels * (levels + 1) / 2 * s},
                               {2 * others, 2 * others / J * s, 2 * levels * s, others / J * s},
                               {levels, s, levels * s, 0},
-                              {others, (1 - least) * s, (1 - least) * s, 0}};
+                              {others, (1 - least) * s, (1 - least) * s, 0},
+                              {levels, busiest, (most == 1 ? levels : PetscMin(levels, 2)) * busiest, 0}};
     const MuonCost *one    = &cost[messages[k].pattern];
 
     all.rounds += messages[k].calls * one->rounds;
@@ -111,15 +112,15 @@ static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double ent
 /* Most bytes of a shard's messages, up and down; sums move the entries alone */
 static PetscErrorCode MuonCostOfShard_Private(MuonShard *shard, PetscBool sums, double bytes[2], PetscBool *legal)
 {
-  const MuonArray state = MuonShardStateShape(shard);
+  const MuonArray state = MuonShardStateShape(shard), weights = MuonShardWeightsShape(shard);
   PetscBool       summable;
   size_t          most[2];
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorIsAssignment(shard->up, &summable));
   PetscCall(MuonShardGetMaxBytes_Private(shard, most));
-  bytes[0] = (double)(sums ? MuonArrayBytes(&state) : most[0]);
-  bytes[1] = (double)most[1];
+  bytes[0] = (double)(sums || shard->group->arrays[0] ? MuonArrayBytes(&state) : most[0]);
+  bytes[1] = (double)(shard->group->arrays[1] ? MuonArrayBytes(&weights) : most[1]);
   if (sums && summable == PETSC_FALSE) *legal = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -197,16 +198,17 @@ PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const dou
   }
   for (int d = 0; d < 2; d++) {
     m[d].pattern = d == 0 ? Ways[way].up : Ways[way].down;
-    m[d].calls   = d == 0 && sums ? (double)group->nshards : 1;
+    m[d].calls   = group->arrays[d] || (d == 0 && sums) ? (double)group->nshards : 1;
     m[d].least   = 1;
     for (PetscMPIInt r = 0; r < mine->nworkers && m[d].bytes > 0; r++) {
       m[d].most  = PetscMax(m[d].most, share[2 * r + d] / m[d].bytes);
       m[d].least = PetscMin(m[d].least, share[2 * r + d] / m[d].bytes);
     }
   }
+  if (group->arrays[1] && m[1].pattern == MUON_COST_FROM_OWNERS) m[1].pattern = MUON_COST_SPREAD;
   /* Sizes go ahead of messages; the status reduction is records of all to all, and a vote */
   m[2].pattern = MUON_COST_RECORD;
-  m[2].calls   = (sums ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING ? 1 : 0) + 2;
+  m[2].calls   = (sums || group->arrays[0] ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING && group->arrays[1] == PETSC_FALSE ? 1 : 0) + 2;
   PetscCall(PetscFree(share));
   PetscCall(MuonExchangeDestroy(&other));
   PetscFunctionReturn(PETSC_SUCCESS);

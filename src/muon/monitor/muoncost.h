@@ -21,14 +21,15 @@ typedef struct {
 /* How bytes move between J ranks. They are what each gives, or what each gets where they come from one or from the owners */
 typedef enum {
   MUON_COST_NOTHING,
-  MUON_COST_RECORD,     /* a few bytes of each to all */
-  MUON_COST_GATHER,     /* that of each to one rank, or along a ring to all, who sum or vote */
-  MUON_COST_TO_OWNERS,  /* a part to each owner, who sums or votes */
-  MUON_COST_REDUCE,     /* sums of MPI at the owners */
-  MUON_COST_TREE,       /* counters of votes of as many bits as they need, up a tree of whole messages */
-  MUON_COST_ALLREDUCE,  /* sums everywhere, along a ring */
-  MUON_COST_BROADCAST,  /* from one rank along a tree */
-  MUON_COST_FROM_OWNERS /* a part from each owner to all */
+  MUON_COST_RECORD,      /* a few bytes of each to all */
+  MUON_COST_GATHER,      /* that of each to one rank, or along a ring to all, who sum or vote */
+  MUON_COST_TO_OWNERS,   /* a part to each owner, who sums or votes */
+  MUON_COST_REDUCE,      /* sums of MPI at the owners */
+  MUON_COST_TREE,        /* counters of votes of as many bits as they need, up a tree of whole messages */
+  MUON_COST_ALLREDUCE,   /* sums everywhere, along a ring */
+  MUON_COST_BROADCAST,   /* from one rank along a tree */
+  MUON_COST_FROM_OWNERS, /* a part from each owner to all */
+  MUON_COST_SPREAD       /* the same, layer by layer along trees */
 } MuonCostPattern;
 
 /* Messages of one direction: calls of MPI, and the largest and the smallest part of the bytes that one rank owns */

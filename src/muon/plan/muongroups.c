@@ -200,9 +200,12 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
   group->no_downlink = PETSC_TRUE;
+  group->arrays[0] = group->arrays[1] = PETSC_TRUE;
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[k];
-    PetscBool  asis;
+    MuonShard      *shard = &group->shard[k];
+    const MuonArray state = MuonShardStateShape(shard);
+    const PetscBool fits  = state.memory == MUON_HOST && MuonArrayEntries(&state) <= INT_MAX ? PETSC_TRUE : PETSC_FALSE;
+    PetscBool       asis;
 
     shard->replicated   = group->exchange->everywhere;
     shard->layer->alone = muon->isolated;
@@ -212,7 +215,10 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
     if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
+    if (fits == PETSC_FALSE || MuonShardSendsAsIs(shard) == PETSC_FALSE) group->arrays[0] = PETSC_FALSE;
+    if (fits == PETSC_FALSE || asis == PETSC_FALSE) group->arrays[1] = PETSC_FALSE;
   }
+  if (MuonGroupSendsArrays(group, 1)) group->no_downlink = PETSC_TRUE;
   PetscCall(PetscFree3(items, up, down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

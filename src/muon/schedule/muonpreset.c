@@ -1,14 +1,27 @@
 #include "muonschedule.h" /*I "petscmuon.h" I*/
+#include <string.h>
+#include <strings.h>
 
 /*
    Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read
-   like an options database of its own, before the user's.
+   like an options database of its own, before the user's. Layers that edges name have the norm, or, as vectors,
+   AdamW where there is none.
 */
 typedef struct {
-  const char *name;
-  MuonType    type;
-  const char *keys;
+  const char        *name;
+  MuonType           type;
+  const char        *keys;
+  const char *const *edges;
+  const char        *norm;
 } MuonPreset;
+
+/* Components of names: of first filters and heads of image networks, of other heads, of embeddings; ^ is for the first */
+static const char *const MuonPresetEdges[] = {"^conv1", "^fc", "^head", "^classifier", "lm_head", "unembed", "^output", "embed", "embeds", "embedding", "embeddings", "wte", "wpe", NULL};
+#define HIDDEN     MuonPresetEdges, NULL
+#define NORMS      MuonPresetEdges + 1, MUONLMOMAX
+#define LANGUAGE   MuonPresetEdges + 4, NULL
+#define EMBEDDINGS MuonPresetEdges + 7, NULL
+#define ALIKE      NULL, NULL
 
 #define POLAR_KJ       " -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -lmo_polar_steps 5"
 #define NESTEROV_EMA   " -muon_momentum_style ema -muon_nesterov ema"
@@ -30,32 +43,34 @@ typedef struct {
 #define OUTER(steps, type, rate, momentum) "-local_steps " steps " -outer_muon_type " type " -outer_muon_learning_rate " rate " -outer_muon_momentum " momentum
 
 static const MuonPreset MuonPresets[] = {
-  {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10")},
-  {"torch", MUONDENSE, "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.01" NESTEROV_EMA POLAR_KJ DECAY("0.1") EVERYWHERE ADAMW("0.999", "1e-8")},
-  {"algoperf", MUONDENSE, ALGOPERF EVERYWHERE},
-  {"algoperf-kj", MUONDENSE, ALGOPERF OWNERS("allreduce")},
-  {"algoperf-kj-rs", MUONDENSE, ALGOPERF OWNERS("reduce")},
-  {"algoperf-bucketed", MUONDENSE, ALGOPERF " -muon_exchange_type layerwise -muon_exchange_assignment bucketed -muon_exchange_mode allreduce"},
-  {"moonlight", MUONDENSE, MOONLIGHT POLAR_KJ " -muon_assembly allgather"},
-  {"motif", MUONDENSE, MOONLIGHT " -lmo_polar_type newtonschulz -lmo_polar_coefficients you -muon_assembly owner -muon_assembly_assignment roundrobin -muon_assembly_warmup 5"},
-  {"signmuon", MUONSIGN, SIGNMUON "7 -lmo_polar_normalization frobenius"},
-  {"signmuon-1step", MUONSIGN, SIGNMUON "1 -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -muon_clip 1.0 -muon_clip_layers all -muon_learning_rate 1e-3"},
-  {"signadam", MUONSIGN, "-lmo_type spectral -sign_direction adam -muon_momentum 0.9"},
-  {"signsgd", MUONSIGN, "-lmo_type spectral -sign_direction gradient -muon_momentum 0"},
+  {"kj", MUONDENSE, "-muon_learning_rate 0.02 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 3e-4 -muon_adamw_weight_decay 0" NESTEROV_EMA POLAR_KJ DECAY("0") OWNERS("allreduce") ADAMW("0.95", "1e-10"), HIDDEN},
+  {"torch", MUONDENSE, "-muon_learning_rate 1e-3 -muon_momentum 0.95 -muon_shape_factor kj -muon_adamw_learning_rate 1e-3 -muon_adamw_weight_decay 0.01" NESTEROV_EMA POLAR_KJ DECAY("0.1") EVERYWHERE ADAMW("0.999", "1e-8"), HIDDEN},
+  {"algoperf", MUONDENSE, ALGOPERF EVERYWHERE, EMBEDDINGS},
+  {"algoperf-kj", MUONDENSE, ALGOPERF OWNERS("allreduce"), EMBEDDINGS},
+  {"algoperf-kj-rs", MUONDENSE, ALGOPERF OWNERS("reduce"), EMBEDDINGS},
+  {"algoperf-bucketed", MUONDENSE, ALGOPERF " -muon_exchange_type layerwise -muon_exchange_assignment bucketed -muon_exchange_mode allreduce", EMBEDDINGS},
+  {"moonlight", MUONDENSE, MOONLIGHT POLAR_KJ " -muon_assembly allgather", LANGUAGE},
+  {"motif", MUONDENSE, MOONLIGHT " -lmo_polar_type newtonschulz -lmo_polar_coefficients you -muon_assembly owner -muon_assembly_assignment roundrobin -muon_assembly_warmup 5", LANGUAGE},
+  {"signmuon", MUONSIGN, SIGNMUON "7 -lmo_polar_normalization frobenius", ALIKE},
+  {"signmuon-1step", MUONSIGN, SIGNMUON "1 -lmo_polar_normalization spectral -lmo_polar_power_iterations 2 -muon_clip 1.0 -muon_clip_layers all -muon_learning_rate 1e-3", ALIKE},
+  {"signadam", MUONSIGN, "-lmo_type spectral -sign_direction adam -muon_momentum 0.9", ALIKE},
+  {"signsgd", MUONSIGN, "-lmo_type spectral -sign_direction gradient -muon_momentum 0", ALIKE},
   {"modded-nanogpt", MUONDENSE,
-   "-muon_momentum 0.95 -muon_momentum_warmup 300 -muon_momentum_warmup_start 0.85 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients modded" NESTEROV_EMA OWNERS("reduce")},
+   "-muon_momentum 0.95 -muon_momentum_warmup 300 -muon_momentum_warmup_start 0.85 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients modded" NESTEROV_EMA OWNERS("reduce"), LANGUAGE},
   {"dmuon", MUONDENSE,
    "-muon_momentum 0.95 -muon_momentum_style sgd -muon_dampening 0 -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay_style decoupled -lmo_polar_type gram -lmo_polar_coefficients pe105 -lmo_polar_steps 5 -lmo_polar_gram_restart 2 "
-   "-muon_exchange_type layerwise -muon_exchange_assignment lpt -muon_exchange_mode reduce"},
-  {"scion", MUONDENSE, SCION DECAY("1")},
-  {"scion-unconstrained", MUONDENSE, SCION DECAY("0")},
-  {"ef21", MUONEF21, EF21("topk")},
-  {"ef21-rank15", MUONEF21, EF21("rankk")},
-  {"muloco", MUONLOCAL, OUTER("30", "dense", "0.7", "0.6") " -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ ADAMW("0.99", "1e-8")},
-  {"diloco", MUONLOCAL, OUTER("500", "dense", "0.7", "0.9") " -muon_layer_rule adamw -muon_adamw_learning_rate 4e-4 -muon_adamw_weight_decay 0.1"},
+   "-muon_exchange_type layerwise -muon_exchange_assignment lpt -muon_exchange_mode reduce",
+   HIDDEN},
+  {"scion", MUONDENSE, SCION DECAY("1"), NORMS},
+  {"scion-unconstrained", MUONDENSE, SCION DECAY("0"), NORMS},
+  {"ef21", MUONEF21, EF21("topk"), NORMS},
+  {"ef21-rank15", MUONEF21, EF21("rankk"), NORMS},
+  {"muloco", MUONLOCAL, OUTER("30", "dense", "0.7", "0.6") " -muon_momentum 0.9 -muon_momentum_style ema -muon_nesterov none -muon_shape_factor scion" POLAR_KJ ADAMW("0.99", "1e-8"), HIDDEN},
+  {"diloco", MUONLOCAL, OUTER("500", "dense", "0.7", "0.9") " -muon_layer_rule adamw -muon_adamw_learning_rate 4e-4 -muon_adamw_weight_decay 0.1", ALIKE},
   {"sparseloco", MUONLOCAL,
    OUTER("30", "ef14", "1",
-         "0") " -muon_layer_rule adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_rules all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_block_entries 4096 -outer_ef14_compressor_values 2bit"},
+         "0") " -muon_layer_rule adamw -outer_ef14_feedback 0.95 -outer_ef14_compressor_rules all -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.015625 -outer_ef14_compressor_block_entries 4096 -outer_ef14_compressor_values 2bit",
+   ALIKE},
 };
 
 static PetscErrorCode MuonPresetFind_Private(Muon muon, const char name[], const MuonPreset **preset)
@@ -86,9 +101,55 @@ PetscErrorCode MuonPresetGetType_Private(Muon muon, const char name[], const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool MuonPresetNames_Private(const char word[], MuonLayer layer)
+{
+  const char *const name = ((PetscObject)layer)->name, *const from = word + strspn(word, "^"), *const ends = from == word ? "._/" : "./";
+  const size_t length = strlen(from);
+
+  for (const char *at = name; *at != '\0' && (at == name || from == word); at++) {
+    if ((at == name || strchr(ends, at[-1]) != NULL) && strncasecmp(at, from, length) == 0 && strchr(ends, at[length]) != NULL) return PETSC_TRUE; /* the end of the name is one, too */
+  }
+  return PETSC_FALSE;
+}
+
+PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char **edge, const char **norm)
+{
+  const MuonPreset *preset;
+
+  PetscFunctionBegin;
+  *edge = *norm = NULL;
+  if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  *norm = preset->norm;
+  if (layer->array.kind == MUON_LAYER_KIND_AUTO && (layer->m == 1 || layer->n == 1)) *edge = preset->edges != NULL && preset->norm == NULL ? "vector" : NULL;
+  else if (layer->array.kind == MUON_LAYER_KIND_EMBEDDING && preset->edges != NULL) *edge = "embedding";
+  else {
+    for (const char *const *word = preset->edges; word != NULL && *word != NULL && *edge == NULL; word++) *edge = MuonPresetNames_Private(*word, layer) ? *word + strspn(*word, "^") : NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonPresetView_Private(Muon muon, PetscViewer viewer)
+{
+  const MuonPreset *preset;
+  char              none[256] = "";
+
+  PetscFunctionBegin;
+  PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
+  for (const char *const *word = preset->edges; word != NULL && *word != NULL; word++) {
+    PetscInt l = 0;
+
+    while (l < muon->nlayers && MuonPresetNames_Private(*word, muon->layer[l]) == PETSC_FALSE) l++;
+    if (l == muon->nlayers) PetscCall(PetscSNPrintf(none + strlen(none), sizeof(none) - strlen(none), "%s%s", none[0] != '\0' ? " " : ", no layer is named: ", *word + strspn(*word, "^")));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "preset %s%s\n", muon->preset, none));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
 {
   const char *const prefix = ((PetscObject)muon)->prefix;
+  const char       *edge = NULL, *norm = NULL;
   const MuonPreset *preset;
   PetscOptions      options;
   PetscErrorCode    ierr;
@@ -98,6 +159,8 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
   PetscCall(PetscOptionsCreate(&options));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPush(options, prefix));
   PetscCall(PetscOptionsInsertString(options, preset->keys));
+  if (object->classid == MUONLAYER_CLASSID) PetscCall(MuonPresetFindEdge_Private(muon, (MuonLayer)object, &edge, &norm));
+  if (edge != NULL && norm != NULL) PetscCall(PetscOptionsSetValue(options, "-lmo_type", norm));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPop(options));
   ierr = MuonParametersReadFrom(object, options);
   PetscCall(PetscOptionsDestroy(&options));

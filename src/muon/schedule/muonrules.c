@@ -45,7 +45,7 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
 }
 
 /* Number of the first pattern that a layer's name matches and its rule, -1 where there is none */
-static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char rule[64])
+static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char rule[64], char why[64])
 {
   const char *text = muon->rule_match, *pattern, *end;
   PetscBool   matches;
@@ -56,6 +56,7 @@ static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt
     PetscCall(MuonNextMatch_Private(muon, &text, &pattern, &end, rule));
     PetscCall(MuonMatches_Private(pattern, end, ((PetscObject)layer)->name, &matches));
     if (!matches) continue;
+    PetscCall(PetscSNPrintf(why, 64, " by pattern %.*s", (int)(end - pattern), pattern));
     *number = k;
     break;
   }
@@ -64,19 +65,28 @@ static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt
 
 PetscErrorCode MuonMatchRule_Private(Muon muon, MuonLayer layer)
 {
-  PetscInt number;
-  char     rule[64];
+  const PetscBool chosen = layer->chosen;
+  const char     *edge, *norm;
+  PetscInt        number;
+  char            rule[64], why[64] = " by -muon_layer_rule";
 
   PetscFunctionBegin;
-  PetscCall(MuonFindMatch_Private(muon, layer, &number, rule));
-  if (number >= 0 || muon->layer_rule != NULL) PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
+  PetscCall(MuonFindMatch_Private(muon, layer, &number, rule, why));
+  PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm));
+  if (number < 0 && muon->layer_rule == NULL) {
+    if (chosen) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscSNPrintf(why, sizeof(why), edge != NULL ? " by preset (%s)" : "", edge));
+    PetscCall(MuonLayerSetRule(layer, edge != NULL && norm == NULL ? MUONLAYERADAMW : MUONLAYERLMO));
+    layer->chosen = PETSC_FALSE;
+  } else PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
+  PetscCall(PetscStrncpy(layer->why, why, sizeof(layer->why)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
+PetscErrorCode MuonCheckRuleMatch_Private(Muon muon, PetscViewer viewer)
 {
   const char *text = muon->rule_match, *pattern, *end;
-  char        rule[64];
+  char        rule[64], said[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
   for (PetscInt k = 0; text != NULL && *text != '\0'; k++) {
@@ -86,11 +96,13 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon)
     for (PetscInt l = 0; l < muon->nlayers && decides == PETSC_FALSE; l++) {
       PetscInt number;
 
-      PetscCall(MuonFindMatch_Private(muon, muon->layer[l], &number, rule));
+      PetscCall(MuonFindMatch_Private(muon, muon->layer[l], &number, rule, said));
       if (number == k) decides = PETSC_TRUE;
     }
     if (decides) continue;
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
+    PetscCall(PetscSNPrintf(said, sizeof(said), "pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
+    if (viewer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", said));
+    else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s", said));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

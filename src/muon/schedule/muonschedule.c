@@ -52,6 +52,15 @@ PetscErrorCode MuonCheckMomentumKept_Private(Muon muon, const char key[], PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonScheduleDefault_Private(Muon muon)
+{
+  const PetscBool free = muon->preset == NULL && muon->schedulefn == NULL && muon->theory.type == MUON_THEORY_NONE ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (MuonParametersIsSet((PetscObject)muon, "schedule") == PETSC_FALSE) muon->schedule = free && MuonParametersIsSet((PetscObject)muon, "max_steps") ? MUON_SCHEDULE_LINEAR : MUON_SCHEDULE_CONSTANT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
 {
   const PetscReal K = (PetscReal)PetscMax(muon->max_steps, 1), s = PetscMin((PetscReal)muon->step, K - 1), left = K - s;

@@ -7,6 +7,8 @@
 
 /* An error where these do not go together */
 PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
+/* Where the number of steps was chosen and nothing of how the rate changes with them, it falls to 0 */
+PETSC_INTERN PetscErrorCode MuonScheduleDefault_Private(Muon);
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
 /*
@@ -27,14 +29,14 @@ PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
 */
 PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
 /*
-   The rule of the first pattern of -muon_rule_match that a layer's name matches; warns of patterns that
+   The rule of the first pattern of -muon_rule_match that a layer's name matches, or that of the preset; names patterns on a viewer, or warns of patterns that
    decide nothing; how many layers and entries each optimizer updates
 */
 /* An error where a text is not one of -muon_rule_match, or no rule */
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonCheckRuleText_Private(Muon, const char[]);
 PETSC_INTERN PetscErrorCode MuonMatchRule_Private(Muon, MuonLayer);
-PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonCheckRuleMatch_Private(Muon, PetscViewer);
 /*
    The rate of the coming step that monitors show: Muon's own where a layer has the optimizer lmo, else that of the
    first layer
@@ -43,6 +45,9 @@ PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
+/* What the preset calls a layer that is no hidden matrix, NULL for others; the norm of such layers, NULL for AdamW */
+PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm);
+PETSC_INTERN PetscErrorCode MuonPresetView_Private(Muon, PetscViewer);
 /* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
 PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);

@@ -43,10 +43,12 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[group->exchange->order[k]];
 
-    if (MuonShardIsDirect(shard)) PetscCall(MuonCountDirect_Private(muon, shard, 0));
+    if (MuonGroupSendsArrays(group, 0)) PetscCall(MuonExchangeGatherBegin(group->exchange, shard->id, &shard->T));
+    if (MuonGroupSendsArrays(group, 0) || MuonShardIsDirect(shard)) PetscCall(MuonCountDirect_Private(muon, shard, 0));
     else PetscCall(MuonWorkerEncode_Private(muon, shard, status));
     MuonNoteStatus(muon, shard->layer, *status);
   }
+  if (MuonGroupSendsArrays(group, 0)) PetscFunctionReturn(PETSC_SUCCESS);
   if (group->late) PetscCall(MuonExchangeMoveBegin(group->exchange, *status));
   else PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
   for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonFollowOwn_Private(&group->shard[k]));
@@ -56,7 +58,7 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
 static PetscErrorCode MuonArrive_Mean(Muon muon, MuonGroup group)
 {
   PetscFunctionBegin;
-  if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeMoveEnd(group->exchange));
+  if (group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(group, 0) == PETSC_FALSE) PetscCall(MuonExchangeMoveEnd(group->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,7 +148,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
 
 static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
-  const PetscBool sums = group->mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
+  const PetscBool sums = group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(group, 0) == PETSC_FALSE ? PETSC_FALSE : PETSC_TRUE;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
@@ -181,6 +183,7 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
   MuonArray            whole, W;
 
   PetscFunctionBegin;
+  if (MuonGroupSendsArrays(shard->group, 1) && shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   W = MuonShardPart(shard, &whole);
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
@@ -191,7 +194,6 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
     PetscCall(MuonLayerDecodeStep(shard->layer, &shard->info, bytes, message, &W));
   } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
-  if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -115,15 +115,8 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 
 static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
 {
-  MuonArray whole;
-
   PetscFunctionBegin;
-  if (MuonGroupIsAway(shard->group)) {
-    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
-    PetscCall(MuonShardGather_Private(muon, shard, &whole, &whole));
-    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
@@ -141,12 +134,44 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New weights of a group go from the owners to the other workers, as they are, and then to all ranks of a worker: all ranks take one group after the other */
+static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
+{
+  const PetscBool away = MuonGroupIsAway(group), spread = MuonGroupSendsArrays(group, 1) && away == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < group->nshards && spread; k++) {
+    MuonShard *shard = &group->shard[k];
+    MuonArray  W;
+
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
+    W = MuonShardPart(shard, &shard->weights);
+    PetscCall(MuonExchangeSpreadBegin(group->exchange, shard->id, &W));
+  }
+  if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[k];
+    MuonArray  W;
+
+    if (spread == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
+    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
+    W = away ? shard->weights : MuonShardPart(shard, &shard->weights);
+    if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &shard->weights));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCommit_Private(Muon muon, PetscBool ok)
 {
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    if (ok && muon->shard[p].group->rests == PETSC_FALSE && (muon->shard[p].group->late == PETSC_FALSE || muon->late.step >= 0)) PetscCall(MuonCommitShard_Private(muon, &muon->shard[p]));
-    PetscCall(MuonLayerInvalidateGradient(muon->shard[p].layer));
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    MuonGroup       group = muon->group[g];
+    const PetscBool moves = ok && group->rests == PETSC_FALSE && (group->late == PETSC_FALSE || muon->late.step >= 0) ? PETSC_TRUE : PETSC_FALSE;
+
+    for (PetscInt k = 0; k < group->nshards && moves; k++) PetscCall(MuonCommitShard_Private(muon, &group->shard[k]));
+    if (moves) PetscCall(MuonSpreadWeights_Private(muon, group));
+    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerInvalidateGradient(group->shard[k].layer));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
   if (ok) PetscTryTypeMethod(muon, end);

@@ -39,8 +39,18 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
 {
   PetscFunctionBegin;
   if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->T, 0, sum);
-  else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
+  else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
   else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
+  if (MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MUON_Aggregate, shard->muon, 0, 0, 0));
+  for (PetscMPIInt j = 0; j < shard->group->exchange->nworkers; j++) {
+    const double *const weight = shard->group->grid->weight;
+    MuonArray           one;
+
+    PetscCall(MuonExchangeGatherGet(shard->group->exchange, shard->id, j, &one));
+    MuonArrayAxpby(weight != NULL ? weight[j] : 1, &one, j > 0 ? 1 : 0, sum);
+  }
+  PetscCall(PetscLogEventEnd(MUON_Aggregate, shard->muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

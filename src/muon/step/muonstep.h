@@ -34,7 +34,7 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 
   if (group->grid->size > 1 || group->grid->nworkers > 1) return PETSC_FALSE;
   if (group->mode != MUON_EXCHANGE_MODE_GATHER) return PETSC_TRUE;
-  return (shard->muon->ops->worker == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+  return MuonShardSendsAsIs(shard);
 }
 /* The commit takes the step from the weights where they are: no other memory has the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)

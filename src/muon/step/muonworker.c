@@ -17,7 +17,7 @@ void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard
   if (muon->count_entropy) bits[2] += cost->entropy;
 }
 
-/* Of sums the entries alone count */
+/* Of sums, and of arrays as they are, the entries alone count */
 PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
 {
   const MuonArray      shape   = down ? MuonShardWeightsShape(shard) : MuonShardStateShape(shard);
@@ -26,7 +26,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
   size_t               bytes;
 
   PetscFunctionBegin;
-  if (down || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) {
+  if (MuonGroupSendsArrays(shard->group, down) == PETSC_FALSE && (down || shard->group->mode == MUON_EXCHANGE_MODE_GATHER)) {
     PetscCall(MuonCompressorGetMaxBytesOf(down ? shard->down : shard->up, &shape, &bytes));
     cost.encoded = 8.0 * (PetscLogDouble)bytes;
   }

@@ -11,6 +11,7 @@ import sys
 
 # Of PETSc's enumeration PetscDataType
 DOUBLE, COMPLEX, FLOAT, INT = 1, 2, 5, 16
+NOT_CONVERGED = 91  # an error code
 
 
 class Error(RuntimeError):
@@ -19,6 +20,10 @@ class Error(RuntimeError):
   def __init__(self, message, code=0):
     super().__init__(message)
     self.code = code
+
+
+class Diverged(Error):
+  """A step was not taken, on any rank: a NaN, weights that differ, or what else MuonConvergedReason has. All is as it was before it."""
 
 
 def _named(folder):

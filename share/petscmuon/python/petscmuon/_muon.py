@@ -4,17 +4,22 @@ import collections
 import ctypes
 import math
 import numbers
+import os
 import re
 import sys
+import time
+import warnings
 
 from . import _library
-from ._library import Error, communicator, init, library
+from ._library import INT, NOT_CONVERGED, Diverged, Error, communicator, init, library
 from ._memory import KINDS, address_of, memory_of
 
 # Structs of C may have grown since this was written
 MORE = 256
 # What the keys of viewers end in: PETSc has no value that switches one off
 SHOW = ("_monitor", "_view", "_view_cost", "_advise", "_converged_reason")
+# The methods that begin when rank 0 has heard of all ranks, each by a tag of its own
+MEET = ("step()", "save()", "load()", "state_dict()", "load_state_dict()")
 
 Bits = collections.namedtuple("Bits", "paper encoded entropy")
 # What a rank sent and received: bits in this step and in all, bytes handed to MPI in this step, and what the entries of one direction are in 32 bits each
@@ -25,7 +30,7 @@ def _array_type(c):
   """MuonLayerArray of C."""
   class LayerArray(ctypes.Structure):
     _fields_ = [("comm", c.Comm), ("type", ctypes.c_int), ("memtype", ctypes.c_int), ("rowmajor", ctypes.c_int), ("M", c.Int), ("N", c.Int), ("first", c.Int), ("rows", c.Int), ("ld", c.Int), ("w", ctypes.c_void_p),
-                ("g", ctypes.c_void_p), ("more", ctypes.c_char * MORE)]
+                ("g", ctypes.c_void_p), ("kind", ctypes.c_int), ("more", ctypes.c_char * MORE)]
   return LayerArray
 
 
@@ -60,17 +65,18 @@ class Layer:
     library().call("MuonLayerSetGradientArray", self._handle, ctypes.c_void_p(g.pointer))
     self._gradient, self._provided = g, True
 
-  def _frozen(self):
+  @property
+  def rule(self):
     rule = ctypes.c_char_p()
     library().call("MuonLayerGetRule", self._handle, ctypes.byref(rule))
-    return rule.value == b"frozen"
+    return rule.value.decode()
 
   def _check(self):
     if address_of(self.tensor, self._memory) != self._memory.pointer:
       raise ValueError('layer "%s": the memory of the tensor is another than when the layer was added: tensors of layers are changed in place, and not replaced by .to(), .data = or resize' % self.name)
     if self._gradient is not None and address_of(self._gradient.keep[0], self._gradient) != self._gradient.pointer:
       raise ValueError('layer "%s": the memory of the gradient is another than when it was set' % self.name)
-    if not self._provided and not self._frozen():
+    if not self._provided and self.rule != "frozen":
       raise Error('layer "%s" got no gradient in this step: call set_gradient() before each step, or in its routine; set_gradient(None) says that there is none' % self.name)
 
 
@@ -82,21 +88,39 @@ class Muon:
   """An optimizer on the ranks of a communicator: None for all, or one of mpi4py or petsc4py. Collective, as are all methods but those that only tell something.
 
   options is a string as on a command line, or a dictionary: {"muon_type": "ef21", "ef21_compressor_ratio": 0.1, "muon_monitor": True}. True is a key alone, False switches off; a key that nothing reads is an error, with the
-  nearest that exists. They are this optimizer's alone, and win over those of the command line, which it reads too; a prefix stands before its keys there. An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
+  nearest that exists. They are this optimizer's alone, and win over those of the command line, which it reads too; a prefix stands before its keys there. on_nan is 'raise', or 'warn' for a warning once in place of Diverged after a NaN.
+  An optimizer ends with destroy(), or with its with block, or with the program; never by itself, because that takes all ranks at one time.
   """
 
-  def __init__(self, comm=None, options=None, prefix=None):
+  def __init__(self, comm=None, options=None, prefix=None, on_nan="raise"):
     init()
     c = library()
     self._handle, self._layers, self._ready, self._running, self._rate = ctypes.c_void_p(), [], False, False, None
     self._comm, self._closure, self._failed = communicator(comm), None, None
-    self._keep = comm
+    self._keep, self._read, self._on_nan, self._warned = comm, -1, on_nan, False
     self._prefix, self._options, self._asked = prefix or "", ctypes.c_void_p(), []
-    _bytes("prefix", self._prefix)
-    if options:
-      self._asked = _database(c, options, self._prefix, self._options)
+    error = None
+    try:
+      _bytes("prefix", self._prefix)
+      if on_nan not in ("raise", "warn"):
+        raise ValueError("on_nan is %r, expected 'raise' or 'warn'" % (on_nan,))
+      if options is not None:
+        self._asked = _database(c, options, self._prefix, self._options)
+    except Exception as raised:
+      error = raised
+    ranks = [ctypes.c_int(), ctypes.c_int()]
+    c.call("MPI_Comm_rank", self._comm, ctypes.byref(ranks[0]))
+    c.call("MPI_Comm_size", self._comm, ctypes.byref(ranks[1]))
+    self._rank, self._size = ranks[0].value, ranks[1].value
+    self._agree("Muon()", error)
     c.call("MuonCreate", self._comm, ctypes.byref(self._handle))
     _library._open.append(self)
+    self._own, self._tags = c.Comm(), {}
+    c.call("PetscObjectGetComm", self._handle, ctypes.byref(self._own))
+    for what in MEET:
+      tag = ctypes.c_int()
+      c.call("PetscObjectGetNewTag", self._handle, ctypes.byref(tag))
+      self._tags[what] = tag.value
     if self._options:
       c.call("PetscObjectSetOptions", self._handle, self._options)
     if prefix is not None:
@@ -138,7 +162,7 @@ class Muon:
     library().call("MuonLayerArrayInitialize", ctypes.byref(array))
     return array
 
-  def add_layer(self, name, tensor, rule=None):
+  def add_layer(self, name, tensor, rule=None, kind=0):
     """Adds a tensor or an array of float32 or float64, which steps then change in place; in the memory of a GPU where the library was built with it. More dimensions than two are a matrix of the first against the others. rule is one of C's, 'adamw' for
     instance; -muon_rule_match gives rules by names."""
     self._idle("Muon.add_layer()")
@@ -153,7 +177,7 @@ class Muon:
         raise ValueError('%s: its memory is that of layer "%s"%s, expected a tensor of its own' % (what, other.name, "" if other._muon is self else " of another optimizer, which destroy() ends"))
     c, array, handle = library(), self._array(), ctypes.c_void_p()
     array.type, array.rowmajor, array.M, array.N, array.ld, array.w = memory.type, int(memory.rowmajor), memory.m, memory.n, memory.ld, memory.pointer
-    array.memtype = int(memory.device)
+    array.memtype, array.kind = int(memory.device), kind
     c.call("MuonAddLayerArray", self._handle, text, ctypes.byref(array), ctypes.byref(handle))
     layer = Layer(self, name, tensor, handle, memory)
     self._layers.append(layer)
@@ -169,12 +193,20 @@ class Muon:
     """Reads the options and fixes the layers; the first step does it."""
     self._idle("Muon.setup()")
     if not self._ready:
-      library().call("MuonSetFromOptions", self._handle)
-      if self._rate is not None:
-        library().call("MuonSetLearningRate", self._handle, library().Real(self._rate))
+      self._read_options()
+      # The error then says which layer on which rank
+      library().call("MuonSetParameter", self._handle, b"muon_error_if_not_converged", b"true")
       library().call("MuonSetUp", self._handle)
       self._check_asked()
       self._ready = True
+
+  def _read_options(self):
+    """Once for the layers that there are: each time adds monitors."""
+    if self._read < len(self._layers):
+      library().call("MuonSetFromOptions", self._handle)
+      self._read = len(self._layers)
+      if self._rate is not None:
+        library().call("MuonSetLearningRate", self._handle, library().Real(self._rate))
 
   def _check_asked(self):
     """A key of a dictionary that no rank has read is misspelt, or belongs to what this optimizer does not have."""
@@ -193,6 +225,35 @@ class Muon:
         c.call("PetscOptionsHasName", None, None, b"-" + name, ctypes.byref(used))
     if all(self._min_max(len(unread))):
       raise Error("options: %s; those of PETSc itself go to petscmuon.init()" % ", ".join(unread))
+
+  def _meet(self, what):
+    """All ranks call what. Rank 0 waits for an empty message of each; it names once those that are missing, and waits on."""
+    self._alive(what)
+    c, tag, kind, status, found = library(), self._tags[what], library().Comm(), (ctypes.c_long * 64)(), ctypes.c_int()
+    c.call("PetscDataTypeToMPIDataType", INT, ctypes.byref(kind))
+    if self._rank > 0:
+      c.call("MPI_Send", None, 0, kind, 0, tag, self._own)
+    missing, start, patience = list(range(1, self._size)) if self._rank == 0 else [], time.monotonic(), float(os.environ.get("PETSCMUON_PATIENCE", 30))
+    while missing:
+      for rank in missing[:]:
+        c.call("MPI_Iprobe", rank, tag, self._own, ctypes.byref(found), status)
+        if found.value:
+          c.call("MPI_Recv", None, 0, kind, rank, tag, self._own, status)
+          missing.remove(rank)
+      waited = time.monotonic() - start
+      if missing and waited >= patience:
+        patience = math.inf
+        print("petscmuon: rank 0 waits in %s for rank %s: call %s on all ranks, not on some" % (what, ", ".join(str(rank) for rank in missing), what), file=sys.stderr, flush=True)
+      if missing:
+        time.sleep(min(waited / 16, 0.01))
+
+  def _agree(self, what, error):
+    """An exception on one rank, or None, is one on all."""
+    first = self._min_max(self._size if error is None else self._rank)[0]
+    if error is not None:
+      raise error
+    if first < self._size:
+      raise Error("%s: rank %d raised an exception" % (what, first))
 
   def _min_max(self, number):
     """The least and the greatest over the ranks."""
@@ -220,29 +281,35 @@ class Muon:
     return 0
 
   def _run(self, function):
-    c, nans, torch = library(), self._count("MuonGetNaNCount", ctypes.c_int64), sys.modules.get("torch")
+    c, nans, torch, diverged = library(), self._count("MuonGetNaNCount", ctypes.c_int64), sys.modules.get("torch"), None
     if any(getattr(layer.tensor, "is_cuda", False) for layer in self._layers):
       c.call("MuonSetDeviceStream", self._handle, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
     self._failed, self._running = None, True
     try:
       c.call(function, self._handle)
-    except Error:
-      if self._failed is not None:
-        raise self._failed
-      raise
+    except Error as error:
+      if error.code != NOT_CONVERGED or not self.reason.startswith("DIVERGED"):
+        raise error if self._failed is None else self._failed
+      diverged = error
     finally:
       self._closure, self._running = None, False
       for layer in self._layers:
         layer._provided = False
     more = self._count("MuonGetNaNCount", ctypes.c_int64)
     # All ranks know of a step that was not taken; which one raised an exception they tell each other then alone
-    if self.reason.startswith("DIVERGED") or more != nans:
+    if diverged is not None or more != nans:
       anywhere = self._min_max(int(self._failed is not None))[1]
       failed, self._failed = self._failed, None
       if failed is not None:
         raise failed
       if anywhere:
         raise Error("step %d was not taken: another rank raised an exception" % self.step_number)
+    if diverged is not None:
+      if self._on_nan == "raise" or self.reason != "DIVERGED_NANORINF":
+        raise Diverged("%s; on_nan='warn' goes on after a NaN" % diverged, diverged.code)
+      if not self._warned and self._rank == 0:
+        warnings.warn("%s; this is said once" % diverged, RuntimeWarning, stacklevel=3)
+      self._warned = True
     bump = getattr(getattr(getattr(torch, "autograd", None), "graph", None), "increment_version", None)
     if bump is not None:
       # torch then finds uses of weights that a graph had saved before the step
@@ -251,9 +318,10 @@ class Muon:
           bump(layer.tensor)
 
   def step(self, loss=None):
-    """Takes a step with the gradients that were set. loss is that of this rank, for monitors, or a routine that sets the gradients and returns it. Returns whether the step was taken; reason tells why not.
+    """Takes a step with the gradients that were set. loss is that of this rank, for monitors, or a routine that sets the gradients and returns it. A step that cannot be taken raises Diverged; with on_nan='warn' a NaN makes it return False.
 
     An exception in the routine ends the step on all ranks with everything as it was before it: it is raised on its own rank, an Error on the others."""
+    self._meet("step()")
     self.setup()
     self._closure = loss
     self._run("MuonStep")
@@ -277,13 +345,17 @@ class Muon:
 
   def save(self, folder, keep=1):
     """Writes a checkpoint into a folder, and keeps so many of them."""
+    self._meet("save()")
+    self._checkpoint("MuonSaveCheckpoint", folder, library().Int(keep))
+
+  def _checkpoint(self, function, folder, *arguments):
     self.setup()
-    library().call("MuonSaveCheckpoint", self._handle, str(folder).encode(), library().Int(keep))
+    library().call(function, self._handle, str(folder).encode(), *arguments)
 
   def load(self, folder):
     """Brings weights and state to where a checkpoint was written."""
-    self.setup()
-    library().call("MuonLoadCheckpoint", self._handle, str(folder).encode())
+    self._meet("load()")
+    self._checkpoint("MuonLoadCheckpoint", folder)
 
   def view(self):
     """Prints the optimizer on standard output."""
@@ -313,9 +385,7 @@ class Muon:
   @property
   def learning_rate(self):
     if not self._ready:
-      library().call("MuonSetFromOptions", self._handle)
-      if self._rate is not None:
-        return self._rate
+      self._read_options()
     return self._count("MuonGetLearningRate", library().Real)
 
   @learning_rate.setter

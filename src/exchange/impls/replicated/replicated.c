@@ -7,7 +7,7 @@
 
   Notes:
   Up, every worker gets the packets of all (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`), or the sums
-  of their arrays (one `MPI_Iallreduce()` a layer). Down, nothing is sent: every worker applies the message that
+  of their arrays (one `MPI_Iallreduce()` a layer), or, uncompressed, their arrays (one `MPI_Iallgather()` a layer). Down, nothing is sent: every worker applies the message that
   it made itself, and all make the same.
 
   Votes go to all as bits, or as sums of integers in one `MPI_Iallreduce()`.

@@ -175,7 +175,6 @@ static PetscErrorCode MuonCommit_Votes(Muon muon, MuonShard *shard)
       PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1 - shard->info.rate * shard->info.decay, &part, one->scale, &part));
     }
   }
-  if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
