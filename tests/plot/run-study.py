@@ -28,7 +28,7 @@ if "-options_left" in words:
     print("".join("Option left: name:%%s (no value)\\n" %% key for key in words if key == "-nonsense"))
     sys.exit()
 open("started", "a").write(words["-name"] + "\\n")
-loss = 4 + abs(math.log2(float(words["-rate"]) / float(words["-best"]))) + int(words["-nanogpt_seed"]) %% 100 / 8 * float(words.get("-noise", 1)) - float(words.get("-length", 0)) / 4 + (words["-part"] == "tuning")
+loss = 4 + abs(math.log2(float(words["-rate"]) / float(words["-best"]))) + int(words["-nanogpt_seed"]) %% 100 / 8 * float(words.get("-noise", 1)) - float(words.get("-length", 0)) / 4 + ("tune" in words["-nanogpt_validation_data"]) + 10 * (words["-nanogpt_data"] != "a,b")
 size, checkpoint = int(words["-bytes"]), words["-muon_checkpoint"]
 first = 4 if os.path.isdir(checkpoint) else 0
 kept = open(words["-muon_monitor_csv"]).read().splitlines()[:5] if first else ["step,bits_up,bits_down,validation"]
@@ -74,7 +74,7 @@ class Study(unittest.TestCase):
       with open(name, "w") as f:
         f.write(text)
     os.chmod("training", 0o755)
-    study.prepare = lambda folder, source: {"sha256": "ab" * 32, "tuning": ["-part", "tuning"], "reporting": ["-part", "reporting"]}
+    study.text.prepare = lambda folder, source: {"sha256": "ab" * 32, "paths": {"train": ["a", "b"], "tune": "tune", "report": "report", "unequal": {"train": ["c", "d"], "tune": "tune-unequal", "report": "report-unequal"}}}
 
   def run_it(self, *more, plan=None):
     if plan:
@@ -109,7 +109,7 @@ class Study(unittest.TestCase):
       self.assertTrue(os.path.getsize(self.path(name)) > 1000)
     self.assertEqual(self.text("losses.csv").splitlines()[1:3], ["-local_steps 5 -muon_type local,4.375,4.125,4.625", "-ef21_compressor topk -muon_type ef21,5.125,4.375,5.875"])
     # From the lines alone, without program and text, to the digit; and nothing is run again
-    del study.prepare
+    study.text.prepare = None
     shutil.rmtree("out")
     os.remove("training")
     os.remove(self.path("report.md"))
@@ -133,9 +133,12 @@ class Study(unittest.TestCase):
     os.rename(self.path(""), self.path("")[:-1] + "2")
     self.assertEqual(self.run_it(plan="all -n 0\nrun other - other -bytes 8.0 -best 1 -best 1.0 -rate 10e-1 -name one\n")[2], 7)
     self.assertEqual(len(self.text("runs.csv").splitlines()), 3)
+    # Workers that are unequal have another text
+    self.assertEqual(self.run_it(plan="all -n 0\ntext unequal\nrun other - other -bytes 8 -best 1 -rate 1 -name one\n")[2], 8)
+    self.assertIn("| other |  | 1 | 14.1250 |", self.text("report.md"))
     # A key that the program does not read is refused before any run; so is a disk that is full, by its name
     status, said, started = self.run_it(plan=plan.replace("-rate 2", "-rate 2 -nonsense"))
-    self.assertEqual((status, started), (1, 7))
+    self.assertEqual((status, started), (1, 8))
     self.assertIn("run two: the program does not know -nonsense", said)
 
   def test_goes_on(self):
