@@ -28,7 +28,7 @@ if "-options_left" in words:
     print("".join("Option left: name:%%s (no value)\\n" %% key for key in words if key == "-nonsense"))
     sys.exit()
 open("started", "a").write(words["-name"] + "\\n")
-loss = 4 + abs(math.log2(float(words["-rate"]) / float(words["-best"]))) + int(words["-nanogpt_seed"]) %% 100 / 8 * float(words.get("-noise", 1)) - float(words.get("-length", 0)) / 4 + (words["-part"] == "tuning")
+loss = 4 + abs(math.log2(float(words["-rate"]) / float(words["-best"]))) + int(words["-nanogpt_seed"]) %% 100 / 8 * float(words.get("-noise", 1)) - float(words.get("-length", 0)) / 4 + ("tune" in words["-nanogpt_validation_data"]) + 10 * (words["-nanogpt_data"] != "a,b")
 size, checkpoint = int(words["-bytes"]), words["-muon_checkpoint"]
 first = 4 if os.path.isdir(checkpoint) else 0
 kept = open(words["-muon_monitor_csv"]).read().splitlines()[:5] if first else ["step,bits_up,bits_down,validation"]
@@ -74,7 +74,7 @@ class Study(unittest.TestCase):
       with open(name, "w") as f:
         f.write(text)
     os.chmod("training", 0o755)
-    study.prepare = lambda folder, source: {"sha256": "ab" * 32, "tuning": ["-part", "tuning"], "reporting": ["-part", "reporting"]}
+    study.text.prepare = lambda folder, source: {"sha256": "ab" * 32, "paths": {"train": ["a", "b"], "tune": "tune", "report": "report", "unequal": {"train": ["c", "d"], "tune": "tune-unequal", "report": "report-unequal"}}}
 
   def run_it(self, *more, plan=None):
     if plan:
@@ -109,7 +109,7 @@ class Study(unittest.TestCase):
       self.assertTrue(os.path.getsize(self.path(name)) > 1000)
     self.assertEqual(self.text("losses.csv").splitlines()[1:3], ["-local_steps 5 -muon_type local,4.375,4.125,4.625", "-ef21_compressor topk -muon_type ef21,5.125,4.375,5.875"])
     # From the lines alone, without program and text, to the digit; and nothing is run again
-    del study.prepare
+    study.text.prepare = None
     shutil.rmtree("out")
     os.remove("training")
     os.remove(self.path("report.md"))
@@ -120,9 +120,9 @@ class Study(unittest.TestCase):
     plan = "all -n 0\nseeds 3\nrun one - one -name one -rate 1 -best 1 -bytes 8\nrun two - two -name two -rate 2 -best 1 -bytes 8\n"
     self.assertEqual(self.run_it(plan=plan), (0, "", 6))
     lines = self.text("runs.csv").splitlines()
-    # A run of another machine; a line that was cut, and one whose curve has lost a number
+    # A run of another machine; a line that was cut, and one whose curve has lost its last point
     with open(self.path("runs.csv"), "w") as f:
-      f.write("\n".join(lines + [lines[1].replace(",one,c,", ",two,c,").replace("4.125", "4.325")] + [lines[2][:200], lines[3].replace(":16:", ":")]).replace(lines[3] + "\n", "", 1))
+      f.write("\n".join(lines + [lines[1].replace(",one,c,", ",two,c,").replace("4.125", "4.325")] + [lines[2][:200], re.sub(" 10:[^ ,]*", "", lines[3])]).replace(lines[3] + "\n", "", 1))
     status, said, started = self.run_it()
     self.assertEqual((status, started), (0, 7)) # the run whose line was damaged
     self.assertIn("plan/runs.csv:8: damaged, not used\nstudy.py: plan/runs.csv:9: damaged, not used", said.replace(os.sep, "/"))
@@ -133,9 +133,12 @@ class Study(unittest.TestCase):
     os.rename(self.path(""), self.path("")[:-1] + "2")
     self.assertEqual(self.run_it(plan="all -n 0\nrun other - other -bytes 8.0 -best 1 -best 1.0 -rate 10e-1 -name one\n")[2], 7)
     self.assertEqual(len(self.text("runs.csv").splitlines()), 3)
+    # Workers that are unequal have another text
+    self.assertEqual(self.run_it(plan="all -n 0\ntext unequal\nrun other - other -bytes 8 -best 1 -rate 1 -name one\n")[2], 8)
+    self.assertIn("| other |  | 1 | 14.1250 |", self.text("report.md"))
     # A key that the program does not read is refused before any run; so is a disk that is full, by its name
     status, said, started = self.run_it(plan=plan.replace("-rate 2", "-rate 2 -nonsense"))
-    self.assertEqual((status, started), (1, 7))
+    self.assertEqual((status, started), (1, 8))
     self.assertIn("run two: the program does not know -nonsense", said)
 
   def test_goes_on(self):
@@ -162,6 +165,8 @@ class Study(unittest.TestCase):
       self.assertEqual(one.start(run), [])
     self.run_it("--report", plan=plan.replace("seeds 3", "seeds 4"))
     self.assertIn("`make study STUDY=plan` goes on with what is missing:\n\n- one: seeds 4\n- two: seeds 4\n", self.text("report.md"))
+    self.assertEqual(self.run_it("--report", plan="text other\nrun other - other -best 1\n"), (0, "", 11))
+    self.assertIn("| other |  | 0 of 1 | not run |", self.text("report.md"))
 
   def test_rules(self):
     # Quantiles of tables, and an example of Holm: .01 < .05/3 and .02 < .05/2, but .06 > .05

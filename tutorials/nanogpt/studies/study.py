@@ -341,7 +341,7 @@ class Study:
       return
     self.check()
     self.versions = "PETSc %s" % (re.findall(r"Petsc (?:Release|Development)\D*([0-9.]+)", said([self.options.program, "-version"])) or ["unknown"])[0]
-    active = []
+    active, shown = [], time.time()
     try:
       while True:
         over = self.options.minutes and time.time() - self.began > 60 * self.options.minutes
@@ -359,6 +359,11 @@ class Study:
           runs, count = self.missing()
         if not done:
           time.sleep(0.2 if active else 5)
+        if time.time() > shown + 600: # of a long run the program knows how far it is
+          shown = time.time()
+          for run, _, _, _ in active:
+            with open(os.path.join(run.folder, "log"), errors="replace") as f:
+              print("%s: %s" % (run.title, f.read().splitlines()[-1]), flush=True)
     except BaseException:
       for _, child, _, _ in active:
         child.terminate()
@@ -534,8 +539,6 @@ class Report:
         cells += ["%.4f" % (rates(some, columns) / rates(base, columns)) for columns in (("paper_up",), ("bytes_up",), ("bytes_up", "bytes_down"))]
         cells += ["%.2f" % max(one["plain"] * one["curve"][-1]["step"] / max(one["curve"][-1]["paper_up"], 1) for one in some), "%.3g" % min(one["work"] for one in some)]
       row(*cells)
-    self.out += ["", "Means over the seeds. Seeds are paired: a difference is of runs with the same batches, and its interval is Student's. \"Better\" and \"worse\" hold after Holm's correction for the %d comparisons of this table; \"costs nothing\" is said where ten seeds leave the whole interval within 0.01. "
-                 "A difference below \"could be seen\" would not have kept its interval from 0. Bytes are fractions of those of %s, of all layers: by the paper's formula and as sent. The last column is the part of the paper's bytes up that layers of AdamW send uncompressed." % (len(tested), plan.label(plan.reference))]
 
   def equal(self):
     """Tokens and bytes to the loss of the first run at the first length."""
@@ -571,7 +574,8 @@ class Report:
       row(plan.label(name), ", ".join("%.4f" % loss for _, loss in ends[name]), *cells, *("%.3g" % (factors[name][k] / 2) for k in (1, 3)))
 
   def tuned(self):
-    self.out += ["", "## Rates", "", "Last losses on the tuning part, at full length, with the seed %d." % TUNING, ""]
+    if self.plan.grids:
+      self.out += ["", "## Rates", "", "Last losses on the tuning part, at full length, with the seed %d." % TUNING, ""]
     for name in self.plan.runs:
       losses, leader = self.study.tuning(name), self.plan.leader(name)
       gave = ", ".join("%.3g %s" % (rate, "not run" if losses[rate] is None else "diverged" if math.isinf(losses[rate]) else "%.4f" % losses[rate]) for rate in sorted(losses))
@@ -594,7 +598,8 @@ class Report:
         figure = plot.draw_study(groups, xs, link or None, {plan.label(one): min(result["work"] for result in finite(one, plan.first)) for one in names}, "validation loss, nats a byte", {plan.label(one): looks.index(one) for one in names}, more)
         figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
         self.out += ["", "![](%s.svg)" % name]
-    self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
+    if self.found and plan.figures:
+      self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
 
   def advice(self):
     """The file of -muon_advise_study: options that say what is sent and when, and last losses."""
@@ -608,20 +613,22 @@ class Report:
 
   def write(self):
     study, plan, folder = self.study, self.plan, os.path.dirname(self.study.store)
-    if not self.found:
-      raise Bad("%s: no run that is reported is finished" % study.store)
+    os.makedirs(folder, exist_ok=True)
     values = lambda column: ", ".join(sorted(set(line[column] for line in self.used)))
     self.out = ["# %s" % (plan.title or study.name), ""] + [note + "\n" for note in plan.notes]
-    self.out += ["Machine: %s. Commit %s; %s. SHA-256 of the text: `%s`." % (values("machine"), values("commit"), values("versions"), study.text["sha256"]), "", "All runs: `%s`" % " ".join(plan.all)]
-    self.out += ["", "".join("%s: `%s`. " % (at, " ".join(words)) for at, (words, _) in plan.at.items() if words).strip()]
+    if self.used:
+      self.out += ["Machine: %s. Commit %s; %s. SHA-256 of the text: `%s`." % (values("machine"), values("commit"), values("versions"), study.text["sha256"]), ""]
+    self.out += ["All runs: `%s`" % " ".join(plan.all), "", "".join("%s: `%s`. " % (at, " ".join(words)) for at, (words, _) in plan.at.items() if words).strip()]
     for at in plan.at:
       self.losses(at)
+    self.out += ["", "Means over the seeds. Seeds are paired: a difference is of runs with the same batches, and its interval is Student's. \"Better\" and \"worse\" hold after Holm's correction for all comparisons of a table; \"costs nothing\" is said where ten seeds leave the whole interval within 0.01. "
+                 "A difference below \"could be seen\" would not have kept its interval from 0. Bytes are fractions of those of %s, of all layers: by the paper's formula and as sent. \"AdamW's part\" is the part of the paper's bytes up that layers of AdamW send uncompressed." % plan.label(plan.reference)]
     if plan.equal:
       self.equal()
     self.tuned()
     signs = os.path.join(folder, "signs.csv")
     if os.path.exists(signs):
-      self.out += ["", "## Signs that differ from those of the momentum", "", "Shares of the signs of polar factors, over hidden layers and workers, of the run \"%s\" with the seed 1; made by `tests/benchmarks/signs.py`." % plan.label(plan.reference)]
+      self.out += ["", "## Signs that differ from those of the momentum", "", "Shares of the signs of polar factors of the momenta of a run of \"%s\", over hidden layers and workers, by `tests/benchmarks/signs.py`." % plan.label(plan.reference)]
       with open(signs, newline="") as f:
         rows = list(csv.reader(f))
       row = self.table(rows[0])
