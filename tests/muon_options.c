@@ -1,7 +1,6 @@
 static char help[] = "Options of an optimizer: every key does what MuonSetParameter() does, and MuonGetParameter() tells; -what chooses other parts.\n\n";
 
 #include "muon_common.h"
-#include "wire_header.h"
 #include "parameters.h"
 #include "layer_parameter.h"
 
@@ -210,7 +209,7 @@ static PetscErrorCode MonitorRows(Muon muon, PetscInt step, PetscReal loss, void
     PetscCall(MuonGetLayer(muon, l, &layer));
     PetscCall(MuonLayerGetOwner(layer, &owner));
     row[4] += 8 * (owner < 0 ? 1 : others) * (double)sizeof(PetscScalar) * entries;
-    if (owner >= 0) row[5] += 8 * others * (double)TestMessageBytes((unsigned long long)entries, (unsigned long long)(sizeof(PetscScalar) * (size_t)entries));
+    if (owner >= 0) row[5] += 8 * others * (double)sizeof(PetscScalar) * entries;
     fp32[0] += 32 * (owner < 0 ? 1 : others) * entries;
     fp32[1] += 32 * others * entries;
   }
