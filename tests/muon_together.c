@@ -204,6 +204,17 @@ static PetscErrorCode CallType(Run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Its outer optimizer has a communicator of its own, which all ranks make */
+static PetscErrorCode CallTypeLocal(Run *r)
+{
+  PetscBool local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, MUONLOCAL, &local));
+  PetscCall(MuonSetType(r->p.muon, local ? MUONDENSE : MUONLOCAL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CallSolve(Run *r)
 {
   PetscFunctionBegin;
@@ -265,7 +276,7 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
   static const struct {
     const char *name;
     Call       *call;
-  } calls[]                           = {{"MuonSetStepNumber()", CallStepNumber}, {"MuonReset()", CallReset}, {"MuonReset() of the outer optimizer", CallResetOuter}, {"MuonSetType()", CallType}, {"MuonSolve()", CallSolve}};
+  } calls[] = {{"MuonSetStepNumber()", CallStepNumber}, {"MuonReset()", CallReset}, {"MuonReset() of the outer optimizer", CallResetOuter}, {"MuonSetType()", CallType}, {"MuonSetType() to local", CallTypeLocal}, {"MuonSolve()", CallSolve}};
   static const char *const types[][3] = {{"muon_exchange_type", "star", "layerwise"}, {"muon_layer_a_lmo_type", "nuclear", "spectral"}, {"muon_layer_a_lmo_polar_type", "svd", "newtonschulz"}};
   Said                     said;
 
@@ -287,7 +298,7 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
     PetscCheck(said.code != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s on one rank is no error", type, name);
     if (key && r.p.rank == r.p.size - 1) PetscCall(MuonSetParameter(r.p.muon, name, k == 0 && strcmp(type, MUONSIGN) == 0 ? "replicated" : types[k][2]));
     if (key == PETSC_FALSE) {
-      if (strcmp(name, "MuonSetType()") == 0) { /* the others follow, and all go back */
+      if (strncmp(name, "MuonSetType()", 13) == 0) { /* the others follow, and all go back */
         if (r.p.rank < r.p.size - 1 || ierr != PETSC_SUCCESS) PetscCall(CallType(&r));
         PetscCall(MuonSetType(r.p.muon, type));
       }

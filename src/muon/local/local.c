@@ -406,8 +406,10 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
 {
   Muon_Local *local;
+  PetscBool   same;
 
   PetscFunctionBegin;
+  PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, NULL)); /* the outer optimizer duplicates the communicator */
   PetscCall(PetscNew(&local));
   muon->data             = local;
   muon->isolated         = PETSC_TRUE;
