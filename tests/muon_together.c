@@ -31,13 +31,16 @@ typedef struct {
   const char *type;
   PetscInt    n;
   char        key[KEYS][96];
+
+  const MuonParameter *row[KEYS];
 } Keys;
 
-static PetscErrorCode AddKey(Keys *keys, const char before[], const char family[], const char key[])
+static PetscErrorCode AddKey(Keys *keys, const char before[], const char family[], const MuonParameter *row)
 {
   PetscFunctionBegin;
   PetscCheck(keys->n < KEYS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d keys", KEYS);
-  PetscCall(PetscSNPrintf(keys->key[keys->n++], sizeof(keys->key[0]), "%s%s%s", before, family, key));
+  keys->row[keys->n] = row;
+  PetscCall(PetscSNPrintf(keys->key[keys->n++], sizeof(keys->key[0]), "%s%s%s", before, family, row->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,13 +56,13 @@ static PetscErrorCode Collect(const char family[], const char type[], const Muon
   if (compressor) {
     for (int down = 0; down < 2; down++) {
       PetscCall(PetscSNPrintf(before, sizeof(before), "%s_%s", outer ? "outer_ef21" : keys->type, down ? "server_" : ""));
-      PetscCall(AddKey(keys, before, family, row->key));
+      PetscCall(AddKey(keys, before, family, row));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (strstr(family, "NAME_") != NULL) PetscCall(AddKey(keys, "", "muon_layer_a_", row->key));
-  else PetscCall(AddKey(keys, "", family, row->key));
-  if (outer && (strncmp(family, "muon_", 5) == 0 || family[0] == '\0') && strstr(family, "NAME_") == NULL) PetscCall(AddKey(keys, "outer_", family, row->key));
+  if (strstr(family, "NAME_") != NULL) PetscCall(AddKey(keys, "", "muon_layer_a_", row));
+  else PetscCall(AddKey(keys, "", family, row));
+  if (outer && (strncmp(family, "muon_", 5) == 0 || family[0] == '\0') && strstr(family, "NAME_") == NULL) PetscCall(AddKey(keys, "outer_", family, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,13 +129,16 @@ static PetscErrorCode TryKey(Run *r, const char key[], const char value[], Petsc
 }
 
 /* On the last rank: another legal value, and the old one; changed is false where there is none */
-static PetscErrorCode Change(Run *r, const char key[], char old[], size_t length, PetscBool *changed)
+static PetscErrorCode Change(Run *r, const char key[], const MuonParameter *row, char old[], size_t length, PetscBool *changed)
 {
-  const char *const candidates[] = {"1",   "2",     "0.5",  "3",    "0.25",   "true",   "false",   "ema",    "sgd",   "server", "worker", "kj",      "gather", "roundrobin", "linear", "coupled",
-                                    "all", "sharp", "zero", "skip", "smooth", "single", "weights", "random", "minus", "l2",     "max",    "quintic", "other",  "a:sgd",      "bf16"};
-  PetscErrorCode    ierr;
-  char              now[PETSC_MAX_PATH_LEN];
-  Said              said;
+  /* As enumerations of PETSc, with a type and a prefix behind the names */
+  const char *const ints[] = {"1", "2", "3", "", "", NULL}, *const reals[] = {"1", "2", "0.5", "3", "0.25", "", "", NULL}, *const bools[] = {"true", "false", "", "", NULL};
+  const char *const        texts[]  = {"kj", "quintic", "other", "a:sgd", "1", "", "", NULL};
+  const char *const *const values[] = {row->kind == MUON_PARAMETER_REAL ? reals : ints, row->kind == MUON_PARAMETER_BOOL ? bools : texts};
+  const char *const       *value    = row->kind == MUON_PARAMETER_ENUM ? row->names : values[row->kind == MUON_PARAMETER_BOOL || row->kind == MUON_PARAMETER_TEXT ? 1 : 0];
+  PetscErrorCode           ierr;
+  char                     now[PETSC_MAX_PATH_LEN];
+  Said                     said;
 
   PetscFunctionBegin;
   *changed = PETSC_FALSE;
@@ -140,10 +146,10 @@ static PetscErrorCode Change(Run *r, const char key[], char old[], size_t length
   PetscCall(PetscPushErrorHandler(Hear, &said));
   ierr = MuonGetParameter(r->p.muon, key, old, length);
   PetscCall(PetscPopErrorHandler());
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(candidates) && ierr == PETSC_SUCCESS && *changed == PETSC_FALSE; k++) {
+  for (; ierr == PETSC_SUCCESS && *changed == PETSC_FALSE && value[2] != NULL; value++) {
     PetscErrorCode refused;
 
-    PetscCall(TryKey(r, key, candidates[k], &refused));
+    PetscCall(TryKey(r, key, *value, &refused));
     if (refused != PETSC_SUCCESS) continue;
     PetscCall(MuonGetParameter(r->p.muon, key, now, sizeof(now)));
     *changed = strcmp(now, old) != 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -242,7 +248,7 @@ static PetscErrorCode CheckTables(const char type[], PetscBool byhand)
     PetscErrorCode ierr    = PETSC_SUCCESS;
 
     PetscCall(Weights(&r, kept, PETSC_TRUE, key));
-    if (r.p.rank == r.p.size - 1) PetscCall(Change(&r, key, old, sizeof(old), &changed));
+    if (r.p.rank == r.p.size - 1) PetscCall(Change(&r, key, keys->row[k], old, sizeof(old), &changed));
     PetscCallMPI(MPI_Bcast(&changed, 1, MPI_INT, r.p.size - 1, PETSC_COMM_WORLD));
     if (changed == PETSC_FALSE) continue; /* no such object here, or fixed at the set-up */
     PetscCall(StepTogether(&r, key, PETSC_SUCCESS, &said));
@@ -331,7 +337,8 @@ int main(int argc, char **argv)
 
   testset:
     nsize: 2
-    args: -muon_momentum 0.5 -lmo_polar_type newtonschulz
+    # PETSc keeps what it had allocated where an error was raised
+    args: -muon_momentum 0.5 -lmo_polar_type newtonschulz -malloc_dump 0
     table: suffix | args
       tables  | -type {{dense ef21 ef14 sign}} -muon_layer_g_rule adamw -muon_layer_e_rule sgd
       local   | -type local -local_steps 2 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk

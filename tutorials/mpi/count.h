@@ -22,6 +22,7 @@
 #undef MPI_Alltoall
 #undef MPI_Alltoallv
 #undef MPI_Ireduce
+#undef MPI_Ibcast
 #undef MPI_Iallreduce
 
 #define COUNT_NAMES 16
@@ -134,3 +135,4 @@ COUNTED(Alltoall, (const void *a, int n, MPI_Datatype t, void *b, int m, MPI_Dat
 COUNTED(Alltoallv, (const void *a, const int n[], const int d[], MPI_Datatype t, void *b, const int m[], const int e[], MPI_Datatype u, MPI_Comm c), (a, n, d, t, b, m, e, u, c), CountSum(n, c), t, c)
 COUNTED(Ireduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c, MPI_Request *q), (a, b, n, t, op, root, c, q), n, t, c)
 COUNTED(Iallreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c, MPI_Request *q), (a, b, n, t, op, c, q), n, t, c)
+COUNTED(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *q), (b, n, t, root, c, q), CountRank(c) == root ? n : 0, t, c)
