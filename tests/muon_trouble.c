@@ -64,6 +64,121 @@ static PetscErrorCode CheckLMO(MuonExchangeType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A late round whose LMO failed is dropped: the next step has none to end, though the LMO would fail still */
+static PetscErrorCode CheckLate(void)
+{
+  PetscErrorCode (*apply)(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
+  const MuonConvergedReason expected[] = {MUON_CONVERGED_ITERATING, MUON_CONVERGED_ITERATING, MUON_DIVERGED_LMO, MUON_CONVERGED_ITERATING, MUON_CONVERGED_ITERATING};
+  MuonLMO                   lmo;
+  Problem                   p;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MUONEXCHANGELAYERWISE, &p));
+  PetscCall(MuonSetParameter(p.muon, "muon_delay", "1"));
+  PetscCall(MuonLayerGetLMO(p.layer[BROKEN], &lmo));
+  for (int s = 0; s < 5; s++) {
+    MuonConvergedReason reason;
+
+    if (s == 2) {
+      apply           = lmo->ops->apply;
+      lmo->ops->apply = MuonLMOApply_Fails;
+    }
+    if (s == 4) lmo->ops->apply = apply;
+    PetscCall(MuonStep(p.muon));
+    PetscCall(MuonGetConvergedReason(p.muon, &reason));
+    PetscCheck(reason == expected[s], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Call %d of late steps: %s, expected %s", s, MuonConvergedReasons[reason], MuonConvergedReasons[expected[s]]);
+  }
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateLocal(const char steps[], Problem *p, Muon *outer)
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(PETSC_COMM_WORLD, MUONLOCAL, p));
+  PetscCall(MuonSetParameter(p->muon, "local_steps", steps));
+  PetscCall(MuonLocalGetOuter(p->muon, outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the outer step is refused the worker's own is not taken; skipped, all workers go back to the beginning of the round; a round that would begin anew from weights that differ does not */
+static PetscErrorCode CheckLocal(void)
+{
+  MuonConvergedReason reason;
+  PetscErrorCode      ierr;
+  PetscInt64          skipped;
+  Muon                outer, same;
+  Problem             p, q;
+  State               start, before, after;
+
+  PetscFunctionBegin;
+  PetscCall(CreateLocal("2", &p, &outer));
+  PetscCall(CreateLocal("2", &q, &same));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(StateTake(&p, &before));
+  PetscCall(MuonSetParameter(outer, "muon_learning_rate", "1e160"));
+  PetscCall(MuonSetParameter(outer, "muon_weight_decay", "1e200"));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(MuonGetConvergedReason(p.muon, &reason));
+  PetscCheck(reason < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s where the outer step is refused", MuonConvergedReasons[reason]);
+  PetscCall(StateTake(&p, &after));
+  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "An outer step that was refused changed the state");
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+  PetscCall(MuonSetParameter(outer, "muon_learning_rate", "0.7"));
+  PetscCall(MuonSetParameter(outer, "muon_weight_decay", "0"));
+  PetscCall(MuonStep(p.muon));
+  for (int k = 0; k < 2; k++) PetscCall(MuonStep(q.muon));
+  PetscCall(StateTake(&p, &after));
+  PetscCall(StateTake(&q, &before));
+  PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The outer step taken again is another one");
+  PetscCall(StateFree(&before));
+  PetscCall(StateFree(&after));
+
+  /* The next round is skipped, with its two steps */
+  PetscCall(MuonSetParameter(outer, "muon_nan", "skip"));
+  PetscCall(MuonSetParameter(outer, "muon_learning_rate", "1e160"));
+  PetscCall(MuonSetParameter(outer, "muon_weight_decay", "1e200"));
+  for (int l = 0; l < NLAYERS; l++) {
+    PetscScalar *w, *v;
+
+    for (int k = 0; l == 0 && k < 2; k++) PetscCall(MuonStep(p.muon));
+    PetscCall(ProblemGetArray(&p, l, PETSC_FALSE, &w));
+    PetscCall(ProblemGetArray(&q, l, PETSC_FALSE, &v));
+    PetscCheck(memcmp(w, v, (size_t)(Shapes[l].m * Shapes[l].n) * sizeof(*w)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is not where its round began", Shapes[l].name);
+  }
+  PetscCall(MuonGetNaNCount(p.muon, &skipped));
+  PetscCheck(skipped == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt64_FMT " steps were skipped, expected 1", skipped);
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(ProblemDestroy(&q));
+
+  PetscCall(CreateLocal("3", &p, &outer));
+  PetscCall(MuonStep(p.muon));
+  PetscCall(StateTake(&p, &start));
+  PetscCall(MuonSetStepNumber(p.muon, 0));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MuonStep(p.muon);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck((ierr != PETSC_SUCCESS) == (p.size > 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d where a round begins anew from weights of %d workers", (int)ierr, p.size);
+  if (p.size > 1) {
+    PetscCall(CreateLocal("3", &q, &same));
+    PetscCall(MuonSetStepNumber(p.muon, 1));
+    PetscCall(StateTake(&p, &after));
+    PetscCheck(StateIsSame(&start, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A round that was refused changed the state");
+    PetscCall(StateFree(&after));
+    for (int k = 0; k < 5; k++) PetscCall(MuonStep(k < 2 ? p.muon : q.muon));
+    PetscCall(StateTake(&p, &before));
+    PetscCall(StateTake(&q, &after));
+    PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A round goes on in another way after another one was refused");
+    PetscCall(StateFree(&before));
+    PetscCall(StateFree(&after));
+    PetscCall(ProblemDestroy(&q));
+  }
+  PetscCall(StateFree(&start));
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscReal GradientScale;
 
 static PetscErrorCode Scaled(Muon muon, PetscReal *loss, void *ctx)
@@ -131,6 +246,8 @@ int main(int argc, char **argv)
   } else {
     for (int k = 0; k < 3; k++) PetscCall(CheckLMO(types[k]));
     PetscCall(CheckFixedSize());
+    PetscCall(CheckLate());
+    PetscCall(CheckLocal());
   }
   PetscCall(PetscFinalize());
   return 0;
