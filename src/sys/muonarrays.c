@@ -140,14 +140,15 @@ PetscErrorCode MuonMatGetMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   MuonArray          here;
   PetscMemType       memtype;
   PetscMPIInt        size;
+  Mat                local;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &rows, NULL));
   PetscCall(MatGetSize(A, NULL, &columns));
   PetscCall(MatDenseGetLDA(A, &ld));
   if (write) PetscCall(MatDenseGetArrayAndMemType(A, &data, &memtype));
-  else {
-    PetscCall(MatDenseGetArrayReadAndMemType(A, &read, &memtype));
+  else { /* a debugging PETSc reads a parallel matrix collectively */ PetscCall(MatDenseGetLocalMatrix(A, &local));
+    PetscCall(MatDenseGetArrayReadAndMemType(local, &read, &memtype));
     data = (PetscScalar *)read;
   }
   here        = MuonArrayOfScalars(rows, columns, data, ld);
@@ -169,11 +170,15 @@ PetscErrorCode MuonMatRestoreMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
 {
   PetscScalar       *data = (PetscScalar *)matrix->here.data;
   const PetscScalar *read = data;
+  Mat                local;
 
   PetscFunctionBegin;
   if (write && matrix->here.memory == MUON_DEVICE) PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* not every release does */
   if (write) PetscCall(MatDenseRestoreArrayAndMemType(A, &data));
-  else PetscCall(MatDenseRestoreArrayReadAndMemType(A, &read));
+  else {
+    PetscCall(MatDenseGetLocalMatrix(A, &local));
+    PetscCall(MatDenseRestoreArrayReadAndMemType(local, &read));
+  }
   matrix->here.data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
