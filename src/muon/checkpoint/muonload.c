@@ -377,7 +377,7 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
   if (strcmp(here, there) == 0) here[0] = there[0] = '\0'; /* no option is another, as in most restarts */
   PetscCall(PetscStrToArray(here, '\n', &nnow, &now));
   PetscCall(PetscStrToArray(there, '\n', &nwas, &was));
-  qsort(was, (size_t)nwas, sizeof(*was), MuonCheckpointCompareLines);
+  if (nwas > 0) qsort(was, (size_t)nwas, sizeof(*was), MuonCheckpointCompareLines);
   for (int k = 0; k < nnow; k++) {
     const char  *layer = strncmp(now[k], "layer ", 6) == 0 ? strstr(now[k], ": -") + 2 : now[k], *family = layer + prefix;
     const size_t length = (size_t)(layer - now[k]) + strcspn(layer, " ") + 1;
@@ -441,7 +441,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   PetscCall(MuonDropLate_Private(muon));
   PetscCall(PetscCalloc5(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken, reader->records, &load.sorted));
   for (size_t k = 0; k < reader->records; k++) load.sorted[k] = &reader->record[k];
-  qsort(load.sorted, reader->records, sizeof(*load.sorted), MuonCheckpointOrder);
+  if (reader->records > 0) qsort(load.sorted, reader->records, sizeof(*load.sorted), MuonCheckpointOrder);
   PetscCall(PetscCalloc2(bytes, &load.bytes, bytes, &load.data));
   for (size_t k = 0; k < bytes; k++) load.bytes[k] = -1;
   PetscCall(MuonCheckpointWorkers_Private(&load));
