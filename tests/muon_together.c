@@ -200,24 +200,29 @@ static PetscErrorCode CallResetOuter(Run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CallType(Run *r)
+/* The type becomes first, or second where it is first already */
+static PetscErrorCode SetOther(Run *r, MuonType first, MuonType second)
 {
-  PetscBool dense;
+  PetscBool is;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, MUONDENSE, &dense));
-  PetscCall(MuonSetType(r->p.muon, dense ? MUONEF14 : MUONDENSE));
+  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, first, &is));
+  PetscCall(MuonSetType(r->p.muon, is ? second : first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CallType(Run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(SetOther(r, MUONDENSE, MUONEF14));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Its outer optimizer has a communicator of its own, which all ranks make */
 static PetscErrorCode CallTypeLocal(Run *r)
 {
-  PetscBool local;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, MUONLOCAL, &local));
-  PetscCall(MuonSetType(r->p.muon, local ? MUONDENSE : MUONLOCAL));
+  PetscCall(SetOther(r, MUONLOCAL, MUONDENSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
