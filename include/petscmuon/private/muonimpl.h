@@ -243,9 +243,52 @@ struct _MuonOps {
   PetscErrorCode (*destroy)(Muon);
 };
 
+/*
+   What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
+   options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
+   in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
+   gradients; begin() after them, which may set fields of the record, and if its status is below zero there are none; end()
+   after the commit, ok where the step was taken; done() when the step was counted
+*/
+typedef struct {
+  const MuonParameter *rows; /* each with MUON_PARAMETER_DATA; NULL for none */
+  size_t               size; /* of the data: zeros and the defaults of the rows at MuonCreate() */
+  const char *const   *keys; /* options that are no rows, behind "muon_", up to a NULL: they are known for misspelled ones */
+  PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
+  PetscErrorCode (*configure)(Muon); /* in MuonSetUp(), when shards are known and before state is allocated */
+  PetscErrorCode (*setup)(Muon);     /* at its end */
+  PetscErrorCode (*start)(Muon);
+  PetscErrorCode (*begin)(Muon, MuonRecord *);
+  PetscErrorCode (*end)(Muon, PetscBool ok);
+  PetscErrorCode (*done)(Muon, PetscInt step);
+  PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
+  PetscErrorCode (*view)(Muon, PetscViewer);
+  PetscErrorCode (*reset)(Muon);
+  PetscErrorCode (*destroy)(Muon); /* of what the rows do not have; the data itself is freed behind it */
+} MuonAddonOps;
+
+PETSC_EXTERN PetscErrorCode MuonAddonRegister(const MuonAddonOps *);
+/* Of the optimizers made afterwards; NULL where it has no such addon */
+PETSC_EXTERN void              *MuonAddonData(Muon, const MuonAddonOps *);
+PETSC_INTERN const MuonAddonOps MuonAddonCost, MuonAddonTestGradient;
+
+typedef struct {
+  const MuonAddonOps *ops;
+  void               *data;
+} MuonAddon;
+
+#define MuonTryAddons(muon, op, ...) \
+  do { \
+    for (PetscInt addon_ = 0; addon_ < (muon)->naddons; addon_++) { \
+      if ((muon)->addon[addon_].ops->op != NULL) PetscCall((*(muon)->addon[addon_].ops->op)(__VA_ARGS__)); \
+    } \
+  } while (0)
+
 struct _p_Muon {
   PETSCHEADER(struct _MuonOps);
   MuonParameters              parameters;
+  PetscInt                    naddons;
+  MuonAddon                  *addon;
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
@@ -282,8 +325,7 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           cost_workers, advise_steps;
-  PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
+  PetscInt           advise_steps;
   char              *advise_study;
   PetscInt           advised;         /* steps that the adviser has seen */
   PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
@@ -340,7 +382,6 @@ struct _p_Muon {
 
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
-  PetscBool test_gradient, gradienttested;
 
   MuonValidationFn *validation;
   void             *validationctx;

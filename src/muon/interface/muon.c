@@ -53,6 +53,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->validated     = -1;
 
   PetscCall(MuonParametersCreate((PetscObject)muon));
+  PetscCall(MuonAddonsCreate_Private(muon));
   *newmuon = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,9 +263,9 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", muon->csv, text, sizeof(text), NULL));
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
-  PetscCall(PetscOptionsName("-muon_view_cost", "Print what each exchange would cost, at the set-up", "MuonViewCost", &flg));
   PetscCall(PetscOptionsName("-muon_advise", "Print what steps with other compressors, rounds and nodes would take, after the first ones", "MuonMonitorSet", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
+  MuonTryAddons(muon, setfromoptions, muon, PetscOptionsObject);
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();
@@ -437,6 +438,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->continues        = PETSC_FALSE;
   muon->leaveswarned     = PETSC_FALSE;
   PetscCall(MuonTheoryReset_Private(muon));
+  MuonTryAddons(muon, reset, muon);
 
   muon->scheduled.valid = PETSC_FALSE;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
@@ -476,7 +478,9 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
+  MuonTryAddons(*muon, destroy, *muon);
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
+  PetscCall(PetscFree((*muon)->addon));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));

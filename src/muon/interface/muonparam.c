@@ -75,7 +75,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(check_weights, 1, 0, "Look for weights that others changed or that differ between ranks"),
   BOOL(measure_update_rms, 0, 0, "Measure the size of updates"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
-  BOOL(test_gradient, 0, MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"),
   INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
   BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
   BOOL(device_mpi, 0, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
@@ -90,11 +89,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
   INT(advise_steps, 5, 1, MUON_PARAMETER_LOCAL, "Steps that -muon_advise measures, behind the first"),
   TEXT(advise_study, MUON_PARAMETER_LOCAL, "File with losses of a study, losses.csv, for -muon_advise"),
-  REAL(cost_alpha, 25e-6, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, in seconds"),
-  REAL(cost_beta, 10e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed of the link in each direction, in bits a second"),
-  REAL(cost_gamma, 4e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, in bytes a second"),
-  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
-  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 #define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))

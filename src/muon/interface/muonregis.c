@@ -4,6 +4,12 @@ PetscClassId      MUON_CLASSID;
 PetscFunctionList MuonList = NULL;
 PetscLogEvent     MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
 
+/* Not on the heap: nothing of it is freed */
+static struct {
+  PetscInt            count;
+  const MuonAddonOps *ops[16];
+} MuonAddons;
+
 static PetscBool MuonRegisterAllCalled  = PETSC_FALSE;
 static PetscBool MuonPackageInitialized = PETSC_FALSE;
 
@@ -33,8 +39,41 @@ PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonAddonRegister(const MuonAddonOps *ops)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonInitializePackage());
+  for (PetscInt k = 0; k < MuonAddons.count; k++) {
+    if (MuonAddons.ops[k] == ops) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(MuonAddons.count < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(MuonAddons.ops), PETSC_COMM_SELF, PETSC_ERR_SUP, "More than %d addons", (int)PETSC_STATIC_ARRAY_LENGTH(MuonAddons.ops));
+  MuonAddons.ops[MuonAddons.count++] = ops;
+  PetscCall(MuonParametersRegisterType(MUON_CLASSID, "", ops->rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonAddonsCreate_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  muon->naddons = MuonAddons.count;
+  PetscCall(PetscMalloc1(muon->naddons, &muon->addon));
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    muon->addon[k].ops = MuonAddons.ops[k];
+    PetscCall(MuonParametersAddPart((PetscObject)muon, MuonAddons.ops[k]->rows, MuonAddons.ops[k]->size, &muon->addon[k].data));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void *MuonAddonData(Muon muon, const MuonAddonOps *ops)
+{
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    if (muon->addon[k].ops == ops) return muon->addon[k].data;
+  }
+  return NULL;
+}
+
 /*@C
-  MuonRegisterAll - Registers the algorithms of this library
+  MuonRegisterAll - Registers the algorithms of this library, and what optimizers have beside them
 
   Not Collective
 
@@ -52,6 +91,8 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters_Private));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
+  PetscCall(MuonAddonRegister(&MuonAddonTestGradient));
+  PetscCall(MuonAddonRegister(&MuonAddonCost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,6 +109,7 @@ PetscErrorCode MuonFinalizePackage(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonList));
+  MuonAddons.count       = 0;
   MuonRegisterAllCalled  = PETSC_FALSE;
   MuonPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -87,6 +87,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
   }
   PetscCall(MuonTheorySetUp_Private(muon));
+  MuonTryAddons(muon, configure, muon);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
@@ -111,6 +112,6 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
-  PetscCall(MuonViewCostFromOptions_Private(muon));
+  MuonTryAddons(muon, setup, muon);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
