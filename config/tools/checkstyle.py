@@ -20,10 +20,10 @@ FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.spl
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
 # Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
-LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "theory": 1, "monitor": 1, "checkpoint": 1, "interface": 2, "impls": 2, "local": 3, "addons": 3}}
+LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "monitor": 1, "checkpoint": 1, "interface": 2, "impls": 2, "local": 3, "addons": 3}}
 # The adviser has the model of the addon cost until it is a program
 ABOVE_ALL = ("src/muon/monitor/muonadvise.c",)
-FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "theory"), ("impls", "monitor"), ("impls", "checkpoint")}
+FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "monitor"), ("impls", "checkpoint")}
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")

@@ -356,8 +356,18 @@ PetscErrorCode MuonParametersAddPart(PetscObject object, const MuonParameter row
   part->rows = rows;
   while (rows != NULL && rows[part->count].key != NULL) part->count++;
   PetscCall(MuonParametersDefault_Private(object, rows));
-  *data = part->data;
+  if (data != NULL) *data = part->data;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void *MuonParametersPartData(PetscObject object, const MuonParameter rows[])
+{
+  const MuonParameters *parameters = MuonParametersOf(object);
+
+  for (PetscInt k = 0; k < parameters->nparts; k++) {
+    if (parameters->part[k].rows == rows) return parameters->part[k].data;
+  }
+  return NULL;
 }
 
 PetscErrorCode MuonParametersSetType(PetscObject object)

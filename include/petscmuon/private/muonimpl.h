@@ -36,23 +36,6 @@ typedef struct {
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
 
-typedef struct _n_MuonTheoryEstimates *MuonTheoryEstimates;
-
-/* Step sizes by a theorem: what the options say, and what follows from it */
-typedef struct {
-  MuonTheory          type;
-  MuonTheoryConstants constants;
-  PetscReal           h, gap, eta, beta, safety;
-  PetscInt            estimate, auto_steps;
-  char               *csv;
-  PetscReal           bound; /* PETSC_DETERMINE where there is none */
-  char               *text;  /* what was set, from what, and the bound; NULL for none */
-  PetscBool           monitor;
-  MuonTheoryEstimates estimates;  /* NULL for none */
-  MuonEvaluation      evaluation; /* that the program's routine is called for */
-  PetscBool           asked;      /* by the routine */
-} MuonTheoryData;
-
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
 typedef struct _MuonGroupOps      MuonGroupOps;
@@ -251,12 +234,15 @@ struct _MuonOps {
    after the commit, ok where the step was taken; done() when the step was counted
 */
 typedef struct {
-  const MuonParameter *rows; /* each with MUON_PARAMETER_DATA; NULL for none */
-  size_t               size; /* of the data: zeros and the defaults of the rows at MuonCreate() */
+  const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
+  size_t               size;      /* of the data: zeros and the defaults of the rows at MuonCreate() */
+  const MuonParameter *layerrows; /* of each layer, behind "muon_layer_NAME_" */
+  size_t               layersize;
   const char *const   *keys; /* options that are no rows, behind "muon_", up to a NULL: they are known for misspelled ones */
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
-  PetscErrorCode (*configure)(Muon); /* in MuonSetUp(), when shards are known and before state is allocated */
-  PetscErrorCode (*setup)(Muon);     /* at its end */
+  PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
+  PetscErrorCode (*setup)(Muon);                     /* when it is */
+  PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where nobody set one */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
   PetscErrorCode (*end)(Muon, PetscBool ok);
@@ -267,15 +253,19 @@ typedef struct {
   PetscErrorCode (*destroy)(Muon); /* of what the rows do not have; the data itself is freed behind it */
 } MuonAddonOps;
 
-PETSC_EXTERN PetscErrorCode MuonAddonRegister(const MuonAddonOps *);
-/* Of the optimizers made afterwards; NULL where it has no such addon */
-PETSC_EXTERN void              *MuonAddonData(Muon, const MuonAddonOps *);
-PETSC_INTERN const MuonAddonOps MuonAddonCost, MuonAddonTestGradient;
-
 typedef struct {
+  const char         *name;
   const MuonAddonOps *ops;
   void               *data;
 } MuonAddon;
+
+/* For the optimizers that are made afterwards. Names and rows are not copied */
+PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
+/* NULL where the optimizer has no such addon */
+PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \
@@ -319,7 +309,6 @@ struct _p_Muon {
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
   MuonStepType       step_type;
-  MuonTheoryData     theory;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;

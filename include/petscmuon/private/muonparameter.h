@@ -88,6 +88,7 @@ PETSC_EXTERN PetscErrorCode MuonParametersRegisterType(PetscClassId, const char 
 
 /* Gives an object so many bytes, zeros and the defaults of the rows, which all have MUON_PARAMETER_DATA; rows may be NULL */
 PETSC_EXTERN PetscErrorCode MuonParametersAddPart(PetscObject, const MuonParameter rows[], size_t, void **data);
+PETSC_EXTERN void          *MuonParametersPartData(PetscObject, const MuonParameter rows[]);
 
 /* Create gives all fields of the class their defaults; SetType does so for the rows of object->type_name, where nobody has set them, and applies what waited for the type. Destroy frees */
 PETSC_EXTERN PetscErrorCode MuonParametersCreate(PetscObject);

@@ -10,7 +10,6 @@ const char *const        MuonClipLayersTypes[]          = {"others", "all", "Muo
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
-const char *const        MuonTheories[]                 = {"none", "smooth", "smooth_stochastic", "l0l1", "l0l1_stochastic", "auto", "MuonTheory", "MUON_THEORY_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
@@ -437,7 +436,6 @@ PetscErrorCode MuonReset(Muon muon)
   muon->optionschecked   = PETSC_FALSE;
   muon->continues        = PETSC_FALSE;
   muon->leaveswarned     = PETSC_FALSE;
-  PetscCall(MuonTheoryReset_Private(muon));
   MuonTryAddons(muon, reset, muon);
 
   muon->scheduled.valid = PETSC_FALSE;

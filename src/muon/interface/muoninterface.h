@@ -6,7 +6,6 @@
 #include "../schedule/muonschedule.h"
 #include "../step/muonstep.h"
 #include "../monitor/muonmonitor.h"
-#include "../theory/muontheory.h"
 #include "../checkpoint/muoncheckpoint.h"
 
 /*

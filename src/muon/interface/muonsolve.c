@@ -122,7 +122,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
   PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
-  if (ierr == PETSC_SUCCESS) PetscCall(MuonTheoryEstimateBegin_Private(muon));
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
@@ -136,7 +135,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   if (differs) PetscCall(MuonRaiseDifference_Private(muon));
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, &ok));
-  PetscCall(MuonTheoryEstimateEnd_Private(muon, ok));
   MuonTryAddons(muon, end, muon, ok);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -285,7 +283,6 @@ PetscErrorCode MuonSolve(Muon muon)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
   }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
-  PetscCall(MuonTheoryEstimateView_Private(muon));
   MuonTryAddons(muon, solved, muon);
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);

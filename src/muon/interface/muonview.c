@@ -123,7 +123,6 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
-  if (muon->theory.text != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", muon->theory.text));
   MuonTryAddons(muon, view, muon, viewer);
   if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
   PetscCall(MuonCheckRuleMatch_Private(muon, viewer));

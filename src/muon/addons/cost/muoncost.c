@@ -448,4 +448,17 @@ static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha
 
 static const char *const MuonCostKeys[] = {"view_cost", NULL};
 
-const MuonAddonOps MuonAddonCost = {MuonCostParameters, sizeof(MuonCostLink), MuonCostKeys, MuonCostSetFromOptions_Private, NULL, MuonCostSetUp_Private, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+PetscErrorCode MuonAddonRegister_Cost(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows           = MuonCostParameters;
+  ops.size           = sizeof(MuonCostLink);
+  ops.keys           = MuonCostKeys;
+  ops.setfromoptions = MuonCostSetFromOptions_Private;
+  ops.setup          = MuonCostSetUp_Private;
+  PetscCall(MuonAddonRegister("cost", &ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

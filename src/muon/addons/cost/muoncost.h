@@ -19,7 +19,7 @@ typedef struct {
 
 static inline MuonCostLink *MuonCostLinkOf(Muon muon)
 {
-  return (MuonCostLink *)MuonAddonData(muon, &MuonAddonCost);
+  return (MuonCostLink *)MuonAddonData(muon, "cost");
 }
 
 typedef struct {

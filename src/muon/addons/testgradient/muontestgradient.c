@@ -170,7 +170,7 @@ static PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
   PetscInt  wrong = 0, rough = 0;
 
   PetscFunctionBegin;
-  ((MuonTest *)MuonAddonData(muon, &MuonAddonTestGradient))->done = PETSC_TRUE;
+  ((MuonTest *)MuonAddonData(muon, "testgradient"))->done = PETSC_TRUE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer       layer = muon->layer[l];
     MuonTestEntries all   = {0, (PetscInt64)layer->m * layer->n, PETSC_FALSE, 0, 0, 0};
@@ -242,7 +242,7 @@ PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
 
 static PetscErrorCode MuonTestStart_Private(Muon muon)
 {
-  const MuonTest *test = (const MuonTest *)MuonAddonData(muon, &MuonAddonTestGradient);
+  const MuonTest *test = (const MuonTest *)MuonAddonData(muon, "testgradient");
 
   PetscFunctionBegin;
   if (test->wanted && test->done == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
@@ -252,4 +252,15 @@ static PetscErrorCode MuonTestStart_Private(Muon muon)
 static const MuonParameter MuonTestParameters[] = {{"test_gradient", MUON_PARAMETER_BOOL, offsetof(MuonTest, wanted), 0, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"},
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-const MuonAddonOps MuonAddonTestGradient = {MuonTestParameters, sizeof(MuonTest), NULL, NULL, NULL, NULL, MuonTestStart_Private, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+PetscErrorCode MuonAddonRegister_TestGradient(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows  = MuonTestParameters;
+  ops.size  = sizeof(MuonTest);
+  ops.start = MuonTestStart_Private;
+  PetscCall(MuonAddonRegister("testgradient", &ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
