@@ -167,8 +167,9 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a
   monitor that fails does not undo it.
 
-  Options are compared between the ranks in each step\: a setter that was called on some ranks only, or
-  with other values, is an error on all of them, and nothing was applied.
+  Ranks compare their options, layers and state of set-up before they send anything, in one reduction of 24 bytes\: a setter
+  that was called on some ranks only, or with other values, is an error on all of them, and nothing was applied.
+  What the program's routine changes during the step is compared with the status at the step's end, with the same outcome.
 
   Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on
   every rank, with weights and state as they were before it.

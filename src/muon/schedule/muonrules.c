@@ -215,7 +215,7 @@ PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
   that are there take the optimizer at once, the others when they are added; `MuonLayerSetRule()` after that, and
   `-muon_layer_NAME_rule`, go before.
 
-  A pattern that decides nothing is named at `MuonSetUp()`. `MuonView()` prints how many layers and parameters
+  The patterns are fixed at `MuonSetUp()`, where ranks compare them. A pattern that decides nothing is named there. `MuonView()` prints how many layers and parameters
   each optimizer updates.
 
 .seealso: `Muon`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamW()`
