@@ -11,7 +11,7 @@ VERSION      := $(MAJOR_MINOR).$(call header_number,$(VERSION_H),PETSCMUON_VERSI
 # These rooms know nothing of PETSc: they are compiled without its include path
 FREE_ROOMS   := wire file transport kernels
 
-LIB_SRC      := $(filter-out src/kernels/kokkos/%,$(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/*/*.c src/$r/impls/*/*.c)))
+LIB_SRC      := $(filter-out src/kernels/kokkos/%,$(wildcard $(foreach r,$(ROOMS),src/$r/*.c src/$r/*/*.c src/$r/*/*/*.c)))
 TEST_SRC     := $(wildcard tests/*.c)
 TUTORIAL_SRC := $(wildcard tutorials/*.c tutorials/mpi/*.c tutorials/science/*.c tutorials/theory/*.c tutorials/resnet/*.c)
 NANOGPT_SRC  := $(wildcard tutorials/nanogpt/*.c)

@@ -9,10 +9,13 @@ J            ?= 3
 NP           ?= 2
 FUZZ_SECONDS ?= 60
 CARD_MINUTES ?= 50
+# Faults below this folder of src, for so many minutes
+MUTANTS         ?=
+MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -36,6 +39,10 @@ check: lib
 
 sanitize:
 	@$(MAKE) --no-print-directory test BUILD=$(BUILD)-sanitize SANITIZE=1
+
+# Which of the faults in tests/mutants.txt the tests catch
+mutants:
+	@$(PYTHON3) config/mutants $(MUTANTS) --minutes $(MUTANTS_MINUTES)
 
 fuzz: fuzzers
 	@for f in $(FUZZ_PROGRAMS); do \
@@ -112,7 +119,7 @@ docs: $(BUILD)/parameters.tsv
 	@echo "The manual is $(DOCS)/html/index.html"
 
 checkstyle:
-	@$(PYTHON3) config/tools/checkstyle.py
+	@$(PYTHON3) config/tools/checkstyle.py && $(PYTHON3) config/counters --hold
 
 # What packagers need, outside of the suite: both take what is committed
 check-newest check-deb:
@@ -144,6 +151,7 @@ help:
 	@echo "make sanitize              the test suite under the address and undefined-behavior sanitizers"
 	@echo "make fuzz FUZZ_SECONDS=60  each fuzzer for so long"
 	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to share/petscmuon/doc/card.csv"
+	@echo "make mutants               which faults of tests/mutants.txt the tests catch; MUTANTS=polar a folder of src, MUTANTS_MINUTES=20"
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"

@@ -1,7 +1,7 @@
 static char help[] = "The adviser: rows in order, messages and bytes of the run's own compressors beside the cost model and the counters, losses of a study; a run with it is one without.\n\n";
 
 #include "muon_common.h"
-#include <muon/monitor/muoncost.h>
+#include <muon/addons/cost/muoncost.h>
 
 /* The last line is the bad one of that number; the order of options does not matter */
 static PetscErrorCode WriteStudy(PetscInt bad)

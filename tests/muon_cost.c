@@ -1,7 +1,7 @@
 static char help[] = "The alpha-beta model: its patterns against simulated schedules, the example of the SignMuon paper, and what the optimizer makes of it.\n\n";
 
 #include "muon_common.h"
-#include <muon/monitor/muoncost.h>
+#include <muon/addons/cost/muoncost.h>
 #include "mpicount.h"
 #include <math.h>
 
@@ -166,9 +166,9 @@ static void CheckPaper(Muon muon)
   {
     const MuonCost star = MuonCostOfVote(STAR, 4, 8000);
 
-    muon->cost_alpha = (PetscReal)1e-3;
-    muon->cost_beta  = 8e6;
-    muon->cost_gamma = 1e9;
+    MuonCostLinkOf(muon)->alpha = (PetscReal)1e-3;
+    MuonCostLinkOf(muon)->beta  = 8e6;
+    MuonCostLinkOf(muon)->gamma = 1e9;
     CheckClose("seconds", MuonCostSeconds(muon, &star, PETSC_FALSE), 1e-3 * (3 + 2) + 1e-6 * (3000 + 1000) + 1e-9 * 4000);
     CheckClose("seconds, whole trees", MuonCostSeconds(muon, &star, PETSC_TRUE), 1e-3 * (3 + 2) + 1e-6 * (3000 + 2000) + 1e-9 * 4000);
   }

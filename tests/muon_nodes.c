@@ -1,7 +1,7 @@
 static char help[] = "Nodes of ranks that are one worker: the steps, messages and predicted costs are those of one worker a node that has the mean gradient.\n\n";
 
 #include "ef21_common.h"
-#include <muon/monitor/muoncost.h>
+#include <muon/addons/cost/muoncost.h>
 
 #define STEPS 4
 

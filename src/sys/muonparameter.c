@@ -21,7 +21,7 @@ typedef struct {
 static struct {
   PetscInt   nclasses, ntypes;
   ClassEntry class_[16];
-  TypeEntry *type;
+  TypeEntry *type; /* those with an empty name are of parts */
 } registry;
 
 static PetscErrorCode MuonParametersFinalize_Private(void)
@@ -74,7 +74,7 @@ PetscErrorCode MuonParametersRegisterType(PetscClassId classid, const char type[
 
   PetscFunctionBegin;
   for (PetscInt t = 0; t < registry.ntypes; t++) {
-    if (registry.type[t].classid == classid && strcmp(registry.type[t].type, type) == 0) entry = &registry.type[t];
+    if (registry.type[t].classid == classid && strcmp(registry.type[t].type, type) == 0 && (type[0] != '\0' || registry.type[t].rows == rows)) entry = &registry.type[t];
   }
   if (entry == NULL) {
     PetscCall(PetscRealloc(sizeof(*registry.type) * (size_t)(registry.ntypes + 1), &registry.type));
@@ -109,7 +109,7 @@ const char *MuonParametersTypeOfKey(const char key[])
   const size_t length = strlen(key);
 
   for (PetscInt t = 0; t < registry.ntypes; t++) {
-    for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) {
+    for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL && registry.type[t].type[0] != '\0'; row++) {
       const char  *family = row->flags & MUON_PARAMETER_BARE ? "" : MuonParameterClassFind_Private(registry.type[t].classid)->family;
       const size_t before = strlen(family), behind = strlen(row->key);
 
@@ -130,15 +130,23 @@ MuonParameters *MuonParametersOf(PetscObject object)
 
 void *MuonParameterField_Private(PetscObject object, const MuonParameter *row)
 {
-  return (row->flags & MUON_PARAMETER_DATA ? *(char **)((char *)object + MuonParametersClassOf_Private(object)->data) : (char *)object) + row->at;
+  const MuonParameters *parameters = MuonParametersOf(object);
+
+  if (!(row->flags & MUON_PARAMETER_DATA)) return (char *)object + row->at;
+  for (PetscInt k = 0; k < parameters->nparts; k++) {
+    const MuonParameterPart *part = &parameters->part[k];
+
+    if (row >= part->rows && row < part->rows + part->count) return (char *)part->data + row->at;
+  }
+  return *(char **)((char *)object + MuonParametersClassOf_Private(object)->data) + row->at;
 }
 
 const MuonParameter *MuonParametersFind(PetscObject object, const char key[], void **field)
 {
   const MuonParameters *parameters = MuonParametersOf(object);
 
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
       if (strcmp(row->key, key) != 0) continue;
       if (field != NULL) *field = MuonParameterField_Private(object, row);
       return row;
@@ -335,6 +343,33 @@ PetscErrorCode MuonParametersCreate(PetscObject object)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonParametersAddPart(PetscObject object, const MuonParameter rows[], size_t size, void **data)
+{
+  MuonParameters *const parameters = MuonParametersOf(object);
+  MuonParameterPart    *part;
+
+  PetscFunctionBegin;
+  PetscCall(PetscRealloc(sizeof(*parameters->part) * (size_t)(parameters->nparts + 1), &parameters->part));
+  part = &parameters->part[parameters->nparts++];
+  PetscCall(PetscMemzero(part, sizeof(*part)));
+  PetscCall(PetscCalloc1(size, (char **)&part->data));
+  part->rows = rows;
+  while (rows != NULL && rows[part->count].key != NULL) part->count++;
+  PetscCall(MuonParametersDefault_Private(object, rows));
+  if (data != NULL) *data = part->data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void *MuonParametersPartData(PetscObject object, const MuonParameter rows[])
+{
+  const MuonParameters *parameters = MuonParametersOf(object);
+
+  for (PetscInt k = 0; k < parameters->nparts; k++) {
+    if (parameters->part[k].rows == rows) return parameters->part[k].data;
+  }
+  return NULL;
+}
+
 PetscErrorCode MuonParametersSetType(PetscObject object)
 {
   MuonParameters *const parameters = MuonParametersOf(object);
@@ -377,6 +412,11 @@ PetscErrorCode MuonParametersDestroy(PetscObject object)
 
   PetscFunctionBegin;
   PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[0]));
+  for (PetscInt k = 0; k < parameters->nparts; k++) {
+    PetscCall(MuonParametersFreeTexts_Private(object, parameters->part[k].rows));
+    PetscCall(PetscFree(parameters->part[k].data));
+  }
+  PetscCall(PetscFree(parameters->part));
   PetscCall(PetscOptionsDestroy(&parameters->waiting));
   PetscCall(PetscFree(parameters->set));
   parameters->nset = 0;
@@ -456,8 +496,8 @@ PetscErrorCode MuonParametersSetFromOptions(PetscObject object, MuonOptionItems 
 
   PetscFunctionBegin;
   PetscCall(MuonLocaleBegin(&locale));
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
   }
   PetscCall(MuonLocaleEnd(&locale));
   PetscFunctionReturn(PETSC_SUCCESS);

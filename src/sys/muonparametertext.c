@@ -93,8 +93,8 @@ PetscErrorCode MuonParametersView(PetscObject object, PetscViewer viewer)
   char                  text[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
       if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsSet(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, MuonParameterField_Private(object, row)) == row->value))) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(text), text));
       PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %s\n", row->key, text));
@@ -126,8 +126,8 @@ static PetscErrorCode MuonParametersHash_Visit(PetscObject object, void *ctx)
   PetscFunctionBegin;
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   hash = MuonWireCRC32C(hash, (const unsigned char *)type, strlen(type) + 1);
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
       const void *const field = MuonParameterField_Private(object, row);
       const double      value = MuonParameterGet_Private(row, field);
       const char *const text  = row->kind == MUON_PARAMETER_TEXT ? *(char *const *)field : NULL;
@@ -189,8 +189,8 @@ static PetscErrorCode MuonParametersWrite_Visit(PetscObject object, void *ctx)
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (parameters->layer != NULL) text->layer = parameters->layer;
   PetscCall(MuonTextAdd_Private(text, object, parameters->family != NULL ? parameters->family : "", what->type, object->type_name != NULL ? object->type_name : "(not set)"));
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL; row++) {
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
       if (row->flags & MUON_PARAMETER_LOCAL) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(value), value));
       PetscCall(MuonTextAdd_Private(text, object, MuonParameterFamily_Private(object, row), row->key, value));
@@ -306,8 +306,8 @@ static PetscErrorCode MuonParametersGet_Visit(PetscObject object, void *ctx)
 
   PetscFunctionBegin;
   if (what == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = parameters->rows[k]; row != NULL && row->key != NULL && !wanted->found; row++) {
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL && !wanted->found; row++) {
       const char  *start  = MuonParameterFamily_Private(object, row), *key;
       const size_t behind = strlen(row->key), family = strlen(start);
 

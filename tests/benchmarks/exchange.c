@@ -5,7 +5,7 @@ static char help[] = "What each way to distribute Muon hands to MPI, by formula 
 
 #include <petscmuon/private/muonimpl.h>
 #include <petsctime.h>
-#include <muon/monitor/muoncost.h>
+#include <muon/addons/cost/muoncost.h>
 #include <assembly/muonassemblychunks.h>
 #include "benchmark_common.h"
 #include "../wire_header.h"

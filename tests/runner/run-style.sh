@@ -1,4 +1,4 @@
 #!/bin/sh
 #TEST requires: git
 # The tree follows its own rules
-exec "$PYTHON3" "$PETSCMUON_DIR/config/tools/checkstyle.py"
+"$PYTHON3" "$PETSCMUON_DIR/config/tools/checkstyle.py" && exec "$PYTHON3" "$PETSCMUON_DIR/config/counters" --hold

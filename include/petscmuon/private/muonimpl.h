@@ -36,23 +36,6 @@ typedef struct {
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
 
-typedef struct _n_MuonTheoryEstimates *MuonTheoryEstimates;
-
-/* Step sizes by a theorem: what the options say, and what follows from it */
-typedef struct {
-  MuonTheory          type;
-  MuonTheoryConstants constants;
-  PetscReal           h, gap, eta, beta, safety;
-  PetscInt            estimate, auto_steps;
-  char               *csv;
-  PetscReal           bound; /* PETSC_DETERMINE where there is none */
-  char               *text;  /* what was set, from what, and the bound; NULL for none */
-  PetscBool           monitor;
-  MuonTheoryEstimates estimates;  /* NULL for none */
-  MuonEvaluation      evaluation; /* that the program's routine is called for */
-  PetscBool           asked;      /* by the routine */
-} MuonTheoryData;
-
 typedef struct _n_MuonGroup      *MuonGroup;
 typedef struct _n_MuonWorkerGrid *MuonWorkerGrid;
 typedef struct _MuonGroupOps      MuonGroupOps;
@@ -249,9 +232,59 @@ struct _MuonOps {
   PetscErrorCode (*destroy)(Muon);
 };
 
+/*
+   What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
+   options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
+   in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
+   gradients; begin() after them, which may set fields of the record, and if its status is below zero there are none; end()
+   after the commit, ok where the step was taken; done() when the step was counted
+*/
+typedef struct {
+  const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
+  size_t               size;      /* of the data: zeros and the defaults of the rows at MuonCreate() */
+  const MuonParameter *layerrows; /* of each layer, behind "muon_layer_NAME_" */
+  size_t               layersize;
+  const char *const   *keys; /* options that are no rows, behind "muon_", up to a NULL: they are known for misspelled ones */
+  PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
+  PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
+  PetscErrorCode (*setup)(Muon);                     /* when it is */
+  PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where nobody set one */
+  PetscErrorCode (*start)(Muon);
+  PetscErrorCode (*begin)(Muon, MuonRecord *);
+  PetscErrorCode (*end)(Muon, PetscBool ok);
+  PetscErrorCode (*done)(Muon, PetscInt step);
+  PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
+  PetscErrorCode (*view)(Muon, PetscViewer);
+  PetscErrorCode (*reset)(Muon);
+  PetscErrorCode (*destroy)(Muon); /* of what the rows do not have; the data itself is freed behind it */
+} MuonAddonOps;
+
+typedef struct {
+  const char         *name;
+  const MuonAddonOps *ops;
+  void               *data;
+} MuonAddon;
+
+/* For the optimizers that are made afterwards. Names and rows are not copied */
+PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
+/* NULL where the optimizer has no such addon */
+PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
+
+#define MuonTryAddons(muon, op, ...) \
+  do { \
+    for (PetscInt addon_ = 0; addon_ < (muon)->naddons; addon_++) { \
+      if ((muon)->addon[addon_].ops->op != NULL) PetscCall((*(muon)->addon[addon_].ops->op)(__VA_ARGS__)); \
+    } \
+  } while (0)
+
 struct _p_Muon {
   PETSCHEADER(struct _MuonOps);
   MuonParameters              parameters;
+  PetscInt                    naddons;
+  MuonAddon                  *addon;
   PetscMPIInt                 rank, size;
   PetscInt                    nlayers, maxlayers;
   MuonLayer                  *layer; /* in the order they were added */
@@ -282,14 +315,12 @@ struct _p_Muon {
   MuonMomentumAt     momentum_default; /* set by the type */
   MuonShapeFactor    shape_factor;
   MuonStepType       step_type;
-  MuonTheoryData     theory;
   PetscBool          leaveswarned; /* that a polar factor may be outside of the unit ball, in sharp steps */
   MuonStatePrecision state_precision, downlink_precision;
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           cost_workers, advise_steps;
-  PetscReal          cost_entries, cost_alpha, cost_beta, cost_gamma;
+  PetscInt           advise_steps;
   char              *advise_study;
   PetscInt           advised;         /* steps that the adviser has seen */
   PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
@@ -346,7 +377,6 @@ struct _p_Muon {
 
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
-  PetscBool test_gradient, gradienttested;
 
   MuonValidationFn *validation;
   void             *validationctx;

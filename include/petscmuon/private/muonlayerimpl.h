@@ -56,15 +56,6 @@ struct _MuonLayerOps {
   PetscErrorCode (*destroy)(MuonLayer);
 };
 
-/* What a theorem needs to know of a function, PETSC_DETERMINE where nobody said it */
-typedef struct {
-  PetscReal l, lt, l0, l1, l0b, l1max, sigma;
-} MuonTheoryConstants;
-
-#define MUON_THEORY_ROWS(ROW) \
-  ROW(l, "Smoothness L of the mean function in the layer's norm"), ROW(lt, "Square root of the mean of the squares of the workers' L"), ROW(l0, "L0 of the mean function: L0 + L1 ||grad f|| in the place of L"), ROW(l1, "L1 of the mean function"), \
-    ROW(l0b, "Mean of the workers' L0"), ROW(l1max, "Largest of the workers' L1"), ROW(sigma, "Standard deviation of a worker's gradient, in the Frobenius norm")
-
 struct _p_MuonLayer {
   PETSCHEADER(struct _MuonLayerOps);
   MuonParameters parameters; /* their family is muon_layer_NAME_, and the prefix that of all layers */
@@ -104,28 +95,27 @@ struct _p_MuonLayer {
   PetscObject      shown;         /* the Mat or Vec that shows it to the caller; of a Mat on a device it holds the gradient itself */
   PetscObjectState state_used;    /* of shown, after the last step */
 
-  MuonBlocks          blocks; /* to each of which the LMO is applied */
-  MuonLMO             lmo;
-  PetscReal           scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
-  MuonShapeFactor     shape_factor;
-  MuonStepType        step;                    /* the optimizer's where it is not set */
-  MuonTheoryConstants theory;                  /* likewise */
-  PetscReal           theory_rate;             /* set by the driver: the learning rate that a theorem gives, 0 for none */
-  PetscLogDouble      flops;                   /* of a step, an entry; getflops counts others */
-  PetscBool           chosen;                  /* by the program or its options: the rule, which no preset changes then */
-  char                why[64];                 /* the layer has its rule, for the view */
-  PetscBool           frozen;                  /* nothing updates it: no gradient, no message, no state */
-  PetscBool           workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool           keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt         owner;                   /* -1: every rank */
-  int                 assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
-  int                 ef14_downlink;           /* likewise */
-  void               *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
-  const MuonArray    *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
-  PetscBool           watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
-  PetscObjectState    writes;
-  PetscInt            sample; /* the part that is noted beside the whole */
-  unsigned int        hashofall, hashofsample;
+  MuonBlocks       blocks; /* to each of which the LMO is applied */
+  MuonLMO          lmo;
+  PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
+  MuonShapeFactor  shape_factor;
+  MuonStepType     step;                    /* the optimizer's where it is not set */
+  PetscReal        given_rate;              /* set by the driver: the learning rate that nothing else changes, 0 for none */
+  PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
+  PetscBool        chosen;                  /* by the program or its options: the rule, which no preset changes then */
+  char             why[64];                 /* the layer has its rule, for the view */
+  PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;                   /* -1: every rank */
+  int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
+  int              ef14_downlink;           /* likewise */
+  void            *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
+  const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  PetscObjectState writes;
+  PetscInt         sample; /* the part that is noted beside the whole */
+  unsigned int     hashofall, hashofsample;
   PetscErrorCode (*ready)(void *); /* set by the driver: takes the gradient that is ready, with readyctx */
   void          *readyctx;
   PetscBool      alone;           /* set by the driver: each worker has weights and moments of its own */

@@ -23,7 +23,7 @@ typedef enum {
 
 /* By default a parameter acts at the next step, is the same on all ranks, is shown, and its range has its ends */
 enum {
-  MUON_PARAMETER_DATA   = 1,   /* the field is in the object's data, not in the object */
+  MUON_PARAMETER_DATA   = 1,   /* the field is in the object's data, or in that of a part, not in the object */
   MUON_PARAMETER_FIXED  = 2,   /* an error when changed after SetUp() */
   MUON_PARAMETER_LOCAL  = 4,   /* may differ between ranks */
   MUON_PARAMETER_ABOVE  = 8,   /* the value must exceed least */
@@ -47,9 +47,18 @@ typedef struct _MuonParameter {
   const char        *help;
 } MuonParameter;
 
-/* The member "parameters" of an object. rows[0] are those of its class, rows[1] those of its type or NULL */
+/* Rows of something that an object has beside its type, and the data that they are of, which the object's parameters own */
+typedef struct {
+  const MuonParameter *rows;
+  PetscInt             count;
+  void                *data;
+} MuonParameterPart;
+
+/* The member "parameters" of an object. rows[0] are those of its class, rows[1] those of its type or NULL; the parts stand between them */
 typedef struct {
   const MuonParameter *rows[2];
+  PetscInt             nparts;
+  MuonParameterPart   *part;
   const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
   const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
   PetscBool            fixed;  /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
@@ -73,9 +82,13 @@ typedef struct {
   PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
 } MuonParameterClass;
 
-/* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class */
+/* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class; an empty type is a part */
 PETSC_EXTERN PetscErrorCode MuonParametersRegisterClass(PetscClassId, const MuonParameterClass *);
 PETSC_EXTERN PetscErrorCode MuonParametersRegisterType(PetscClassId, const char type[], const MuonParameter rows[]);
+
+/* Gives an object so many bytes, zeros and the defaults of the rows, which all have MUON_PARAMETER_DATA; rows may be NULL */
+PETSC_EXTERN PetscErrorCode MuonParametersAddPart(PetscObject, const MuonParameter rows[], size_t, void **data);
+PETSC_EXTERN void          *MuonParametersPartData(PetscObject, const MuonParameter rows[]);
 
 /* Create gives all fields of the class their defaults; SetType does so for the rows of object->type_name, where nobody has set them, and applies what waited for the type. Destroy frees */
 PETSC_EXTERN PetscErrorCode MuonParametersCreate(PetscObject);
@@ -121,6 +134,14 @@ PETSC_EXTERN PetscErrorCode MuonNumberWrite(double, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonNumberRead(const char[], double *, PetscBool *ok);
 
 /* Between the files of this component */
+static inline PetscInt MuonParametersCount_Private(const MuonParameters *parameters)
+{
+  return parameters->nparts + 2;
+}
+static inline const MuonParameter *MuonParametersRows_Private(const MuonParameters *parameters, PetscInt k)
+{
+  return k == 0 ? parameters->rows[0] : k <= parameters->nparts ? parameters->part[k - 1].rows : parameters->rows[1];
+}
 PETSC_INTERN const char               *MuonParameterFamily_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN const MuonParameterClass *MuonParametersClassOf_Private(PetscObject);
 PETSC_INTERN PetscErrorCode            MuonParameterWrite_Private(PetscObject, const MuonParameter *, size_t, char[]);

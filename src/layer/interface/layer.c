@@ -256,7 +256,7 @@ PetscErrorCode MuonLayerReset(MuonLayer layer)
   layer->parameters.fixed = PETSC_FALSE;
   layer->keepsmomentum    = PETSC_FALSE;
   layer->updaterms        = -1;
-  layer->theory_rate      = 0;
+  layer->given_rate       = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,11 +13,6 @@ const char *const MuonDownlinks[] = {"weights", "step", "MuonDownlink", "MUON_DO
     #field, MUON_PARAMETER_##kind, offsetof(struct _p_MuonLayer, field), value, least, most, names, (flags) | MUON_PARAMETER_HIDDEN, help \
   }
 
-#define THEORY(field, help) \
-  { \
-    "theory_" #field, MUON_PARAMETER_REAL, offsetof(struct _p_MuonLayer, theory.field), PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, help ", as the optimizer says where not set" \
-  }
-
 const MuonParameter MuonLayerParameters_Private[] = {
   ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
   ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
@@ -28,7 +23,6 @@ const MuonParameter MuonLayerParameters_Private[] = {
   ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, as the optimizer says where not set"),
   ROW(ef14_downlink, ENUM, PETSC_DETERMINE, 0, 0, MuonDownlinks, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "How the owner tells the workers of new weights, as the optimizer says where not set"),
   ROW(ef21_downlink, ENUM, PETSC_DETERMINE, 0, 0, MuonDownlinks, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "How the owner tells the workers of new weights, as the optimizer says where not set"),
-  MUON_THEORY_ROWS(THEORY),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Without what was kept of the steps before, a momentum would be a shorter gradient */

@@ -10,7 +10,6 @@ const char *const        MuonClipLayersTypes[]          = {"others", "all", "Muo
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
-const char *const        MuonTheories[]                 = {"none", "smooth", "smooth_stochastic", "l0l1", "l0l1_stochastic", "auto", "MuonTheory", "MUON_THEORY_", NULL};
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
@@ -53,6 +52,7 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   muon->validated     = -1;
 
   PetscCall(MuonParametersCreate((PetscObject)muon));
+  PetscCall(MuonAddonsCreate_Private(muon));
   *newmuon = muon;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,9 +262,9 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", muon->csv, text, sizeof(text), NULL));
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
-  PetscCall(PetscOptionsName("-muon_view_cost", "Print what each exchange would cost, at the set-up", "MuonViewCost", &flg));
   PetscCall(PetscOptionsName("-muon_advise", "Print what steps with other compressors, rounds and nodes would take, after the first ones", "MuonMonitorSet", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
+  MuonTryAddons(muon, setfromoptions, muon, PetscOptionsObject);
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();
@@ -436,7 +436,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->optionschecked   = PETSC_FALSE;
   muon->continues        = PETSC_FALSE;
   muon->leaveswarned     = PETSC_FALSE;
-  PetscCall(MuonTheoryReset_Private(muon));
+  MuonTryAddons(muon, reset, muon);
 
   muon->scheduled.valid = PETSC_FALSE;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
@@ -476,7 +476,9 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
+  MuonTryAddons(*muon, destroy, *muon);
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
+  PetscCall(PetscFree((*muon)->addon));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));
   PetscCall(MuonWorkspaceDestroy(&(*muon)->work));

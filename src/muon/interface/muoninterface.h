@@ -6,7 +6,6 @@
 #include "../schedule/muonschedule.h"
 #include "../step/muonstep.h"
 #include "../monitor/muonmonitor.h"
-#include "../theory/muontheory.h"
 #include "../checkpoint/muoncheckpoint.h"
 
 /*
@@ -24,6 +23,8 @@ PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonPar
 PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const MuonParameter *, const char[]);
 PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
+/* Those that are registered by now */
+PETSC_INTERN PetscErrorCode MuonAddonsCreate_Private(Muon);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);

@@ -39,6 +39,9 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, ((PetscObject)layer)->name, &slot));
   muon->layer[muon->nlayers++] = layer;
   muon->names[slot]            = muon->nlayers;
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    if (muon->addon[k].ops->layerrows != NULL) PetscCall(MuonParametersAddPart((PetscObject)layer, muon->addon[k].ops->layerrows, muon->addon[k].ops->layersize, NULL));
+  }
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)layer, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));

@@ -98,7 +98,6 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 /* The keys that are no parameters and select no type, behind their families */
 static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},
                                                {"muon_", "view"},
-                                               {"muon_", "view_cost"},
                                                {"muon_", "advise"},
                                                {"muon_", "monitor"},
                                                {"muon_", "monitor_csv"},
@@ -125,6 +124,12 @@ PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const c
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(MuonOtherKeys); k++) {
     row.key = MuonOtherKeys[k][1];
     PetscCall(MuonKeyTryRow_Private(MuonOtherKeys[k][0], "", &row, &search));
+  }
+  for (PetscInt a = 0; a < muon->naddons; a++) {
+    for (const char *const *more = muon->addon[a].ops->keys; more != NULL && *more != NULL; more++) {
+      row.key = *more;
+      PetscCall(MuonKeyTryRow_Private("muon_", "", &row, &search));
+    }
   }
   PetscCall(PetscStrncpy(text, nearest, length));
   PetscFunctionReturn(PETSC_SUCCESS);

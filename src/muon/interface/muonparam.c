@@ -16,9 +16,6 @@
 #define ENUM(field, names, flags, help)              ROW(ENUM, field, 0, 0, 0, names, flags, help)
 #define TEXT(field, flags, help)                     ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
 
-#define THEORY_OF(field, value, least, most, flags, help) ROW_OF("theory_" #field, REAL, theory.field, value, least, most, NULL, (flags) | MUON_PARAMETER_FIXED, help)
-#define THEORY(field, help)                               ROW_OF("theory_" #field, REAL, theory.constants.field, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED, help)
-
 const MuonParameter MuonParameters_Private[] = {
   REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
   ENUM(schedule, MuonScheduleTypes, 0, "How the learning rate changes"),
@@ -53,17 +50,6 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
   ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are on their way at once"),
   ROW(INT, node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
-  ROW_OF("theory", ENUM, theory.type, 0, 0, 0, MuonTheories, MUON_PARAMETER_FIXED, "Theorem that step sizes follow from"),
-  MUON_THEORY_ROWS(THEORY),
-  THEORY_OF(h, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Minimum of f less the mean of those of the workers' functions"),
-  THEORY_OF(gap, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO | MUON_PARAMETER_ABOVE, "Loss at the first weights less its minimum"),
-  THEORY_OF(eta, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO | MUON_PARAMETER_ABOVE, "Factor of the radius, by the bound where not set"),
-  THEORY_OF(beta, PETSC_DETERMINE, 0, 1, MUON_PARAMETER_AUTO | MUON_PARAMETER_ABOVE, "Weight of a new gradient, by the bound where not set"),
-  THEORY_OF(safety, 2, 1, MUON_UNBOUNDED, 0, "What estimated constants are multiplied with"),
-  ROW_OF("theory_estimate", INT, theory.estimate, 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Of how many steps one estimates smoothness and noise, 0: none"),
-  ROW_OF("theory_auto_steps", INT, theory.auto_steps, 10, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Steps after which step sizes follow from estimates"),
-  ROW_OF("theory_monitor", BOOL, theory.monitor, 0, 0, 1, NULL, 0, "Print each estimate of smoothness and noise"),
-  ROW_OF("theory_csv", TEXT, theory.csv, 0, 0, 0, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_LOCAL, "File of the estimates"),
   ROW(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
   BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
@@ -75,7 +61,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(check_weights, 1, 0, "Look for weights that others changed or that differ between ranks"),
   BOOL(measure_update_rms, 0, 0, "Measure the size of updates"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
-  BOOL(test_gradient, 0, MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"),
   INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
   BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
   BOOL(device_mpi, 0, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
@@ -90,11 +75,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
   INT(advise_steps, 5, 1, MUON_PARAMETER_LOCAL, "Steps that -muon_advise measures, behind the first"),
   TEXT(advise_study, MUON_PARAMETER_LOCAL, "File with losses of a study, losses.csv, for -muon_advise"),
-  REAL(cost_alpha, 25e-6, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Latency of the link in predicted costs, in seconds"),
-  REAL(cost_beta, 10e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed of the link in each direction, in bits a second"),
-  REAL(cost_gamma, 4e9, 1, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Speed at which a rank sums messages or votes on them, in bytes a second"),
-  INT(cost_workers, 0, 0, MUON_PARAMETER_LOCAL, "Workers of predicted costs, 0 for those that there are"),
-  REAL(cost_entries, 0, 0, MUON_UNBOUNDED, MUON_PARAMETER_LOCAL, "Entries of predicted costs, 0 for those of the layers"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 #define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))

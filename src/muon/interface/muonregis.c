@@ -1,8 +1,16 @@
 #include "muoninterface.h"
+#include <string.h>
 
 PetscClassId      MUON_CLASSID;
 PetscFunctionList MuonList = NULL;
 PetscLogEvent     MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggregate, MUON_Measure, MUON_SetUpEvent;
+
+/* Not on the heap: nothing of it is freed */
+static struct {
+  PetscInt     count;
+  const char  *name[16];
+  MuonAddonOps ops[16];
+} MuonAddons;
 
 static PetscBool MuonRegisterAllCalled  = PETSC_FALSE;
 static PetscBool MuonPackageInitialized = PETSC_FALSE;
@@ -33,8 +41,45 @@ PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *ops)
+{
+  PetscInt k = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonInitializePackage());
+  while (k < MuonAddons.count && strcmp(MuonAddons.name[k], name) != 0) k++;
+  PetscCheck(k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(MuonAddons.ops), PETSC_COMM_SELF, PETSC_ERR_SUP, "Addon %s: there are %d already, as many as there may be", name, (int)k);
+  MuonAddons.name[k] = name;
+  MuonAddons.ops[k]  = *ops;
+  MuonAddons.count   = PetscMax(MuonAddons.count, k + 1);
+  PetscCall(MuonParametersRegisterType(MUON_CLASSID, "", ops->rows));
+  PetscCall(MuonParametersRegisterType(MUONLAYER_CLASSID, "", ops->layerrows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonAddonsCreate_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  muon->naddons = MuonAddons.count;
+  PetscCall(PetscMalloc1(muon->naddons, &muon->addon));
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    muon->addon[k].name = MuonAddons.name[k];
+    muon->addon[k].ops  = &MuonAddons.ops[k];
+    PetscCall(MuonParametersAddPart((PetscObject)muon, MuonAddons.ops[k].rows, MuonAddons.ops[k].size, &muon->addon[k].data));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void *MuonAddonData(Muon muon, const char name[])
+{
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    if (strcmp(muon->addon[k].name, name) == 0) return muon->addon[k].data;
+  }
+  return NULL;
+}
+
 /*@C
-  MuonRegisterAll - Registers the algorithms of this library
+  MuonRegisterAll - Registers the algorithms of this library, and what optimizers have beside them
 
   Not Collective
 
@@ -44,6 +89,13 @@ PetscErrorCode MuonRegister(const char sname[], PetscErrorCode (*function)(Muon)
 @*/
 PetscErrorCode MuonRegisterAll(void)
 {
+  /* In the order in which they are called */
+  PetscErrorCode (*const addons[])(void) = {
+    MuonAddonRegister_Theory,
+    MuonAddonRegister_TestGradient,
+    MuonAddonRegister_Cost,
+  };
+
   PetscFunctionBegin;
   if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
   MuonRegisterAllCalled = PETSC_TRUE;
@@ -52,6 +104,7 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters_Private));
   PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(addons); k++) PetscCall((*addons[k])());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,6 +121,7 @@ PetscErrorCode MuonFinalizePackage(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListDestroy(&MuonList));
+  MuonAddons.count       = 0;
   MuonRegisterAllCalled  = PETSC_FALSE;
   MuonPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

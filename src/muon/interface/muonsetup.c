@@ -86,7 +86,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     PetscCall(PetscStrallocpy(((PetscObject)shard->up)->type_name, &shard->up_type));
     PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
   }
-  PetscCall(MuonTheorySetUp_Private(muon));
+  MuonTryAddons(muon, configure, muon);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
@@ -105,12 +105,11 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_TRUE;
-  PetscCall(MuonTheoryEstimateSetUp_Private(muon));
+  MuonTryAddons(muon, setup, muon);
   PetscCall(MuonExchangeIsSetUp(muon->exchange, &is)); /* which notes what it was made with */
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
   PetscCall(PetscTime(&muon->checkpointed));
   PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
-  PetscCall(MuonViewCostFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

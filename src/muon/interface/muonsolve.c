@@ -122,11 +122,11 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&record, sizeof(record)));
   PetscCall(MuonComputeGradient_Private(muon, &record, &ierr));
-  if (ierr == PETSC_SUCCESS) PetscCall(MuonTheoryEstimateBegin_Private(muon));
   PetscCall(MuonSetStepInfo_Private(muon));
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
   PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
+  MuonTryAddons(muon, begin, muon, &record);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(MuonJoinRound_Private(muon, &record));
     PetscCall(ierr);
@@ -135,7 +135,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   if (differs) PetscCall(MuonRaiseDifference_Private(muon));
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, &ok));
-  PetscCall(MuonTheoryEstimateEnd_Private(muon, ok));
+  MuonTryAddons(muon, end, muon, ok);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,7 +194,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
-  if (muon->test_gradient && muon->gradienttested == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
+  MuonTryAddons(muon, start, muon);
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason       = MUON_CONVERGED_ITERATING;
   muon->mismatch     = NULL;
@@ -230,6 +230,7 @@ PetscErrorCode MuonStep(Muon muon)
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
+  MuonTryAddons(muon, done, muon, step);
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
@@ -282,7 +283,7 @@ PetscErrorCode MuonSolve(Muon muon)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
   }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
-  PetscCall(MuonTheoryEstimateView_Private(muon));
+  MuonTryAddons(muon, solved, muon);
   PetscCall(MuonViewFromOptions(muon, NULL, "-muon_view"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -489,48 +490,5 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
     MuonArrayAxpby(1, &W, 0, &shard->X);
     PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonTestGradient - Compares the gradients that the user's routine gives with differences of its losses
-
-  Collective
-
-  Input Parameter:
-. muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
-
-  Output Parameter:
-. error - the largest relative error over the layers; with `NULL` gradients that are wrong are an error, on all ranks
-
-  Options Database Key:
-. -muon_test_gradient - does it at the first step, which ends with an error where a gradient is wrong
-
-  Level: intermediate
-
-  Notes:
-  One line a layer shows the derivative of the mean loss along one random direction, whose entries are 1 and
-  -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
-  the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
-
-  How far it may be off follows from the differences themselves\: those with twice the step give their error,
-  and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
-  the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
-  than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably
-  right.
-
-  The routine is called six times for each layer, in the same step, and more often where an entry is looked
-  for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
-  noise. The weights are what they were afterwards.
-
-.seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
-@*/
-PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_test_gradient: there is nothing to call, expected a routine of MuonSetObjectiveAndGradient()", MuonPrefix(muon));
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonTestGradient_Private(muon, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -123,7 +123,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
-  if (muon->theory.text != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", muon->theory.text));
+  MuonTryAddons(muon, view, muon, viewer);
   if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
   PetscCall(MuonCheckRuleMatch_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum,
@@ -254,61 +254,5 @@ PetscErrorCode MuonConvergedReasonViewFromOptions(Muon muon)
     PetscCall(PetscViewerPopFormat(viewer));
     PetscCall(PetscViewerDestroy(&viewer));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonViewCost - Prints what the messages of a step cost by the alpha-beta model, for each exchange
-
-  Collective
-
-  Input Parameters:
-+ muon   - the optimizer; it is set up where it was not
-- viewer - where to, an ASCII viewer, `NULL` for standard output
-
-  Options Database Keys:
-+ -muon_view_cost [viewer] - prints it at the end of `MuonSetUp()`
-. -muon_cost_alpha time    - latency of the link in seconds, 25e-6 by default
-. -muon_cost_beta speed    - speed of the link in each direction in bits a second, 10e9 by default
-. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, in bytes a second, 4e9 by default
-. -muon_cost_workers J     - predicts for so many workers with even shares, 0 for those that there are
-- -muon_cost_entries d     - predicts for matrices of so many entries together, of the shapes of the layers, 0 for these
-
-  Level: intermediate
-
-  Notes:
-  A message of s bytes takes alpha + beta s seconds, and each byte that is summed or voted on gamma\: the
-  seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's
-  link, plus gamma times the bytes that it sums. A link carries as much in each direction at once.
-
-  Sums and broadcasts go along trees. The seconds take them as cut into parts that follow one another, or for
-  sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends
-  on waits for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a
-  layer, each of which pays the latency; messages are one packet for all layers.
-
-  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
-  would choose; sizes are the most that a message may have, and after a step those of this step. The second
-  is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
-  With `-muon_node_size` a node has one link, which its ranks share; without, each rank has one.
-
-  With local steps these are the messages of the outer optimizer, once in so many steps.
-
-  No step is taken, and nothing is measured; `-muon_advise` measures.
-
-  References:
-. * - SignMuon\: Communication-Efficient Distributed Muon Optimization, 2026, arXiv 2605.16311; the model, and the votes except range
-
-.seealso: `Muon`, `MuonView()`, `MuonSetParameter()`, `MuonExchangeSetType()`
-@*/
-PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCheckSameComm(muon, 1, viewer, 2);
-  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
-  PetscCall(MuonSetUp(muon));
-  PetscCall(MuonViewCost_Private(muon, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

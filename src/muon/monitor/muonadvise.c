@@ -1,4 +1,5 @@
-#include "muoncost.h" /*I "petscmuon.h" I*/
+#include "muonmonitor.h" /*I "petscmuon.h" I*/
+#include "../addons/cost/muoncost.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include <ctype.h>
 #include <math.h>
@@ -134,8 +135,8 @@ static PetscErrorCode MuonAdviseMeasureLink_Private(Muon muon, PetscMPIInt node)
     seconds[k % 2] = PetscMin(seconds[k % 2], MPI_Wtime() - begin);
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, comm));
-  muon->cost_alpha = (PetscReal)seconds[0];
-  muon->cost_beta  = (PetscReal)(8. * bytes[1] * node / PetscMax(seconds[1] - seconds[0], 1e-9));
+  MuonCostLinkOf(muon)->alpha = (PetscReal)seconds[0];
+  MuonCostLinkOf(muon)->beta  = (PetscReal)(8. * bytes[1] * node / PetscMax(seconds[1] - seconds[0], 1e-9));
   PetscCall(PetscFree(buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,7 +211,7 @@ static double MuonAdviseSpread(const MuonGroup group)
 
 static double MuonAdviseWorkers(Muon muon, const MuonGroup group)
 {
-  return muon->cost_workers > 0 ? (double)muon->cost_workers : (double)group->exchange->nworkers * group->grid->size / MuonAdviseSpread(group);
+  return MuonCostLinkOf(muon)->workers > 0 ? (double)MuonCostLinkOf(muon)->workers : (double)group->exchange->nworkers * group->grid->size / MuonAdviseSpread(group);
 }
 
 /*
@@ -266,7 +267,7 @@ static PetscErrorCode MuonAdvisePair_Private(Muon muon, const MuonAdviseMessage 
     if (!everywhere) row->work += m[1].most * work[1][0] / nodes + work[1][1];
   }
   row->up       = MuonCostSeconds(muon, &all[0], PETSC_FALSE);
-  row->messages = row->up + MuonCostSeconds(muon, &all[1], PETSC_FALSE) + inside / (double)muon->cost_gamma;
+  row->messages = row->up + MuonCostSeconds(muon, &all[1], PETSC_FALSE) + inside / (double)MuonCostLinkOf(muon)->gamma;
   row->up *= part[1] / PetscMax(part[0] + part[1], 1);
   PetscCall(PetscFree(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,7 +295,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   const MuonGroup    group    = MuonCostSender(muon)->group[0];
   const MuonExchange exchange = group->exchange;
   const double       workers  = MuonAdviseWorkers(muon, group);
-  const PetscReal    given[]  = {muon->cost_alpha, muon->cost_beta};
+  const PetscReal    given[]  = {MuonCostLinkOf(muon)->alpha, MuonCostLinkOf(muon)->beta};
   const PetscBool    measures = muon->size > 1 && !MuonParametersIsSet((PetscObject)muon, "cost_alpha") && !MuonParametersIsSet((PetscObject)muon, "cost_beta") ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt     steps[]  = {1, 5, 30};
   double             nodes = MuonCostSwitch(muon, "node_size"), link = 1;
@@ -316,7 +317,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   if (nodes < muon->size) link = nodes;
   lmo[1] = muon->isolated || exchange->everywhere ? phase[LMO] * (group->home >= 0 ? group->grid->size : 1) : lmo[1] / MuonAdviseSpread(group);
   lmo[0] = lmo[1];
-  if (exchange->everywhere == PETSC_FALSE && exchange->ownership != MUON_EXCHANGE_OWNERSHIP_ONE) lmo[0] = muon->isolated || muon->cost_workers > 0 ? lmo[1] / workers : phase[LMO];
+  if (exchange->everywhere == PETSC_FALSE && exchange->ownership != MUON_EXCHANGE_OWNERSHIP_ONE) lmo[0] = muon->isolated || MuonCostLinkOf(muon)->workers > 0 ? lmo[1] / workers : phase[LMO];
   PetscCall(PetscCalloc1((size_t)muon->nshards * COMPRESSORS, &message));
   PetscCall(MuonAdviseMeasure_Private(muon, message));
   if (measures) PetscCall(MuonAdviseMeasureLink_Private(muon, (PetscMPIInt)link));
@@ -340,7 +341,7 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
   PetscCall(PetscViewerASCIIPrintf(viewer, "Advice: seconds of a step as predicted, of them those of messages, and its bytes\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  this run: %.4g s a step in %" PetscInt_FMT " steps; gradient and program %.4g, LMO %.4g, compressors %.4g, messages and waiting %.4g, else %.4g; %.0f bytes in the last\n", phase[WALL], muon->advised - 1,
                                    phase[GRADIENT], phase[LMO], phase[COMPRESS], phase[EXCHANGE], phase[STEP], (muon->meanup + muon->meandown) / 8));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  link: %.4g us a message, %.4g Gbit/s each way, %s%s\n", 1e6 * (double)muon->cost_alpha, 1e-9 * (double)muon->cost_beta, measures ? "measured" : "as given",
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  link: %.4g us a message, %.4g Gbit/s each way, %s%s\n", 1e6 * (double)MuonCostLinkOf(muon)->alpha, 1e-9 * (double)MuonCostLinkOf(muon)->beta, measures ? "measured" : "as given",
                                    measures && node == muon->size ? " in the memory of one machine; -muon_cost_alpha and -muon_cost_beta give a network's" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %12s %12s %14s %12s  options%s%s\n", "seconds", "messages", "bytes", "loss", MuonPrefix(muon)[0] != '\0' ? " behind the prefix -" : "", MuonPrefix(muon)));
   for (PetscInt k = 0; k < n; k++) {
@@ -350,8 +351,8 @@ static PetscErrorCode MuonAdvise_Private(Muon muon, PetscViewer viewer, double p
     if (k < MUON_ADVISE_ROWS || row[k].loss < (double)PETSC_INFINITY) PetscCall(PetscViewerASCIIPrintf(viewer, "  %12.6g %12.6g %14.0f %12s  %s\n", row[k].seconds, row[k].messages, row[k].bytes, loss, row[k].options));
     PetscCall(PetscFree(row[k].options));
   }
-  muon->cost_alpha = given[0];
-  muon->cost_beta  = given[1];
+  MuonCostLinkOf(muon)->alpha = given[0];
+  MuonCostLinkOf(muon)->beta  = given[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,6 +11,3 @@ PETSC_INTERN PetscErrorCode MuonMonitorSetFromOptions_Private(Muon);
 /* -muon_advise: before the first step, and the monitor */
 PETSC_INTERN PetscErrorCode MuonAdviseBegin_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonMonitorAdvise_Private(Muon, PetscInt, PetscReal, void *);
-PETSC_INTERN PetscErrorCode MuonViewCostFromOptions_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonViewCost_Private(Muon, PetscViewer);
-PETSC_INTERN PetscErrorCode MuonTestGradient_Private(Muon, PetscReal *);

@@ -163,7 +163,7 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSGD, &sgd));
   *rate  = adamw ? muon->adamw_learning_rate : sgd ? muon->sgd_learning_rate : PETSC_DETERMINE;
   *decay = adamw ? muon->adamw_weight_decay : sgd ? muon->sgd_weight_decay : PETSC_DETERMINE;
-  if (layer->theory_rate > 0) *rate = layer->theory_rate;
+  if (layer->given_rate > 0) *rate = layer->given_rate;
   else if (MuonLayerIsSet(layer, "learning_rate")) *rate = layer->learning_rate;
   else if (*rate == PETSC_DETERMINE) *rate = muon->learning_rate;
   if (MuonLayerIsSet(layer, "weight_decay")) *decay = layer->weight_decay;

@@ -54,9 +54,10 @@ PetscErrorCode MuonCheckMomentumKept_Private(Muon muon, const char key[], PetscR
 
 PetscErrorCode MuonScheduleDefault_Private(Muon muon)
 {
-  const PetscBool free = muon->preset == NULL && muon->schedulefn == NULL && muon->theory.type == MUON_THEORY_NONE ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool free = muon->preset == NULL && muon->schedulefn == NULL ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
+  MuonTryAddons(muon, schedule, muon, &free);
   if (MuonParametersIsSet((PetscObject)muon, "schedule") == PETSC_FALSE) muon->schedule = free && MuonParametersIsSet((PetscObject)muon, "max_steps") ? MUON_SCHEDULE_LINEAR : MUON_SCHEDULE_CONSTANT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,10 @@
-#include "muonmonitor.h" /*I "petscmuon.h" I*/
+#include "../../plan/muonplan.h" /*I "petscmuon.h" I*/
 #include <float.h>
 #include <math.h>
+
+typedef struct {
+  PetscBool wanted, done;
+} MuonTest;
 
 /* What losses and gradients of a layer are rounded to */
 static double MuonTestEpsilon_Private(const MuonArray *W)
@@ -159,14 +163,14 @@ static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, MuonTestE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
+static PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
 {
   MPI_Comm  comm  = PetscObjectComm((PetscObject)muon);
   PetscReal worst = 0;
   PetscInt  wrong = 0, rough = 0;
 
   PetscFunctionBegin;
-  muon->gradienttested = PETSC_TRUE;
+  ((MuonTest *)MuonAddonData(muon, "testgradient"))->done = PETSC_TRUE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     MuonLayer       layer = muon->layer[l];
     MuonTestEntries all   = {0, (PetscInt64)layer->m * layer->n, PETSC_FALSE, 0, 0, 0};
@@ -190,5 +194,73 @@ PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
   if (wrong > 0) PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are wrong in %" PetscInt_FMT " of %" PetscInt_FMT " layers\n", MuonPrefix(muon), wrong, muon->nactive));
   else PetscCall(PetscPrintf(comm, "-%smuon_test_gradient: the gradients are probably right%s\n", MuonPrefix(muon), rough > 0 ? " where that can be told" : ""));
   if (error != NULL) *error = worst;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonTestGradient - Compares the gradients that the user's routine gives with differences of its losses
+
+  Collective
+
+  Input Parameter:
+. muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
+
+  Output Parameter:
+. error - the largest relative error over the layers; with `NULL` gradients that are wrong are an error, on all ranks
+
+  Options Database Key:
+. -muon_test_gradient - does it at the first step, which ends with an error where a gradient is wrong
+
+  Level: intermediate
+
+  Notes:
+  One line a layer shows the derivative of the mean loss along one random direction, whose entries are 1 and
+  -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
+  the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
+
+  How far it may be off follows from the differences themselves\: those with twice the step give their error,
+  and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
+  the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
+  than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably
+  right.
+
+  The routine is called six times for each layer, in the same step, and more often where an entry is looked
+  for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
+  noise. The weights are what they were afterwards.
+
+.seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
+@*/
+PetscErrorCode MuonTestGradient(Muon muon, PetscReal *error)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  PetscCheck(muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_test_gradient: there is nothing to call, expected a routine of MuonSetObjectiveAndGradient()", MuonPrefix(muon));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonTestGradient_Private(muon, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTestStart_Private(Muon muon)
+{
+  const MuonTest *test = (const MuonTest *)MuonAddonData(muon, "testgradient");
+
+  PetscFunctionBegin;
+  if (test->wanted && test->done == PETSC_FALSE) PetscCall(MuonTestGradient(muon, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const MuonParameter MuonTestParameters[] = {{"test_gradient", MUON_PARAMETER_BOOL, offsetof(MuonTest, wanted), 0, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Compare gradients with differences of losses at the first step"},
+                                                   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+PetscErrorCode MuonAddonRegister_TestGradient(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows  = MuonTestParameters;
+  ops.size  = sizeof(MuonTest);
+  ops.start = MuonTestStart_Private;
+  PetscCall(MuonAddonRegister("testgradient", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

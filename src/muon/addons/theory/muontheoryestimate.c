@@ -31,10 +31,10 @@ struct _n_MuonTheoryEstimates {
 
 PetscErrorCode MuonTheoryReset_Private(Muon muon)
 {
-  MuonTheoryEstimates e = muon->theory.estimates;
+  MuonTheoryEstimates e = MuonTheoryOf(muon)->estimates;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(muon->theory.text));
+  PetscCall(PetscFree(MuonTheoryOf(muon)->text));
   if (e == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < e->layers; p++) {
     PetscCall(MuonArrayDestroy(&e->layer[p].W));
@@ -43,7 +43,7 @@ PetscErrorCode MuonTheoryReset_Private(Muon muon)
   }
   PetscCall(PetscFree2(e->layer, e->sum));
   PetscCall(PetscFree(e));
-  muon->theory.estimates = NULL;
+  MuonTheoryOf(muon)->estimates = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,10 +53,10 @@ PetscErrorCode MuonTheoryEstimateSetUp_Private(Muon muon)
   size_t              most = 1;
 
   PetscFunctionBegin;
-  if (muon->theory.estimate == 0 && muon->theory.type != MUON_THEORY_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonTheoryOf(muon)->estimate == 0 && MuonTheoryOf(muon)->type != MUON_THEORY_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(muon->objective != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%smuon_theory_estimate needs gradients at other weights, expected MuonSetObjectiveAndGradient()", MuonPrefix(muon));
   PetscCall(PetscNew(&e));
-  muon->theory.estimates = e;
+  MuonTheoryOf(muon)->estimates = e;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const MuonLayer layer = muon->shard[p].layer;
 
@@ -94,7 +94,7 @@ static PetscErrorCode MuonTheoryCopyGradient_Private(MuonLayer layer, const Muon
 static PetscErrorCode MuonTheoryMean_Private(Muon muon, MuonLayer layer, const MuonArray *A, PetscReal *dual)
 {
   const PetscMPIInt entries = (PetscMPIInt)MuonArrayEntries(A);
-  MuonArray         sum     = MuonArrayLike(A, MUON_DOUBLE, muon->theory.estimates->sum);
+  MuonArray         sum     = MuonArrayLike(A, MUON_DOUBLE, MuonTheoryOf(muon)->estimates->sum);
 
   PetscFunctionBegin;
   MuonArrayAxpby((muon->weights != NULL ? muon->weights[muon->rank] : 1) / muon->size, A, 0, &sum);
@@ -104,14 +104,14 @@ static PetscErrorCode MuonTheoryMean_Private(Muon muon, MuonLayer layer, const M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonTheoryEstimateBegin_Private(Muon muon)
+PetscErrorCode MuonTheoryEstimateBegin_Private(Muon muon, MuonRecord *record)
 {
-  MuonTheoryEstimates e        = muon->theory.estimates;
-  PetscInt            interval = muon->theory.estimate;
+  MuonTheoryEstimates e        = MuonTheoryOf(muon)->estimates;
+  PetscInt            interval = MuonTheoryOf(muon)->estimate;
 
   PetscFunctionBegin;
-  if (e == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (muon->theory.type == MUON_THEORY_AUTO && e->count < muon->theory.auto_steps) interval = 1;
+  if (e == NULL || record->status < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonTheoryOf(muon)->type == MUON_THEORY_AUTO && e->count < MuonTheoryOf(muon)->auto_steps) interval = 1;
   e->due = interval > 0 && muon->step % interval == 0 ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt p = 0; p < e->layers && e->due; p++) {
     const MuonLayer layer = muon->shard[p].layer;
@@ -170,7 +170,7 @@ static PetscErrorCode MuonTheoryFit_Private(PetscInt n, const PetscReal x[], con
 /* At the moved weights, with the gradient of the same samples there */
 static PetscErrorCode MuonTheorySample_Private(Muon muon, PetscInt p)
 {
-  MuonTheorySamples *s     = &muon->theory.estimates->layer[p];
+  MuonTheorySamples *s     = &MuonTheoryOf(muon)->estimates->layer[p];
   const MuonLayer    layer = muon->shard[p].layer;
   MuonArray          W, g;
   PetscReal          moved, changed, own, factor, known[2];
@@ -208,7 +208,7 @@ static PetscErrorCode MuonTheorySample_Private(Muon muon, PetscInt p)
 /* With the gradient of another batch at the moved weights, after that of the step's batch */
 static PetscErrorCode MuonTheoryNoise_Private(Muon muon, PetscInt p)
 {
-  MuonTheoryEstimates e     = muon->theory.estimates;
+  MuonTheoryEstimates e     = MuonTheoryOf(muon)->estimates;
   MuonTheorySamples  *s     = &e->layer[p];
   const MuonLayer     layer = muon->shard[p].layer;
   MuonArray           g;
@@ -233,14 +233,14 @@ static PetscErrorCode MuonTheoryNoise_Private(Muon muon, PetscInt p)
 
 static PetscErrorCode MuonTheoryCSV_Private(Muon muon)
 {
-  const MuonTheoryEstimates e      = muon->theory.estimates;
+  const MuonTheoryEstimates e      = MuonTheoryOf(muon)->estimates;
   FILE                     *file   = NULL;
   PetscMPIInt               failed = 0;
 
   PetscFunctionBegin;
-  if (muon->theory.csv == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonTheoryOf(muon)->csv == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->rank == 0) {
-    file   = fopen(muon->theory.csv, e->count == 0 && muon->continues == PETSC_FALSE ? "w" : "a");
+    file   = fopen(MuonTheoryOf(muon)->csv, e->count == 0 && muon->continues == PETSC_FALSE ? "w" : "a");
     failed = file == NULL;
     if (!failed && e->count == 0 && muon->continues == PETSC_FALSE) failed = fputs("step,layer,dual_norm,ratio,l,lt,l0,l1,fit,sigma,batches\n", file) < 0;
     for (PetscInt p = 0; p < e->layers && !failed; p++) {
@@ -255,15 +255,15 @@ static PetscErrorCode MuonTheoryCSV_Private(Muon muon)
     if (file != NULL) failed = fclose(file) != 0 || failed;
   }
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(!failed, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-%smuon_theory_csv %s: the file cannot be written", MuonPrefix(muon), muon->theory.csv);
+  PetscCheck(!failed, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_WRITE, "-%smuon_theory_csv %s: the file cannot be written", MuonPrefix(muon), MuonTheoryOf(muon)->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The constants times the safety, for the theorem of auto */
 static PetscErrorCode MuonTheoryAuto_Private(Muon muon)
 {
-  const MuonTheoryEstimates e      = muon->theory.estimates;
-  const PetscReal           safety = muon->theory.safety;
+  const MuonTheoryEstimates e      = MuonTheoryOf(muon)->estimates;
+  const PetscReal           safety = MuonTheoryOf(muon)->safety;
   MuonTheoryConstants      *given;
 
   PetscFunctionBegin;
@@ -284,15 +284,15 @@ static PetscErrorCode MuonTheoryEvaluate_Private(Muon muon, MuonEvaluation evalu
   PetscReal loss = 0;
 
   PetscFunctionBegin;
-  muon->theory.evaluation = evaluation;
+  MuonTheoryOf(muon)->evaluation = evaluation;
   PetscCall(MuonErrorOfAll_Private(muon, "MuonSetObjectiveAndGradient()", (*muon->objective)(muon, &loss, muon->objectivectx)));
-  muon->theory.evaluation = MUON_EVALUATION_STEP;
+  MuonTheoryOf(muon)->evaluation = MUON_EVALUATION_STEP;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonTheoryEstimateEnd_Private(Muon muon, PetscBool ok)
 {
-  MuonTheoryEstimates e = muon->theory.estimates;
+  MuonTheoryEstimates e = MuonTheoryOf(muon)->estimates;
 
   PetscFunctionBegin;
   if (e == NULL || e->due == PETSC_FALSE || ok == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,7 +301,7 @@ PetscErrorCode MuonTheoryEstimateEnd_Private(Muon muon, PetscBool ok)
     PetscCall(MuonTheorySample_Private(muon, p));
     PetscCall(MuonTheoryCopyGradient_Private(muon->shard[p].layer, &e->layer[p].g));
   }
-  e->asked = muon->theory.asked;
+  e->asked = MuonTheoryOf(muon)->asked;
   PetscCall(MuonTheoryEvaluate_Private(muon, MUON_EVALUATION_OTHER));
   for (PetscInt p = 0; p < e->layers; p++) {
     PetscCall(MuonTheoryNoise_Private(muon, p));
@@ -309,15 +309,15 @@ PetscErrorCode MuonTheoryEstimateEnd_Private(Muon muon, PetscBool ok)
   }
   PetscCall(MuonTheoryCSV_Private(muon));
   e->count++;
-  if (muon->theory.monitor) PetscCall(MuonTheoryEstimateView_Private(muon));
-  if (muon->theory.type == MUON_THEORY_AUTO && e->count == muon->theory.auto_steps) PetscCall(MuonTheoryAuto_Private(muon));
+  if (MuonTheoryOf(muon)->monitor) PetscCall(MuonTheoryEstimateView_Private(muon));
+  if (MuonTheoryOf(muon)->type == MUON_THEORY_AUTO && e->count == MuonTheoryOf(muon)->auto_steps) PetscCall(MuonTheoryAuto_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonTheoryEstimateView_Private(Muon muon)
 {
   const MPI_Comm            comm = PetscObjectComm((PetscObject)muon);
-  const MuonTheoryEstimates e    = muon->theory.estimates;
+  const MuonTheoryEstimates e    = MuonTheoryOf(muon)->estimates;
 
   PetscFunctionBegin;
   if (e == NULL || e->count == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -353,8 +353,8 @@ PetscErrorCode MuonTheoryEstimateView_Private(Muon muon)
 PetscErrorCode MuonGetEvaluation(Muon muon, MuonEvaluation *evaluation)
 {
   PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, evaluation, muon->theory.evaluation);
-  muon->theory.asked = PETSC_TRUE;
+  MuonGet(muon, MUON_CLASSID, evaluation, MuonTheoryOf(muon)->evaluation);
+  MuonTheoryOf(muon)->asked = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,8 +396,8 @@ PetscErrorCode MuonGetTheoryEstimate(Muon muon, MuonLayer layer, MuonTheoryEstim
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscAssertPointer(estimate, 3);
   PetscCall(PetscMemzero(estimate, sizeof(*estimate)));
-  if (muon->theory.estimates == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonTheoryOf(muon)->estimates == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardFind(muon, layer, &shard));
-  if (shard != NULL) *estimate = muon->theory.estimates->layer[shard - muon->shard].result;
+  if (shard != NULL) *estimate = MuonTheoryOf(muon)->estimates->layer[shard - muon->shard].result;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

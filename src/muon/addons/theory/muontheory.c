@@ -1,6 +1,8 @@
 #include "muontheory.h" /*I "petscmuon.h" I*/
 #include <stdarg.h>
 
+const char *const MuonTheories[] = {"none", "smooth", "smooth_stochastic", "l0l1", "l0l1_stochastic", "auto", "MuonTheory", "MUON_THEORY_", NULL};
+
 /*
    From the options of an optimizer to a theorem and back.
 */
@@ -24,7 +26,7 @@ static const struct {
       char text_[1024]; \
 \
       PetscCall(PetscSNPrintf(text_, sizeof(text_), __VA_ARGS__)); \
-      SETERRQ(PetscObjectComm((PetscObject)(muon)), PETSC_ERR_SUP, "-%smuon_theory %s: %s", MuonPrefix(muon), MuonTheories[(muon)->theory.type], text_); \
+      SETERRQ(PetscObjectComm((PetscObject)(muon)), PETSC_ERR_SUP, "-%smuon_theory %s: %s", MuonPrefix(muon), MuonTheories[MuonTheoryOf(muon)->type], text_); \
     } \
   } while (0)
 
@@ -39,25 +41,25 @@ static PetscErrorCode MuonTheoryWrite_Private(Muon muon, const char format[], ..
   PetscCall(PetscVSNPrintf(line, sizeof(line), format, NULL, arguments));
   va_end(arguments);
   PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "%s", line));
-  PetscCall(PetscStrlen(muon->theory.text != NULL ? muon->theory.text : "", &length));
+  PetscCall(PetscStrlen(MuonTheoryOf(muon)->text != NULL ? MuonTheoryOf(muon)->text : "", &length));
   PetscCall(PetscStrlen(line, &more));
   PetscCall(PetscMalloc1(length + more + 1, &text));
-  PetscCall(PetscSNPrintf(text, length + more + 1, "%s%s", muon->theory.text != NULL ? muon->theory.text : "", line));
-  PetscCall(PetscFree(muon->theory.text));
-  muon->theory.text = text;
+  PetscCall(PetscSNPrintf(text, length + more + 1, "%s%s", MuonTheoryOf(muon)->text != NULL ? MuonTheoryOf(muon)->text : "", line));
+  PetscCall(PetscFree(MuonTheoryOf(muon)->text));
+  MuonTheoryOf(muon)->text = text;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether steps follow from Theorem 3 or 5 */
 static PetscBool MuonTheoryIsSharp_Private(Muon muon)
 {
-  return muon->theory.type != MUON_THEORY_L0L1 && muon->theory.type != MUON_THEORY_L0L1_STOCHASTIC ? PETSC_TRUE : PETSC_FALSE;
+  return MuonTheoryOf(muon)->type != MUON_THEORY_L0L1 && MuonTheoryOf(muon)->type != MUON_THEORY_L0L1_STOCHASTIC ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What the theorems assume of the optimizer */
 static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
 {
-  const MuonTheoryData *theory = &muon->theory;
+  const MuonTheoryData *theory = MuonTheoryOf(muon);
   const PetscBool       rate   = theory->type != MUON_THEORY_AUTO && MuonParametersIsSet((PetscObject)muon, "learning_rate") ? PETSC_TRUE : PETSC_FALSE;
   const struct {
     PetscBool   wrong;
@@ -100,7 +102,7 @@ static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
   MuonTheoryCheck(muon, lmo, "layer \"%s\" has the rule %s, and the theorem is of norm balls, expected " MUONLAYERLMO " or " MUONLAYERFROZEN, name, ((PetscObject)layer)->type_name);
   MuonTheoryCheck(muon, MuonBlocksCount_Private(&layer->blocks) == 1, "layer \"%s\" is cut into blocks, and the theorem knows layers; give each block as a layer", name);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(theirs); k++) {
-    MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && muon->theory.type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);
+    MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && MuonTheoryOf(muon)->type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);
   }
   if (!MuonLayerIsSet(layer, "step")) layer->step = MuonParametersIsSet((PetscObject)muon, "step") ? muon->step_type : step;
   MuonTheoryCheck(muon, layer->step == step, "layer \"%s\" has -%smuon_step %s, and the theorem is of %s", name, MuonPrefix(muon), MuonStepTypes[layer->step], MuonStepTypes[step]);
@@ -134,7 +136,7 @@ static PetscErrorCode MuonTheoryAlpha_Private(Muon muon, const MuonShard *shard,
 
 static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *shard, const MuonNorm *norm, MuonTheoryLayer *to)
 {
-  const MuonTheory type      = muon->theory.type == MUON_THEORY_AUTO ? (muon->theory.beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : muon->theory.type;
+  const MuonTheory type      = MuonTheoryOf(muon)->type == MUON_THEORY_AUTO ? (MuonTheoryOf(muon)->beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : MuonTheoryOf(muon)->type;
   const MuonNorm   frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2}, dual = MuonNormDual(norm);
   const char      *name = ((PetscObject)shard->layer)->name, *where = Theorems[type].dual ? "dual to that of its LMO" : "of Frobenius";
 
@@ -159,7 +161,7 @@ static PetscErrorCode MuonTheoryConstant_Private(Muon muon, MuonLayer layer, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define CONSTANT(key, alone) PetscCall(MuonTheoryConstant_Private(muon, layer, #key, muon->theory.constants.key, given != NULL ? given->key : layer->theory.key, alone, &to->key))
+#define CONSTANT(key, alone) PetscCall(MuonTheoryConstant_Private(muon, layer, #key, MuonTheoryOf(muon)->constants.key, given != NULL ? given->key : MuonTheoryOfLayer(layer)->key, alone, &to->key))
 static PetscErrorCode MuonTheoryGetLayer_Private(Muon muon, const MuonShard *shard, MuonTheory type, const MuonTheoryConstants *given, MuonTheoryLayer *to)
 {
   const MuonLayer layer = shard->layer;
@@ -203,7 +205,7 @@ static PetscErrorCode MuonTheoryJoinLayers_Private(Muon muon, MuonTheoryProblem 
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < p->n && p->n > 1; i++) {
-    const MuonTheoryConstants *own = &muon->shard[i].layer->theory;
+    const MuonTheoryConstants *own = MuonTheoryOfLayer(muon->shard[i].layer);
 
     MuonTheoryCheck(muon, own->l0 < 0 && own->l1 < 0 && own->l0b < 0 && own->l1max < 0 && own->sigma < 0, "layer \"%s\" has constants of its own, and the theorem is of all layers together, expected those of the optimizer",
                     ((PetscObject)muon->shard[i].layer)->name);
@@ -222,7 +224,7 @@ static PetscErrorCode MuonTheoryReport_Private(Muon muon, const MuonTheoryProble
   const char *theorem = Theorems[p->type].name;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(muon->theory.text));
+  PetscCall(PetscFree(MuonTheoryOf(muon)->text));
   PetscCall(MuonTheoryWrite_Private(muon, "theory: %s; K = %g, %g workers\n", theorem, Theorems[p->type].servers ? p->K : p->K - 1, p->J));
   for (PetscInt i = 0; i < p->n; i++) {
     const MuonTheoryLayer *layer = &p->layer[i];
@@ -242,7 +244,7 @@ static PetscErrorCode MuonTheoryReport_Private(Muon muon, const MuonTheoryProble
 
 PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants given[])
 {
-  MuonTheoryData   *theory = &muon->theory;
+  MuonTheoryData   *theory = MuonTheoryOf(muon);
   MuonTheoryProblem p;
   const char       *missing;
 
@@ -263,7 +265,7 @@ PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants give
   if (p.type == MUON_THEORY_L0L1_STOCHASTIC) PetscCall(MuonTheoryJoinLayers_Private(muon, &p));
   missing = MuonTheorySolve_Private(&p);
   MuonTheoryCheck(muon, missing == NULL, "the theorem needs %s", missing);
-  for (PetscInt i = 0; i < muon->nshards; i++) muon->shard[i].layer->theory_rate = (PetscReal)p.layer[PetscMin(i, p.n - 1)].rate;
+  for (PetscInt i = 0; i < muon->nshards; i++) muon->shard[i].layer->given_rate = (PetscReal)p.layer[PetscMin(i, p.n - 1)].rate;
   muon->momentum      = (PetscReal)(1 - p.beta);
   muon->learning_rate = (PetscReal)p.layer[0].rate; /* that monitors show */
   theory->bound       = p.bound < 0 ? PETSC_DETERMINE : (PetscReal)p.bound;
@@ -272,14 +274,15 @@ PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants give
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonTheorySetUp_Private(Muon muon)
+static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
 {
-  MuonTheoryData *theory = &muon->theory;
+  MuonTheoryData *theory = MuonTheoryOf(muon);
 
   PetscFunctionBegin;
   theory->bound = PETSC_DETERMINE;
   PetscCall(PetscFree(theory->text));
   if (theory->type == MUON_THEORY_NONE || muon->nshards == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(muon->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_delay 1: the theorem of -%smuon_theory %s is one of steps that are not late, expected none", MuonPrefix(muon), MuonPrefix(muon), MuonTheories[theory->type]);
   PetscCall(MuonTheoryCheckOptions_Private(muon));
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonTheoryCheckLayer_Private(muon, muon->shard[p].layer));
   if (!MuonParametersIsSet((PetscObject)muon, "step")) muon->step_type = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
@@ -311,6 +314,74 @@ PetscErrorCode MuonTheorySetUp_Private(Muon muon)
 PetscErrorCode MuonGetTheoryBound(Muon muon, PetscReal *bound)
 {
   PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, bound, muon->theory.bound);
+  MuonGet(muon, MUON_CLASSID, bound, MuonTheoryOf(muon)->bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTheorySchedule_Private(Muon muon, PetscBool *free)
+{
+  PetscFunctionBegin;
+  if (MuonTheoryOf(muon)->type != MUON_THEORY_NONE) *free = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTheoryView_Private(Muon muon, PetscViewer viewer)
+{
+  const char *text = MuonTheoryOf(muon)->text;
+
+  PetscFunctionBegin;
+  if (text != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define ROW(key, kind, field, value, least, most, names, flags, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(MuonTheoryData, field), value, least, most, names, (flags) | MUON_PARAMETER_DATA, help \
+  }
+#define FREE(field, value, least, most, flags, help) ROW("theory_" #field, REAL, field, value, least, most, NULL, (flags) | MUON_PARAMETER_FIXED, help)
+#define ALL(field, help)                             ROW("theory_" #field, REAL, constants.field, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED, help)
+#define OWN(field, help) \
+  { \
+    "theory_" #field, MUON_PARAMETER_REAL, offsetof(MuonTheoryConstants, field), PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, \
+      help ", as the optimizer says where not set" \
+  }
+#define CONSTANTS(MACRO) \
+  MACRO(l, "Smoothness L of the mean function in the layer's norm"), MACRO(lt, "Square root of the mean of the squares of the workers' L"), MACRO(l0, "L0 of the mean function: L0 + L1 ||grad f|| in the place of L"), \
+    MACRO(l1, "L1 of the mean function"), MACRO(l0b, "Mean of the workers' L0"), MACRO(l1max, "Largest of the workers' L1"), MACRO(sigma, "Standard deviation of a worker's gradient, in the Frobenius norm")
+
+static const MuonParameter MuonTheoryParameters[] = {ROW("theory", ENUM, type, 0, 0, 0, MuonTheories, MUON_PARAMETER_FIXED, "Theorem that step sizes follow from"),
+                                                     CONSTANTS(ALL),
+                                                     FREE(h, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Minimum of f less the mean of those of the workers' functions"),
+                                                     FREE(gap, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO | MUON_PARAMETER_ABOVE, "Loss at the first weights less its minimum"),
+                                                     FREE(eta, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO | MUON_PARAMETER_ABOVE, "Factor of the radius, by the bound where not set"),
+                                                     FREE(beta, PETSC_DETERMINE, 0, 1, MUON_PARAMETER_AUTO | MUON_PARAMETER_ABOVE, "Weight of a new gradient, by the bound where not set"),
+                                                     FREE(safety, 2, 1, MUON_UNBOUNDED, 0, "What estimated constants are multiplied with"),
+                                                     ROW("theory_estimate", INT, estimate, 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Of how many steps one estimates smoothness and noise, 0: none"),
+                                                     ROW("theory_auto_steps", INT, auto_steps, 10, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Steps after which step sizes follow from estimates"),
+                                                     ROW("theory_monitor", BOOL, monitor, 0, 0, 1, NULL, 0, "Print each estimate of smoothness and noise"),
+                                                     ROW("theory_csv", TEXT, csv, 0, 0, 0, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_LOCAL, "File of the estimates"),
+                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+PetscErrorCode MuonAddonRegister_Theory(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows      = MuonTheoryParameters;
+  ops.size      = sizeof(MuonTheoryData);
+  ops.layerrows = MuonTheoryLayerParameters_Private;
+  ops.layersize = sizeof(MuonTheoryConstants);
+  ops.configure = MuonTheoryConfigure_Private;
+  ops.setup     = MuonTheoryEstimateSetUp_Private;
+  ops.schedule  = MuonTheorySchedule_Private;
+  ops.begin     = MuonTheoryEstimateBegin_Private;
+  ops.end       = MuonTheoryEstimateEnd_Private;
+  ops.solved    = MuonTheoryEstimateView_Private;
+  ops.view      = MuonTheoryView_Private;
+  ops.reset     = MuonTheoryReset_Private;
+  PetscCall(MuonAddonRegister("theory", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,7 +9,18 @@
 */
 #pragma once
 
-#include "muonmonitor.h"
+#include "../../plan/muonplan.h"
+
+/* What the options say: seconds a message, bits a second, bytes a second; workers and entries of another problem, 0 for this one's */
+typedef struct {
+  PetscReal alpha, beta, gamma, entries;
+  PetscInt  workers;
+} MuonCostLink;
+
+static inline MuonCostLink *MuonCostLinkOf(Muon muon)
+{
+  return (MuonCostLink *)MuonAddonData(muon, "cost");
+}
 
 typedef struct {
   double rounds; /* messages one after the other */

@@ -22,7 +22,9 @@ static const struct {
 
 double MuonCostSeconds(Muon muon, const MuonCost *cost, PetscBool whole)
 {
-  return (double)muon->cost_alpha * cost->rounds + 8 / (double)muon->cost_beta * (whole ? cost->whole : cost->bytes) + cost->work / (double)muon->cost_gamma;
+  const MuonCostLink *link = MuonCostLinkOf(muon);
+
+  return (double)link->alpha * cost->rounds + 8 / (double)link->beta * (whole ? cost->whole : cost->bytes) + cost->work / (double)link->gamma;
 }
 
 double MuonCostSwitch(Muon muon, const char key[])
@@ -132,13 +134,14 @@ typedef struct {
 
 static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
 {
-  const Muon from       = MuonCostSender(muon);
-  double     counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
+  const MuonCostLink *link       = MuonCostLinkOf(muon);
+  const Muon          from       = MuonCostSender(muon);
+  double              counted[4] = {(double)muon->traffic.up[1] / 8, (double)muon->traffic.down[1] / 8, 0, 0}, entries = 0; /* in the last step, and at most of the same shards */
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(sizes, sizeof(*sizes)));
   for (PetscInt l = 0; l < muon->nactive; l++) entries += (double)muon->active[l]->m * (double)muon->active[l]->n;
-  sizes->scale   = muon->cost_entries > 0 && entries > 0 ? (double)muon->cost_entries / entries : 1;
+  sizes->scale   = link->entries > 0 && entries > 0 ? (double)link->entries / entries : 1;
   sizes->entries = entries * sizes->scale;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     double    one[2];
@@ -269,10 +272,11 @@ PetscErrorCode MuonGetCost_Private(Muon muon, MuonExchangeType type, MuonExchang
 /* The rows, the cheapest of them, and for which numbers of workers which row is cheapest */
 static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, const char title[], double entries, int n, const MuonCostRow row[])
 {
-  const MuonGroup group = MuonCostSender(muon)->group[0];
-  const double    steps = MuonCostSwitch(muon, "local_steps"), late = MuonCostSwitch(MuonCostSender(muon), "delay");
-  int             best = -1;
-  const char     *type = ((PetscObject)group->exchange)->type_name;
+  const MuonCostLink *link  = MuonCostLinkOf(muon);
+  const MuonGroup     group = MuonCostSender(muon)->group[0];
+  const double        steps = MuonCostSwitch(muon, "local_steps"), late = MuonCostSwitch(MuonCostSender(muon), "delay");
+  int                 best = -1;
+  const char         *type = ((PetscObject)group->exchange)->type_name;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", title));
@@ -285,7 +289,7 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 
     PetscCall(PetscViewerASCIIPrintf(viewer, "%1s %-12s %-9s %8.0f %14.6g %12.6g %12.6g\n", chosen ? "*" : "", Ways[way].type, MuonExchangeModes[Ways[way].mode], cost->rounds, cost->bytes, MuonCostSeconds(muon, cost, PETSC_FALSE),
                                      MuonCostSeconds(muon, cost, PETSC_TRUE)));
-    up = MuonCostOf(muon->cost_workers > 0 ? (double)muon->cost_workers : group->exchange->nworkers, 1, row[k].messages);
+    up = MuonCostOf(link->workers > 0 ? (double)link->workers : group->exchange->nworkers, 1, row[k].messages);
     if (chosen && late) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
     if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %d steps: %.6g seconds a step\n", (int)steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / steps));
   }
@@ -310,14 +314,15 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
+static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
 {
-  const int     nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
-  const int     workers = muon->cost_workers > 0 ? (int)muon->cost_workers : nodes;
-  MuonCostSizes sizes;
-  MuonCostRow   row[MUON_COST_WAYS];
-  PetscBool     ascii;
-  int           n = 0;
+  const MuonCostLink *link    = MuonCostLinkOf(muon);
+  const int           nodes   = muon->nshards > 0 && muon->group[0]->home >= 0 ? muon->group[0]->grid->nworkers : muon->size;
+  const int           workers = link->workers > 0 ? (int)link->workers : nodes;
+  MuonCostSizes       sizes;
+  MuonCostRow         row[MUON_COST_WAYS];
+  PetscBool           ascii;
+  int                 n = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -325,14 +330,14 @@ PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
   PetscCall(MuonCostGetSizes_Private(muon, &sizes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "Cost of a step's messages: %d workers, %" PetscInt_FMT " layers that move, %.0f entries\n", workers, muon->nactive, sizes.entries));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "link: %.4g us a message, %.4g Gbit/s each way; %.4g GB/s of messages are summed or voted on\n", 1e6 * (double)muon->cost_alpha, 1e-9 * (double)muon->cost_beta, 1e-9 * (double)muon->cost_gamma));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "link: %.4g us a message, %.4g Gbit/s each way; %.4g GB/s of messages are summed or voted on\n", 1e6 * (double)link->alpha, 1e-9 * (double)link->beta, 1e-9 * (double)link->gamma));
   if (muon->nshards > 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "messages of the optimizer: %s %.0f bytes up, %.0f down\n", sizes.part[0] != 1 || sizes.part[1] != 1 ? "as in the last step" : "at most", sizes.bytes[0], sizes.bytes[1]));
     for (int way = 0; way < MUON_COST_VOTES; way++) {
       PetscBool legal;
 
       PetscCall(MuonCostOfWay_Private(muon, way, &sizes, &row[n], &legal));
-      if (muon->cost_workers > 0) row[n].cost = MuonCostOfRow(&row[n], workers, sizes.entries);
+      if (link->workers > 0) row[n].cost = MuonCostOfRow(&row[n], workers, sizes.entries);
       if (legal) n++;
     }
     if (n > 0) PetscCall(MuonCostViewRows_Private(muon, viewer, "its exchanges, * the one chosen", sizes.entries, n, row));
@@ -347,7 +352,64 @@ PetscErrorCode MuonViewCost_Private(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonViewCostFromOptions_Private(Muon muon)
+/*@
+  MuonViewCost - Prints what the messages of a step cost by the alpha-beta model, for each exchange
+
+  Collective
+
+  Input Parameters:
++ muon   - the optimizer; it is set up where it was not
+- viewer - where to, an ASCII viewer, `NULL` for standard output
+
+  Options Database Keys:
++ -muon_view_cost [viewer] - prints it at the end of `MuonSetUp()`
+. -muon_cost_alpha time    - latency of the link in seconds, 25e-6 by default
+. -muon_cost_beta speed    - speed of the link in each direction in bits a second, 10e9 by default
+. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, in bytes a second, 4e9 by default
+. -muon_cost_workers J     - predicts for so many workers with even shares, 0 for those that there are
+- -muon_cost_entries d     - predicts for matrices of so many entries together, of the shapes of the layers, 0 for these
+
+  Level: intermediate
+
+  Notes:
+  A message of s bytes takes alpha + beta s seconds, and each byte that is summed or voted on gamma\: the
+  seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's
+  link, plus gamma times the bytes that it sums. A link carries as much in each direction at once.
+
+  Sums and broadcasts go along trees. The seconds take them as cut into parts that follow one another, or for
+  sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends
+  on waits for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a
+  layer, each of which pays the latency; messages are one packet for all layers.
+
+  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
+  would choose; sizes are the most that a message may have, and after a step those of this step. The second
+  is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
+  With `-muon_node_size` a node has one link, which its ranks share; without, each rank has one.
+
+  With local steps these are the messages of the outer optimizer, once in so many steps.
+
+  No step is taken, and nothing is measured; `-muon_advise` measures.
+
+  References:
+. * - SignMuon\: Communication-Efficient Distributed Muon Optimization, 2026, arXiv 2605.16311; the model, and the votes except range
+
+.seealso: `Muon`, `MuonView()`, `MuonSetParameter()`, `MuonExchangeSetType()`
+@*/
+PetscErrorCode MuonViewCost(Muon muon, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  if (viewer == NULL) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)muon), &viewer));
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCheckSameComm(muon, 1, viewer, 2);
+  PetscCall(MuonViewerCheck((PetscObject)muon, viewer));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonCostView_Private(muon, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At the end of the set-up, where the option asks for it */
+static PetscErrorCode MuonCostSetUp_Private(Muon muon)
 {
   PetscViewer       viewer;
   PetscViewerFormat format;
@@ -357,8 +419,46 @@ PetscErrorCode MuonViewCostFromOptions_Private(Muon muon)
   PetscCall(PetscOptionsCreateViewer(PetscObjectComm((PetscObject)muon), ((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_view_cost", &viewer, &format, &flg));
   if (flg == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerPushFormat(viewer, format));
-  PetscCall(MuonViewCost_Private(muon, viewer));
+  PetscCall(MuonCostView_Private(muon, viewer));
   PetscCall(PetscViewerPopFormat(viewer));
   PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonCostSetFromOptions_Private(Muon muon, MuonOptionItems PetscOptionsObject)
+{
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsName("-muon_view_cost", "Print what each exchange would cost, at the set-up", "MuonViewCost", &flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define ROW(key, kind, field, value, least, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(MuonCostLink, field), value, least, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_LOCAL, help \
+  }
+
+static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha, 25e-6, 0, "Latency of the link in predicted costs, in seconds"),
+                                                   ROW("cost_beta", REAL, beta, 10e9, 1, "Speed of the link in each direction, in bits a second"),
+                                                   ROW("cost_gamma", REAL, gamma, 4e9, 1, "Speed at which a rank sums messages or votes on them, in bytes a second"),
+                                                   ROW("cost_workers", INT, workers, 0, 0, "Workers of predicted costs, 0 for those that there are"),
+                                                   ROW("cost_entries", REAL, entries, 0, 0, "Entries of predicted costs, 0 for those of the layers"),
+                                                   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+static const char *const MuonCostKeys[] = {"view_cost", NULL};
+
+PetscErrorCode MuonAddonRegister_Cost(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows           = MuonCostParameters;
+  ops.size           = sizeof(MuonCostLink);
+  ops.keys           = MuonCostKeys;
+  ops.setfromoptions = MuonCostSetFromOptions_Private;
+  ops.setup          = MuonCostSetUp_Private;
+  PetscCall(MuonAddonRegister("cost", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

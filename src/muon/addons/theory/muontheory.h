@@ -3,8 +3,43 @@
 */
 #pragma once
 
-#include "../plan/muonplan.h"
+#include "../../plan/muonplan.h"
 #include <petscmuon/private/muonlmoimpl.h>
+
+/* What a theorem needs to know of a function, PETSC_DETERMINE where nobody said it */
+typedef struct {
+  PetscReal l, lt, l0, l1, l0b, l1max, sigma;
+} MuonTheoryConstants;
+
+typedef struct _n_MuonTheoryEstimates *MuonTheoryEstimates;
+
+/* Step sizes by a theorem: what the options say, and what follows from it */
+typedef struct {
+  MuonTheory          type;
+  MuonTheoryConstants constants; /* of all layers */
+  PetscReal           h, gap, eta, beta, safety;
+  PetscInt            estimate, auto_steps;
+  char               *csv;
+  PetscReal           bound; /* PETSC_DETERMINE where there is none */
+  char               *text;  /* what was set, from what, and the bound; NULL for none */
+  PetscBool           monitor;
+  MuonTheoryEstimates estimates;  /* NULL for none */
+  MuonEvaluation      evaluation; /* that the program's routine is called for */
+  PetscBool           asked;      /* by the routine */
+} MuonTheoryData;
+
+static inline MuonTheoryData *MuonTheoryOf(Muon muon)
+{
+  return (MuonTheoryData *)MuonAddonData(muon, "theory");
+}
+
+/* Constants of a layer's own */
+PETSC_INTERN const MuonParameter MuonTheoryLayerParameters_Private[];
+
+static inline MuonTheoryConstants *MuonTheoryOfLayer(MuonLayer layer)
+{
+  return (MuonTheoryConstants *)MuonParametersPartData((PetscObject)layer, MuonTheoryLayerParameters_Private);
+}
 
 /* What a theorem knows of a layer; constants are those of the layer's norm divided by scale x shape factor */
 typedef struct {
@@ -34,8 +69,6 @@ static inline double MuonTheorySquare(double x)
 */
 PETSC_INTERN const char *MuonTheorySolve_Private(MuonTheoryProblem *);
 
-/* Before state is allocated: what the options say becomes rates and momentum, which it prints */
-PETSC_INTERN PetscErrorCode MuonTheorySetUp_Private(Muon);
 /* The same with these constants in the place of the options', one a layer that is not frozen */
 PETSC_INTERN PetscErrorCode MuonTheoryApply_Private(Muon, const MuonTheoryConstants[]);
 
@@ -43,7 +76,7 @@ PETSC_INTERN PetscErrorCode MuonTheoryApply_Private(Muon, const MuonTheoryConsta
 PETSC_INTERN PetscErrorCode MuonTheoryReset_Private(Muon);
 /* After the set-up; after the gradient of a step, before it changes the weights; after these changed */
 PETSC_INTERN PetscErrorCode MuonTheoryEstimateSetUp_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonTheoryEstimateBegin_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonTheoryEstimateBegin_Private(Muon, MuonRecord *);
 PETSC_INTERN PetscErrorCode MuonTheoryEstimateEnd_Private(Muon, PetscBool ok);
 /* The table, where anything was estimated */
 PETSC_INTERN PetscErrorCode MuonTheoryEstimateView_Private(Muon);
