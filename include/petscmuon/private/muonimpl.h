@@ -65,6 +65,26 @@ typedef struct {
 } MuonShardMean;
 
 /*
+   What lives for one round of one shard: from the gradient to the new weights. Arrays are borrowed
+*/
+typedef struct {
+  MuonLayerStepInfo info;                  /* rate, decay, radius; what the step reports */
+  double            beta, gradient_weight; /* of momentum and gradient in the new momentum */
+  MuonArray         gradient, weights;     /* of the layer */
+  MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
+  PetscBool         in_place;              /* T is the layer's own gradient */
+  PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
+  PetscBool         summed;                /* the messages are in shard->sum already */
+  PetscBool         edited;                /* the weights were changed since the last step: shard->X is not looked at */
+  MuonArray         input;                 /* server of several ranks: of the LMO */
+  MuonArray         step;                  /* server: the step that the commit takes */
+  MuonCompressor    sent;                  /* what T was sent with */
+  MuonValidated     up_own, down_got;      /* validated messages: what this rank sent, where the type needs it, and the server's */
+  ptrdiff_t         own_at;                /* where up_own lies in the message that was sent, -1 where it has memory of its own */
+  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
+} MuonRound;
+
+/*
    Rows of a layer that are encoded, moved and owned as one; every rank knows all shards. Arrays without data
    are not kept. State has the precision of -muon_state_precision, weights and their difference that of the
    layer
@@ -94,22 +114,8 @@ typedef struct {
   MuonShardMean full;     /* of whole gradients */
   void         *data;     /* the type's */
 
-  /* In one step */
-  MuonLayerStepInfo info;                  /* rate, decay, radius; what the step reports */
-  double            beta, gradient_weight; /* of momentum and gradient in the new momentum */
-  MuonArray         gradient, weights;     /* of the layer, borrowed */
-  MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
-  MuonArray         input;                 /* server of several ranks: of the LMO */
-  MuonArray         step;                  /* server: the step that the commit takes */
-  MuonCompressor    sent;                  /* what T was sent with */
-  MuonValidated     up_own, down_got;      /* validated messages: what this rank sent, where the type needs it, and the server's */
-  ptrdiff_t         own_at;                /* where up_own lies in the message that was sent, -1 where it has memory of its own */
-  PetscBool         edited;                /* somebody changed the weights since the last step: X is not looked at */
-  PetscBool         summed;                /* the messages are in sum already */
-  PetscBool         ready;                 /* MuonLayerGradientReady() was called since the last step */
-  PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
-  PetscBool         in_place;              /* T is the layer's own gradient */
-  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
+  MuonRound *round;
+  PetscBool  ready; /* MuonLayerGradientReady() was called since the last step */
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
@@ -187,7 +193,7 @@ struct _MuonGroupOps {
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */
 typedef struct {
   MuonCompressor   compressor;
-  const MuonArray *T, *R; /* the message is of T, relative to R; where there is an R shard->up_own has what was sent, for commit() */
+  const MuonArray *T, *R; /* the message is of T, relative to R; where there is an R shard->round->up_own has what was sent, for commit() */
   MuonStatus       status;
 } MuonUpload;
 
@@ -196,7 +202,7 @@ typedef struct {
    configure() makes a type's sub-objects, so that their options can be compared between the ranks; setup()
    allocates its state when owners are known.
 
-   In a step the driver calls, for each shard: momentum() may change shard->beta and shard->gradient_weight;
+   In a step the driver calls, for each shard: momentum() may change shard->round->beta and shard->round->gradient_weight;
    worker() says what is sent, T being the new momentum; aggregate() turns the sum of count messages into
    what momentum and LMO of the server see (the mean where it is NULL); apply() makes new weights of it (a step
    of the layer's optimizer where it is NULL); commit() changes the type's state, after all ranks have agreed.
@@ -481,7 +487,7 @@ static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 /* What servers step from: weights of their own, or the workers' W */
 static inline MuonArray MuonShardServerWeights(const MuonShard *shard, const MuonArray *W)
 {
-  return shard->X.data != NULL && shard->edited == PETSC_FALSE ? shard->X : *W;
+  return shard->X.data != NULL && shard->round->edited == PETSC_FALSE ? shard->X : *W;
 }
 
 /* Shape, order and precision of the shard's weights, and of its state */

@@ -101,7 +101,7 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
     packets += some;
   }
   if (muon->work != NULL) PetscCall(MuonWorkspaceGetBytes(muon->work, &shared));
-  for (PetscInt p = 0; p < muon->nshards; p++) packets += (PetscLogDouble)(muon->shard[p].up_own.capacity + muon->shard[p].down_got.capacity);
+  for (PetscInt p = 0; p < muon->nshards; p++) packets += (PetscLogDouble)(muon->shard[p].round->up_own.capacity + muon->shard[p].round->down_got.capacity);
   if (worker != NULL) *worker = bytes[0];
   if (server != NULL) *server = bytes[1];
   if (scratch != NULL) *scratch = (PetscLogDouble)shared + packets;

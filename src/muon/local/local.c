@@ -154,7 +154,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
   MuonShard        *shard = (MuonShard *)muon->layer[l]->shard;
-  MuonLayerStepInfo info  = shard->info;
+  MuonLayerStepInfo info  = shard->round->info;
   MuonArray         own, rows, G = local->shared[l];
   MuonLayerArray    gradient;
 

@@ -265,7 +265,7 @@ static PetscErrorCode MuonMonitorDraw_Private(Muon muon, PetscInt step, PetscRea
   for (int k = 0; k < 4; k++) {
     PetscReal most = 0;
 
-    for (PetscInt p = 0; p < sent->nshards; p++) values[p] = (PetscReal)sent->shard[p].figure[k] / (PetscReal)sent->size;
+    for (PetscInt p = 0; p < sent->nshards; p++) values[p] = (PetscReal)sent->shard[p].round->figure[k] / (PetscReal)sent->size;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, (PetscMPIInt)sent->nshards, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
     for (PetscInt p = 0; p < sent->nshards; p++) most = PetscMax(most, values[p]);
     if (most == 0) continue;

@@ -89,6 +89,7 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   shard->rows         = layer->rows;
   shard->row          = layer->first;
   shard->full.request = MPI_REQUEST_NULL;
+  PetscCall(PetscNew(&shard->round));
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
   if (group->home >= 0) shard->sharded = PETSC_TRUE;
   else if (grid->size > 1) {
@@ -179,9 +180,10 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   shard->layer->watched         = PETSC_FALSE;
   PetscCall(MuonCompressorDestroy(&shard->up));
   PetscCall(MuonCompressorDestroy(&shard->down));
-  PetscCall(MuonValidatedDestroy(&shard->up_own));
-  PetscCall(MuonValidatedDestroy(&shard->down_got));
+  PetscCall(MuonValidatedDestroy(&shard->round->up_own));
+  PetscCall(MuonValidatedDestroy(&shard->round->down_got));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(arrays); k++) PetscCall(MuonArrayDestroy(arrays[k]));
+  PetscCall(PetscFree(shard->round));
   PetscCall(PetscFree(shard->ranges));
   PetscCall(PetscFree(shard->name));
   PetscCall(PetscFree(shard->up_type));

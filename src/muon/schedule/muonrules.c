@@ -236,7 +236,7 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
   PetscCall(MuonGetScheduleFactor_Private(muon, &schedule));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonLayer          layer = muon->shard[p].layer;
-    MuonLayerStepInfo *info  = &muon->shard[p].info;
+    MuonLayerStepInfo *info  = &muon->shard[p].round->info;
     PetscReal          rate, decay, factor;
 
     PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
@@ -248,7 +248,7 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
     info->measure  = muon->measure_update_rms;
     info->dual = info->squares = 0;
-    PetscCall(PetscArrayzero(muon->shard[p].figure, 4));
+    PetscCall(PetscArrayzero(muon->shard[p].round->figure, 4));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

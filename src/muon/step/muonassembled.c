@@ -28,10 +28,10 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   const MuonItem *item    = &serving->group->item[i];
 
   PetscFunctionBegin;
-  if (item->begins) PetscCall(MuonServerAggregate_Private(serving->muon, item->shard, &item->shard->input, serving->status));
+  if (item->begins) PetscCall(MuonServerAggregate_Private(serving->muon, item->shard, &item->shard->round->input, serving->status));
   MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
-  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->input));
-  *G = MuonItemPart(item, &item->shard->input);
+  if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->round->input));
+  *G = MuonItemPart(item, &item->shard->round->input);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +65,7 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   PetscFunctionBegin;
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (item->kind == MUON_ASSEMBLY_NONE) {
-    task.G = shard->input;
+    task.G = shard->round->input;
     PetscCall(MuonServerStep_Private(serving->muon, 1, &shard, &task, serving->record, serving->status));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -75,9 +75,9 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   Xnew = shard->Xnew.data ? shard->Xnew : MuonArrayLike(&W, W.precision, serving->Xnew[W.memory]);
   x    = MuonItemPart(item, &X);
   xnew = MuonItemPart(item, &Xnew);
-  info = shard->info;
+  info = shard->round->info;
   PetscUseTypeMethod(shard->layer, update, &info, item->number, &x, D, &xnew, &moved);
-  shard->info.squares = info.squares + (item->begins ? 0 : shard->info.squares);
+  shard->round->info.squares = info.squares + (item->begins ? 0 : shard->round->info.squares);
   MuonStatusMerge(moved, serving->status);
   if (item->ends && *serving->status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(serving->muon, shard, &Xnew, &W, serving->status));
   MuonNoteStatus(serving->muon, shard->layer, *serving->status);

@@ -82,7 +82,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
   double norm = 0, *all;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].summed = PETSC_FALSE;
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].round->summed = PETSC_FALSE;
   if (muon->clip == 0 || muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard        *shard    = &muon->shard[p];
@@ -92,7 +92,7 @@ PetscErrorCode MuonClipServers_Private(Muon muon, MuonStatus *status)
     if (shard->owns == PETSC_FALSE || shard->group->rests || MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE) continue;
     if (shard->sum.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
     PetscCall(MuonServerSum_Private(shard, &shard->sum, status));
-    shard->summed = PETSC_TRUE;
+    shard->round->summed = PETSC_TRUE;
     if (MuonShardCounts(shard)) norm = hypot(norm, MuonClipNorm_Private(&shard->sum) / nworkers);
   }
   PetscCall(PetscMalloc1(muon->size, &all));

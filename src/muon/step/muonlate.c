@@ -49,8 +49,8 @@ static PetscErrorCode MuonLateSend_Private(Muon muon)
     if (group->late == PETSC_FALSE || MuonGroupIsAway(group)) continue;
     group->round = muon->late.step;
     for (PetscInt k = 0; k < group->nshards; k++) {
-      group->shard[k].T    = *MuonShardWaiting(&group->shard[k]);
-      group->shard[k].sent = group->shard[k].up;
+      group->shard[k].round->T    = *MuonShardWaiting(&group->shard[k]);
+      group->shard[k].round->sent = group->shard[k].up;
     }
     PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
     PetscCall((*group->ops->workers)(muon, group, &muon->late.status));
@@ -87,18 +87,18 @@ PetscErrorCode MuonLateArrive_Private(Muon muon, MuonStatus *status)
   PetscFunctionBegin;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard         *shard  = &muon->shard[p];
-    MuonLayerStepInfo *info   = &shard->info;
-    const double       next[] = {info->rate, info->decay, info->radius, shard->beta, shard->gradient_weight};
+    MuonLayerStepInfo *info   = &shard->round->info;
+    const double       next[] = {info->rate, info->decay, info->radius, shard->round->beta, shard->round->gradient_weight};
 
     if (shard->group->late == PETSC_FALSE) continue;
     PetscCall(PetscArraycpy(shard->late[1], next, 5));
-    info->step             = (PetscInt)muon->late.step;
-    info->rate             = shard->late[0][LATE_RATE];
-    info->decay            = shard->late[0][LATE_DECAY];
-    info->radius           = shard->late[0][LATE_RADIUS];
-    shard->beta            = shard->late[0][LATE_BETA];
-    shard->gradient_weight = shard->late[0][LATE_WEIGHT];
-    shard->T               = *MuonShardWaiting(shard);
+    info->step                    = (PetscInt)muon->late.step;
+    info->rate                    = shard->late[0][LATE_RATE];
+    info->decay                   = shard->late[0][LATE_DECAY];
+    info->radius                  = shard->late[0][LATE_RADIUS];
+    shard->round->beta            = shard->late[0][LATE_BETA];
+    shard->round->gradient_weight = shard->late[0][LATE_WEIGHT];
+    shard->round->T               = *MuonShardWaiting(shard);
   }
   if (muon->late.step < 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->late.flying == PETSC_FALSE) PetscCall(MuonLateSend_Private(muon)); /* after a restart, or a step that was refused */

@@ -12,9 +12,9 @@ static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
   size_t               bytes;
 
   PetscFunctionBegin;
-  if (shard->up_own.bytes == 0 || shard->own_at < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->round->up_own.bytes == 0 || shard->round->own_at < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeGetOwn(shard->group->exchange, MUON_EXCHANGE_UP, shard->id, &bytes, &message));
-  if (message != NULL) shard->up_own.data = message + shard->own_at;
+  if (message != NULL) shard->round->up_own.data = message + shard->round->own_at;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -33,9 +33,9 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
     for (PetscInt k = group->nshards - 1; k >= 0; k--) {
       MuonShard *shard = &group->shard[k];
 
-      if (alone) MuonArrayAxpby(1, &shard->T, 0, &shard->sum); /* that of one is there */
-      else if (shard->begun == PETSC_FALSE && MuonShardIsDirect(shard) == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
-      shard->begun = PETSC_FALSE;
+      if (alone) MuonArrayAxpby(1, &shard->round->T, 0, &shard->sum); /* that of one is there */
+      else if (shard->round->begun == PETSC_FALSE && MuonShardIsDirect(shard) == PETSC_FALSE) PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
+      shard->round->begun = PETSC_FALSE;
       PetscCall(MuonCountDirect_Private(muon, shard, 0));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,7 +43,7 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[group->exchange->order[k]];
 
-    if (MuonGroupSendsArrays(group, 0)) PetscCall(MuonExchangeGatherBegin(group->exchange, shard->id, &shard->T));
+    if (MuonGroupSendsArrays(group, 0)) PetscCall(MuonExchangeGatherBegin(group->exchange, shard->id, &shard->round->T));
     if (MuonGroupSendsArrays(group, 0) || MuonShardIsDirect(shard)) PetscCall(MuonCountDirect_Private(muon, shard, 0));
     else PetscCall(MuonWorkerEncode_Private(muon, shard, status));
     MuonNoteStatus(muon, shard->layer, *status);
@@ -136,9 +136,9 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
 
   PetscFunctionBegin;
   PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
-  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK && shard->down_got.bytes == 0) {
+  if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK && shard->round->down_got.bytes == 0) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
-    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->down_got, &valid));
+    else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->round->down_got, &valid));
     if (valid) MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
     else received = MUON_STATUS_CORRUPT;
   }
@@ -153,7 +153,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
 
   PetscFunctionBegin;
   if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, group->round));
-  for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].down_got.bytes = 0;
+  for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].round->down_got.bytes = 0;
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
   else {
     if (sums) MuonKernelSetProgress(MuonExchangeProgress, group->exchange);
@@ -184,12 +184,12 @@ PetscErrorCode MuonShardMove_Private(Muon muon, MuonShard *shard, MuonLayerStepI
 
   PetscFunctionBegin;
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
-  if (MuonShardTakes(shard)) PetscUseTypeMethod(shard->layer, take, info, &shard->step, &W);
+  if (MuonShardTakes(shard)) PetscUseTypeMethod(shard->layer, take, info, &shard->round->step, &W);
   else if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
   else if (shard->downlink == MUON_DOWNLINK_STEP) {
     PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
     PetscCall(MuonLayerDecodeStep(shard->layer, info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->round->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
   if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,7 +201,7 @@ static PetscErrorCode MuonCommit_Mean(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (MuonGroupSendsArrays(shard->group, 1) && shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &whole));
-  PetscCall(MuonShardMove_Private(muon, shard, &shard->info, &whole));
+  PetscCall(MuonShardMove_Private(muon, shard, &shard->round->info, &whole));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,7 +23,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
     PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
     PetscCall((*group->ops->workers)(muon, group, status));
   }
-  for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &group->shard[k].gradient));
+  for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &group->shard[k].round->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,10 +106,10 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
   shard->layer->updaterms = -1;
   if (muon->measure_update_rms == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->ranges != NULL) {
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
-    shard->group->bytes += sizeof(shard->info.squares);
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
+    shard->group->bytes += sizeof(shard->round->info.squares);
   }
-  shard->layer->updaterms = PetscSqrtReal((PetscReal)(shard->info.squares / entries));
+  shard->layer->updaterms = PetscSqrtReal((PetscReal)(shard->round->info.squares / entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,10 +118,10 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, commit, shard);
-  PetscCall(MuonCompressorCommit(shard->sent));
+  PetscCall(MuonCompressorCommit(shard->round->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
   else if (shard->M.data != NULL && shard->group->late == PETSC_FALSE) { /* a late one is there since its round began */
-    if (shard->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
+    if (shard->round->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
     else MuonArraySwap(&shard->M, &shard->Tnew);
   }
   PetscCall((*shard->group->ops->commit)(muon, shard));
@@ -144,8 +144,8 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
     MuonShard *shard = &group->shard[k];
     MuonArray  W;
 
-    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
-    W = MuonShardPart(shard, &shard->weights);
+    PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
+    W = MuonShardPart(shard, &shard->round->weights);
     PetscCall(MuonExchangeSpreadBegin(group->exchange, shard->id, &W));
   }
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
@@ -154,10 +154,10 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
     MuonArray  W;
 
     if (spread == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
-    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
-    W = away ? shard->weights : MuonShardPart(shard, &shard->weights);
-    if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &shard->weights));
-    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->weights));
+    if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
+    W = away ? shard->round->weights : MuonShardPart(shard, &shard->round->weights);
+    if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &shard->round->weights));
+    PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,9 +24,9 @@ static PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const Muon
 
     PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
-      valid = (PetscMPIInt)j == shard->group->exchange->worker && shard->up_own.bytes > 0 ? PETSC_TRUE : PETSC_FALSE;
-      if (valid) PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, sum));
-      else PetscCall(MuonCompressorDecodeArray(shard->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
+      valid = (PetscMPIInt)j == shard->group->exchange->worker && shard->round->up_own.bytes > 0 ? PETSC_TRUE : PETSC_FALSE;
+      if (valid) PetscCall(MuonCompressorDecodeValidated(shard->round->sent, &shard->round->up_own, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, sum));
+      else PetscCall(MuonCompressorDecodeArray(shard->round->sent, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, bytes, message, sum, &valid));
       if (valid && j == 0 && weight != NULL) MuonArrayAxpby(weight[0], sum, 0, sum); /* what is not added takes no factor */
       if (valid == PETSC_FALSE) received = MUON_STATUS_CORRUPT;
     }
@@ -38,7 +38,7 @@ static PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const Muon
 PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
 {
   PetscFunctionBegin;
-  if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->T, 0, sum);
+  if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->round->T, 0, sum);
   else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
   else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
   if (MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,7 +60,7 @@ static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
   if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
   if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
   if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
-  return shard->M.data == NULL && shard->gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
+  return shard->M.data == NULL && shard->round->gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
@@ -109,11 +109,11 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
   *input = *sum;
   if (at_server && shard->M.data != NULL) {
-    if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->beta, &shard->M, shard->gradient_weight, sum, &shard->Mnew, &finite));
-    else PetscCall(MuonMomentumOfRounded_Private(shard->beta, &shard->M, shard->gradient_weight, sum, &shard->Mnew, &finite));
+    if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->round->beta, &shard->M, shard->round->gradient_weight, sum, &shard->Mnew, &finite));
+    else PetscCall(MuonMomentumOfRounded_Private(shard->round->beta, &shard->M, shard->round->gradient_weight, sum, &shard->Mnew, &finite));
     if (muon->nesterov == MUON_NESTEROV_NONE) *input = shard->Mnew;
-    else MuonArrayAxpby(shard->beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->beta : 1, sum);
-  } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->gradient_weight != 1) MuonArrayAxpby(shard->gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
+    else MuonArrayAxpby(shard->round->beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->round->beta : 1, sum);
+  } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->round->gradient_weight != 1) MuonArrayAxpby(shard->round->gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
   if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));
   PetscCall(MuonLogDeviceEnd(sum->memory, flops));
@@ -126,14 +126,14 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
 {
   const PetscInt  nworkers = shard->group->exchange->nworkers;
   const MuonArray state    = MuonShardStateShape(shard);
-  const PetscBool same     = shard->T.precision == state.precision || (shard->M.data != NULL && state.memory == MUON_HOST) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool same     = shard->round->T.precision == state.precision || (shard->M.data != NULL && state.memory == MUON_HOST) ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool asis     = MuonShardIsDirect(shard) && same && MuonServerChangesSum_Private(muon, shard) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  MuonArray       sum      = asis ? shard->T : shard->sum, whole, W;
+  MuonArray       sum      = asis ? shard->round->T : shard->sum, whole, W;
 
   PetscFunctionBegin;
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
-  if (asis == PETSC_FALSE && shard->summed == PETSC_FALSE) PetscCall(MuonServerSum_Private(shard, &sum, status));
+  if (asis == PETSC_FALSE && shard->round->summed == PETSC_FALSE) PetscCall(MuonServerSum_Private(shard, &sum, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
@@ -154,7 +154,7 @@ static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const 
 */
 static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
 {
-  MuonLayerStepInfo *info    = &shard->info;
+  MuonLayerStepInfo *info    = &shard->round->info;
   MuonStatus         stepped = MUON_STATUS_OK;
   double             reach;
   size_t             most, bytes;
@@ -204,7 +204,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   if (shard->group->no_downlink) {
     if (shard->layer->owner >= 0 || exchange->nworkers == 1) PetscFunctionReturn(PETSC_SUCCESS);
     /* A step says nothing of the weights that it is taken from */
-    if (shard->step.data != NULL) PetscCall(MuonLayerHashWeights(shard->layer, -1, &shard->group->replica));
+    if (shard->round->step.data != NULL) PetscCall(MuonLayerHashWeights(shard->layer, -1, &shard->group->replica));
     PetscCall(MuonArrayOnHost(Xnew, PETSC_TRUE, &host));
     MuonHashReplica_Private(shard, MuonArrayBytes(&host), host.data);
     PetscCall(MuonArrayOffHost(Xnew, PETSC_FALSE, &host));
@@ -213,12 +213,12 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
-  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->down_got));
+  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->round->down_got));
   PetscCall(MuonCompressorGetStatus(shard->down, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* What lies in the exchange may move, and is checked as it comes */
-  if (shard->down_got.data != shard->down_got.buffer) shard->down_got.bytes = 0;
+  if (shard->round->down_got.data != shard->round->down_got.buffer) shard->round->down_got.bytes = 0;
   else MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
   MuonHashReplica_Private(shard, bytes, to);
@@ -235,11 +235,11 @@ static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *i
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
-  shard->step = MuonArrayLike(&state, state.precision, G.data);
+  shard->round->step = MuonArrayLike(&state, state.precision, G.data);
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
-  if (ours && shard->step.data != input->data && (used || shard->step.data != shard->T.data)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ours && shard->round->step.data != input->data && (used || shard->round->step.data != shard->round->T.data)) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->D.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->D));
-  shard->step = shard->D;
+  shard->round->step = shard->D;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,9 +256,9 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
   PetscCall(PetscMalloc1(n, &weights));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLayerGetWeightsMemory(shard[k]->layer, PETSC_FALSE, &weights[k].whole));
-    weights[k].W        = MuonShardPart(shard[k], &weights[k].whole);
-    task[k].X           = MuonShardServerWeights(shard[k], &weights[k].W);
-    shard[k]->step.data = NULL;
+    weights[k].W               = MuonShardPart(shard[k], &weights[k].whole);
+    task[k].X                  = MuonShardServerWeights(shard[k], &weights[k].W);
+    shard[k]->round->step.data = NULL;
     if (MuonShardTakes(shard[k])) PetscCall(MuonPlaceStep_Private(shard[k], &task[k].G));
     else if (shard[k]->group->no_downlink && shard[k]->Xnew.data == NULL) PetscCall(MuonArrayCreate(&weights[k].W, weights[k].W.precision, &shard[k]->Xnew));
     task[k].Xnew = shard[k]->Xnew;
@@ -268,17 +268,17 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
     MuonNoteStatus(muon, shard[0]->layer, *status);
   } else {
     for (PetscInt k = 0; k < n; k++) {
-      task[k].D = shard[k]->step;
+      task[k].D = shard[k]->round->step;
       if (!task[k].Xnew.data && !task[k].D.data) PetscCall(MuonWorkspaceGetArray(muon->work, &weights[k].W, weights[k].W.precision, &task[k].Xnew));
       task[k].layer  = shard[k]->layer;
       task[k].status = MUON_STATUS_OK;
-      task[k].info   = shard[k]->info;
+      task[k].info   = shard[k]->round->info;
       if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, shard[k], &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status);
     }
     if (muon->ops->apply == NULL) PetscCall(MuonLayerStepMany(n, task));
     for (PetscInt k = 0; k < n; k++) {
       if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
-      shard[k]->info = task[k].info;
+      shard[k]->round->info = task[k].info;
       MuonStatusMerge(task[k].status, status);
       if (*status == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard[k], task[k].D.data ? &task[k].D : &task[k].Xnew, &weights[k].W, status));
       MuonNoteStatus(muon, shard[k]->layer, *status);

@@ -165,8 +165,8 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
     MuonShard *shard = &muon->shard[p];
 
     if (shard->full.request != MPI_REQUEST_NULL) PetscCall(MuonShardSumWait_Private(shard));
-    if (shard->begun) PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
-    for (PetscInt k = 0; k < shard->group->nshards && shard->begun; k++) shard->group->shard[k].begun = PETSC_FALSE;
+    if (shard->round->begun) PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
+    for (PetscInt k = 0; k < shard->group->nshards && shard->round->begun; k++) shard->group->shard[k].round->begun = PETSC_FALSE;
   }
   MuonForgetReady_Private(muon);
   PetscFunctionReturn(PETSC_SUCCESS);

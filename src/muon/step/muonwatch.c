@@ -68,12 +68,12 @@ static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
   const PetscBool watched = muon->check_weights && shard->X.data != NULL ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
 
   PetscFunctionBegin;
-  shard->edited         = PETSC_FALSE;
+  shard->round->edited  = PETSC_FALSE;
   shard->layer->watched = watched;
   if (watched == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (noted) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &shard->edited));
+  if (noted) PetscCall(MuonLayerWereWeightsEdited(shard->layer, &shard->round->edited));
   else PetscCall(MuonLayerNoteWeights(shard->layer));
-  if (shard->edited) PetscCall(PetscInfo(muon, "Layer \"%s\": its weights were changed before step %" PetscInt_FMT ", and its server takes them over\n", shard->name, muon->step));
+  if (shard->round->edited) PetscCall(PetscInfo(muon, "Layer \"%s\": its weights were changed before step %" PetscInt_FMT ", and its server takes them over\n", shard->name, muon->step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

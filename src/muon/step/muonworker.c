@@ -11,7 +11,7 @@ void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard
 
   if (muon->isolated) return; /* nothing is sent but by the other optimizer */
   if (leaves) muon->sent[down] += cost->encoded;
-  if (leaves && shard != NULL) shard->figure[down] += cost->encoded / 8;
+  if (leaves && shard != NULL) shard->round->figure[down] += cost->encoded / 8;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
   if (muon->count_entropy) bits[2] += cost->entropy;
@@ -50,7 +50,7 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
 }
 
 /*
-   Worker: shard->T is what the step sends. A new momentum takes the place of the gradient in the layer's own
+   Worker: shard->round->T is what the step sends. A new momentum takes the place of the gradient in the layer's own
    memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a
    momentum T is the gradient itself: whether it is finite is found by what reads it next, the compressor or the
    server
@@ -66,44 +66,44 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   int             finite;
 
   PetscFunctionBegin;
-  shard->beta            = layer->workermomentum ? (double)layer->momentum : 0;
-  shard->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - shard->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
+  shard->round->beta            = layer->workermomentum ? (double)layer->momentum : 0;
+  shard->round->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - shard->round->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
   PetscTryTypeMethod(muon, momentum, shard);
-  if (shard->group->late == PETSC_FALSE) shard->sent = shard->up; /* else it is what the round under way was sent with */
-  if (shard->begun) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->group->late == PETSC_FALSE) shard->round->sent = shard->up; /* else it is what the round under way was sent with */
+  if (shard->round->begun) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->full.mean.data != NULL) {
     ours = PETSC_FALSE;
     G    = shard->full.mean;
   } else {
-    PetscCall(MuonLayerGetGradientMemory(layer, &shard->gradient, &ours));
-    G = MuonShardPart(shard, &shard->gradient);
+    PetscCall(MuonLayerGetGradientMemory(layer, &shard->round->gradient, &ours));
+    G = MuonShardPart(shard, &shard->round->gradient);
   }
   M      = shard->M;
-  beta   = at_worker ? shard->beta : 0;
-  weight = at_worker ? shard->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
-  decay  = at_worker ? shard->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
+  beta   = at_worker ? shard->round->beta : 0;
+  weight = at_worker ? shard->round->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
+  decay  = at_worker ? shard->round->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
   /* Entries that are replaced are those that are not finite in the precision of the state */
-  usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
-  usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
-  usable          = usable && shard->group->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
-  shard->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
-  shard->T        = G;
+  usable                 = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  usable                 = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
+  usable                 = usable && shard->group->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
+  shard->round->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
+  shard->round->T        = G;
   if (at_worker == PETSC_FALSE) M.data = NULL;
   if (usable && M.data == NULL && weight == 1 && decay == 0 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->in_place == PETSC_FALSE) {
+  if (shard->round->in_place == PETSC_FALSE) {
     if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
-    shard->T = shard->Tnew;
+    shard->round->T = shard->Tnew;
   }
-  PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &shard->T, &finite));
+  PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &shard->round->T, &finite));
   if (finite == 0) {
     PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", shard->name, muon->rank, muon->step));
-    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->T)->MomentumReplace(shard->T.len, shard->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->T.data, shard->T.ld);
+    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->round->T)->MomentumReplace(shard->round->T.len, shard->round->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->round->T.data, shard->round->T.ld);
     else MuonStatusMerge(MUON_STATUS_NANORINF, status);
   }
   if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
-  MuonArrayAxpby(decay, &W, 1, &shard->T);
+  MuonArrayAxpby(decay, &W, 1, &shard->round->T);
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,25 +118,25 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   unsigned char     *to;
 
   PetscFunctionBegin;
-  upload.compressor   = shard->up;
-  upload.T            = &shard->T;
-  upload.R            = NULL;
-  upload.status       = MUON_STATUS_OK;
-  shard->up_own.bytes = 0;
+  upload.compressor          = shard->up;
+  upload.T                   = &shard->round->T;
+  upload.R                   = NULL;
+  upload.status              = MUON_STATUS_OK;
+  shard->round->up_own.bytes = 0;
   PetscTryTypeMethod(muon, worker, shard, &upload);
   MuonStatusMerge(upload.status, status);
-  shard->sent = upload.compressor;
+  shard->round->sent = upload.compressor;
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCompressorSetStep(shard->sent, (PetscInt)shard->group->round));
-  PetscCall(MuonCompressorGetMaxBytesOf(shard->sent, upload.T, &most));
+  PetscCall(MuonCompressorSetStep(shard->round->sent, (PetscInt)shard->group->round));
+  PetscCall(MuonCompressorGetMaxBytesOf(shard->round->sent, upload.T, &most));
   PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, shard->id, most, &to));
-  PetscCall(MuonCompressorEncodeArray(shard->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->up_own : NULL));
-  PetscCall(MuonCompressorGetStatus(shard->sent, &encoded));
+  PetscCall(MuonCompressorEncodeArray(shard->round->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->round->up_own : NULL));
+  PetscCall(MuonCompressorGetStatus(shard->round->sent, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
-  if (upload.R != NULL) shard->own_at = shard->up_own.data >= to && shard->up_own.data < to + bytes ? (ptrdiff_t)(shard->up_own.data - to) : -1;
+  if (upload.R != NULL) shard->round->own_at = shard->round->up_own.data >= to && shard->round->up_own.data < to + bytes ? (ptrdiff_t)(shard->round->up_own.data - to) : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,16 +164,16 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* entries that are not finite are replaced before it is sent */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &G, &ours));
-  M        = MuonArrayLike(&state, state.precision, NULL);
-  shard->T = G;
+  M               = MuonArrayLike(&state, state.precision, NULL);
+  shard->round->T = G;
   if (G.data == NULL || G.precision != state.precision || G.ld != G.len) {
     if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
-    shard->T = shard->Tnew;
-    PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &shard->T, &finite));
+    shard->round->T = shard->Tnew;
+    PetscCall(MuonMixMomentum_Private(0, &M, 1, &G, &shard->round->T, &finite));
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &G));
-  PetscCall(MuonShardReduceBegin_Private(shard, &shard->T, &shard->sum));
-  shard->group->bytes += (PetscLogDouble)MuonArrayBytes(&shard->T);
-  shard->begun = PETSC_TRUE;
+  PetscCall(MuonShardReduceBegin_Private(shard, &shard->round->T, &shard->sum));
+  shard->group->bytes += (PetscLogDouble)MuonArrayBytes(&shard->round->T);
+  shard->round->begun = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

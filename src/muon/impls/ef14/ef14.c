@@ -97,8 +97,8 @@ static PetscErrorCode MuonCommit_EF14(Muon muon, MuonShard *shard)
     PetscCall(MuonArrayZero(&state->excess));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->excess));
-  MuonArrayAxpby(-feedback, &shard->T, feedback, &state->excess);
+  PetscCall(MuonCompressorDecodeValidated(shard->round->sent, &shard->round->up_own, PETSC_TRUE, 1, &state->excess));
+  MuonArrayAxpby(-feedback, &shard->round->T, feedback, &state->excess);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -94,8 +94,8 @@ static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)
 {
   PetscFunctionBegin;
   if (EF21IsFirst(muon, 0)) {
-    shard->beta            = 0;
-    shard->gradient_weight = 1;
+    shard->round->beta            = 0;
+    shard->round->gradient_weight = 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,9 +130,9 @@ static PetscErrorCode MuonCommit_EF21(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_FALSE, &shard->T, &state->Gj));
-  PetscCall(MuonCompressorDecodeValidated(shard->sent, &shard->up_own, PETSC_TRUE, 1, &state->Gj));
-  PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_TRUE, &shard->T, &state->Gj));
+  PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_FALSE, &shard->round->T, &state->Gj));
+  PetscCall(MuonCompressorDecodeValidated(shard->round->sent, &shard->round->up_own, PETSC_TRUE, 1, &state->Gj));
+  PetscCall(EF21Measure_Private(muon, shard, 0, PETSC_TRUE, &shard->round->T, &state->Gj));
   if (shard->owns) MuonArraySwap(&state->G, state->Gnew.data != NULL ? &state->Gnew : &shard->sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

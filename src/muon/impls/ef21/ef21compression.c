@@ -84,7 +84,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
   PetscFunctionBegin;
   if (meter->active == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < muon->nshards; i++) PetscCall(PetscArraycpy(meter->mine[i].bytes, muon->shard[i].figure, 2));
+  for (PetscInt i = 0; i < muon->nshards; i++) PetscCall(PetscArraycpy(meter->mine[i].bytes, muon->shard[i].round->figure, 2));
   PetscCall(PetscMalloc1((size_t)muon->size * (size_t)muon->nshards, &all));
   PetscCall(MuonExchangeGatherRecords(muon->exchange, EF21_FIGURES * muon->nshards, (const double *)meter->mine, (double *)all));
   for (PetscInt i = 0; i < muon->nshards; i++) {
@@ -94,11 +94,11 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
     if (shard->group->rests) continue;
     /* Who is away has sent nothing: what its home has sent */
-    if (MuonGroupIsAway(shard->group) || shard->sent == NULL) shard->sent = first != NULL && EF21IsFirst(muon, shard->group->late ? 1 : 0) ? first : shard->up;
+    if (MuonGroupIsAway(shard->group) || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->late ? 1 : 0) ? first : shard->up;
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
       const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;
-      MuonCompressor    c      = down ? shard->down : shard->sent;
+      MuonCompressor    c      = down ? shard->down : shard->round->sent;
       PetscReal         alpha, most;
 
       for (int k = 0; k < 2; k++) {
@@ -106,7 +106,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
         EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].lag[down][k], shard->group, server, &result->lag_mean[down][k], &result->lag_worst[down][k]);
       }
       EF21Collect(muon, EF21_FIGURES * muon->nshards, &all[i].bytes[down], shard->group, -1, &result->bytes[down], &most);
-      shard->figure[2 + down] = (double)result->lag_mean[down][0];
+      shard->round->figure[2 + down] = (double)result->lag_mean[down][0];
       /* It stands beside the contraction in the Frobenius norm */
       PetscCall(MuonCompressorGetAlpha(c, shard->rows, shard->layer->N, &alpha));
       result->bound[down] = alpha < 0 || c->othernorm ? -1 : 1 - alpha;
@@ -227,7 +227,7 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
     PetscCall(MuonShardFind(muon, muon->active[i], &shard));
     if (c.step != step || shard->group->rests) continue; /* several phases have one number */
     for (int down = 0; down < 2; down++) {
-      if (down ? shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP : shard->sent->assignment) continue; /* nothing is left out: there is nothing to say */
+      if (down ? shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP : shard->round->sent->assignment) continue; /* nothing is left out: there is nothing to say */
       PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s %-4s 1-alpha ", step, name, down ? "down" : "up"));
       if (c.bound[down] < 0) PetscCall(PetscViewerASCIIPrintf(viewer, "unknown"));
       else PetscCall(PetscViewerASCIIPrintf(viewer, "%.6f", (double)c.bound[down]));

@@ -74,9 +74,9 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
   if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    shard->beta            = 0;
-    shard->gradient_weight = 1;
-  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->gradient_weight = 1 - shard->beta;
+    shard->round->beta            = 0;
+    shard->round->gradient_weight = 1;
+  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->round->gradient_weight = 1 - shard->round->beta;
   if (sign->measure == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   /* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));

@@ -12,7 +12,7 @@ static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
 
   PetscFunctionBegin;
   if (serving->length != NULL) PetscCall(MuonVotesExpand_Private(serving->muon, item->shard, item->number, G));
-  else *G = MuonItemPart(item, &item->shard->T);
+  else *G = MuonItemPart(item, &item->shard->round->T);
   if (*serving->status == MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (serving->length == NULL) PetscCall(MuonWorkspaceGetArray(serving->muon->work, G, G->precision, G)); /* the momentum may be the caller's memory */
   PetscCall(MuonArrayZero(G));

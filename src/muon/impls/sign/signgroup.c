@@ -172,7 +172,7 @@ static PetscErrorCode MuonCommit_Votes(Muon muon, MuonShard *shard)
       const MuonVotesBlock *one  = MuonVotesBlockOf(shard, b);
       const MuonArray       part = MuonVotesPart(one, &W);
 
-      PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1 - shard->info.rate * shard->info.decay, &part, one->scale, &part));
+      PetscCall(MuonVotesMove_Private(muon, MuonVotesOf(shard->group), one, 1 - shard->round->info.rate * shard->round->info.decay, &part, one->scale, &part));
     }
   }
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &whole));

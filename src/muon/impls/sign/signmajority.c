@@ -166,7 +166,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceMark(muon->work, &mark));
   PetscCall(MuonVotesExpand_Private(muon, shard, -1, &S));
-  PetscCall(MuonLayerStep(shard->layer, &shard->info, &S, W, &shard->Xnew, &stepped));
+  PetscCall(MuonLayerStep(shard->layer, &shard->round->info, &S, W, &shard->Xnew, &stepped));
   MuonStatusMerge(stepped, status);
   if (stepped == MUON_STATUS_OK) PetscCall(MuonServerEncode_Private(muon, shard, &shard->Xnew, W, status));
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
@@ -179,7 +179,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 */
 static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscInt b, const MuonArray *W, MuonStatus *status)
 {
-  const MuonLayerStepInfo *info      = &shard->info;
+  const MuonLayerStepInfo *info      = &shard->round->info;
   const MuonVotesRule     *rule      = &MuonVotesOf(shard->group)->rule;
   MuonVotesBlock          *one       = MuonVotesBlockOf(shard, b);
   const MuonArray          part      = MuonVotesPart(one, W);

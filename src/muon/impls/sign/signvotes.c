@@ -193,7 +193,7 @@ PetscErrorCode MuonVotesFillAll_Private(Muon muon, MuonGroup group, MuonStatus *
   PetscCall(PetscMalloc4(n, &T, n, &U, n, &shard, n, &made));
   for (PetscInt k = 0; k < group->nshards; k++) {
     for (PetscInt i = votes->first[k]; i < votes->first[k + 1]; i++) {
-      const MuonArray part = MuonVotesPart(&votes->block[i], &group->shard[k].T);
+      const MuonArray part = MuonVotesPart(&votes->block[i], &group->shard[k].round->T);
 
       shard[i] = &group->shard[k];
       made[i]  = MUON_STATUS_OK;
