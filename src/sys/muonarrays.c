@@ -146,8 +146,10 @@ PetscErrorCode MuonMatGetMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   PetscCall(MatGetLocalSize(A, &rows, NULL));
   PetscCall(MatGetSize(A, NULL, &columns));
   PetscCall(MatDenseGetLDA(A, &ld));
+  /* A debugging PETSc reads a parallel matrix collectively, hence the local one */
   if (write) PetscCall(MatDenseGetArrayAndMemType(A, &data, &memtype));
-  else { /* a debugging PETSc reads a parallel matrix collectively */ PetscCall(MatDenseGetLocalMatrix(A, &local));
+  else {
+    PetscCall(MatDenseGetLocalMatrix(A, &local));
     PetscCall(MatDenseGetArrayReadAndMemType(local, &read, &memtype));
     data = (PetscScalar *)read;
   }

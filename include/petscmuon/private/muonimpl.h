@@ -237,7 +237,7 @@ struct _MuonOps {
    options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
    in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
    gradients; begin() after them, which may set fields of the record, and if its status is below zero there are none; end()
-   after the commit, ok where the step was taken; done() when the step was counted
+   after the commit, ok where the step was taken. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -252,11 +252,9 @@ typedef struct {
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
   PetscErrorCode (*end)(Muon, PetscBool ok);
-  PetscErrorCode (*done)(Muon, PetscInt step);
   PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
-  PetscErrorCode (*destroy)(Muon); /* of what the rows do not have; the data itself is freed behind it */
 } MuonAddonOps;
 
 typedef struct {

@@ -476,7 +476,6 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->layer));
   PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
-  MuonTryAddons(*muon, destroy, *muon);
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
   PetscCall(PetscFree((*muon)->addon));
   PetscCall(PetscFree((*muon)->preset));

@@ -230,7 +230,6 @@ PetscErrorCode MuonStep(Muon muon)
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
-  MuonTryAddons(muon, done, muon, step);
   if (muon->reason < 0 && muon->error_if_not_converged) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
     SETERRQ(PetscObjectComm((PetscObject)muon), PETSC_ERR_NOT_CONVERGED, "Step %" PetscInt_FMT " of the optimizer: %s%s", step, MuonConvergedReasons[muon->reason], where);
