@@ -567,6 +567,7 @@ int main(int argc, char **argv)
       natural | -ef21_compressor natural -ef21_server_compressor natural -lmo_type {{max row column}}
       rankk   | -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -lmo_type frobenius -ef21_init {{zero gradient}}
       dense   | -muon_type dense -muon_nesterov ema -lmo_type {{spectral max}} -muon_exchange_type {{layerwise replicated}}
+      slots   | -ef21_compressor topk -muon_layer_before {{rows columns entries}} -muon_layer_before_beta {{0 0.9}} -muon_layer_after normuon_long,lines_columns
     test:
       suffix: downlink
       args: -ef21_compressor topk -ef21_compressor_values double -ef21_downlink step -lmo_type {{nuclear l1 l21 rowsum colsum}} -muon_layer_gain_lmo_type l21 -muon_layer_gain.0_lmo_type l21 -muon_layer_gain.1_lmo_type l21

@@ -202,6 +202,19 @@ static PetscErrorCode MuonLMOVectorNorms_Private(MuonLMO lmo, Vectors *s, double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonLMOGetVectorNorms(MuonLMO lmo, PetscBool rows, const MuonMatrix *A, double **size, int **exponent, PetscBool *finite)
+{
+  Vectors s;
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOVectorsOpen_Private(lmo, rows, A, &s));
+  PetscCall(MuonLMOVectorNorms_Private(lmo, &s, 2));
+  *size     = s.size;
+  *exponent = s.exponent;
+  *finite   = s.finite;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The q-norm of the norms: rows of other ranks are other vectors. NaN where an entry of any rank is not finite */
 static PetscErrorCode MuonLMOVectorsTotal_Private(MuonLMO lmo, const Vectors *s, double q, double *size, int *exponent)
 {

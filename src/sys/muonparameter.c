@@ -489,6 +489,37 @@ static PetscErrorCode MuonParameterRead_Private(PetscObject object, const MuonPa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonParametersSetShared(PetscObject object, const char family[])
+{
+  MuonParameters *const parameters = MuonParametersOf(object);
+  const char *const     own        = parameters->family;
+  PetscBool             any        = PETSC_FALSE;
+  MuonLocale            locale;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters) && !any; k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL && !any; row++) {
+      char key[PETSC_MAX_OPTION_NAME];
+
+      PetscCall(PetscSNPrintf(key, sizeof(key), "-%s%s", family, row->key));
+      if (row->flags & MUON_PARAMETER_SHARED) PetscCall(PetscOptionsHasName(object->options, object->prefix, key, &any));
+    }
+  }
+  if (!any) PetscFunctionReturn(PETSC_SUCCESS);
+  parameters->family = family;
+  PetscCall(MuonLocaleBegin(&locale));
+  PetscObjectOptionsBegin(object);
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
+      if (row->flags & MUON_PARAMETER_SHARED) PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
+    }
+  }
+  PetscOptionsEnd();
+  PetscCall(MuonLocaleEnd(&locale));
+  parameters->family = own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonParametersSetFromOptions(PetscObject object, MuonOptionItems PetscOptionsObject)
 {
   const MuonParameters *parameters = MuonParametersOf(object);

@@ -46,6 +46,7 @@ struct _MuonLayerOps {
   PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
+  PetscErrorCode (*slots)(MuonLayer, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *); /* scales what the LMO gets of a block, or gave; collective where A is spread */
   PetscErrorCode (*commit)(MuonLayer);
   PetscErrorCode (*setup)(MuonLayer); /* what a step would refuse is refused here, on every rank */
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
@@ -178,6 +179,9 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
       SETERRQ(PetscObjectComm((PetscObject)(layer)), code, "Layer \"%s\": -%s%s", ((PetscObject)(layer))->name, own_, text_); \
     } \
   } while (0)
+
+/* Whether the matrix of a layer is scaled before its LMO, or after it */
+PETSC_EXTERN PetscBool MuonLayerHasSlot(MuonLayer, PetscBool after);
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 

@@ -131,6 +131,8 @@ PETSC_EXTERN PetscErrorCode MuonLMONorm_Vectors(MuonLMO, PetscBool dual, const M
 PETSC_EXTERN PetscErrorCode MuonLMOApply_Vectors(MuonLMO, const MuonMatrix *, const MuonMatrix *, double *);
 PETSC_EXTERN PetscErrorCode MuonLMOGetFlops_Vectors(MuonLMO, PetscInt m, PetscInt n, PetscLogDouble *flops);
 
+/* size 2^exponent = the Euclidean norms of the rows or columns of a matrix, in scratch of which the caller has the mark; finite where no entry says otherwise */
+PETSC_EXTERN PetscErrorCode MuonLMOGetVectorNorms(MuonLMO, PetscBool rows, const MuonMatrix *, double **size, int **exponent, PetscBool *finite);
 /* The p-norm, p in {1, 2, HUGE_VAL}, of one number size 2^*exponent of each rank, in the same form */
 PETSC_EXTERN PetscErrorCode MuonLMOCombine(MuonLMO, const MuonMatrix *, double p, double *size, int *exponent);
 /* x = the sum over ranks in their order, the same bits on all */

@@ -31,6 +31,7 @@ enum {
   MUON_PARAMETER_AUTO   = 32,  /* PETSC_DETERMINE is legal, too: the type or another object decides */
   MUON_PARAMETER_INF    = 64,  /* a real that may be inf */
   MUON_PARAMETER_HIDDEN = 128, /* View does not print it */
+  MUON_PARAMETER_SHARED = 512, /* of an object with a family of its own: read for all of the class behind "muon_layer_", too, and then behind "muon_layer_NAME_" */
   MUON_PARAMETER_BARE   = 256  /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
 };
 
@@ -98,6 +99,8 @@ PETSC_EXTERN PetscErrorCode MuonParametersDestroy(PetscObject);
 
 /* Between PetscObjectOptionsBegin() and PetscOptionsEnd() */
 PETSC_EXTERN PetscErrorCode MuonParametersSetFromOptions(PetscObject, MuonOptionItems);
+/* Reads the rows with MUON_PARAMETER_SHARED behind this family, of all objects of the class */
+PETSC_EXTERN PetscErrorCode MuonParametersSetShared(PetscObject, const char family[]);
 /* For setters: checked as the option is. PETSC_CURRENT and NULL leave the value. The key is a row's */
 PETSC_EXTERN PetscErrorCode MuonParametersAssign(PetscObject, const char key[], double value);
 PETSC_EXTERN PetscErrorCode MuonParametersAssignText(PetscObject, const char key[], const char value[]);

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
 
 PetscClassId      MUONLAYER_CLASSID;
 PetscFunctionList MuonLayerRuleList           = NULL;
@@ -68,6 +68,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   what.changing       = MuonLayerChanging_Private;
   what.children       = MuonLayerChildren_Private;
   PetscCall(MuonParametersRegisterClass(MUONLAYER_CLASSID, &what));
+  PetscCall(MuonSlotsRegister());
   PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
   PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));

@@ -228,6 +228,7 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
   PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
+  PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_"));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
   if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &has));

@@ -76,6 +76,10 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
     PetscCall(PetscSNPrintf(reason, length, "its rule is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (MuonLayerHasSlot(layer, PETSC_TRUE)) {
+    PetscCall(PetscSNPrintf(reason, length, "the point of its norm ball is scaled, expected -muon_layer_%s_after none", ((PetscObject)layer)->name));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOCanEncode(lmo, &can));
   if (can) PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonlayerimpl.h> /*I "petscmuonlayer.h" I*/
+#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
 #include <ctype.h>
 #include <string.h>
 
@@ -57,6 +57,7 @@ static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorag
   layer->owner        = -1;
   layer->updaterms    = -1;
   PetscCall(MuonParametersCreate((PetscObject)layer));
+  PetscCall(MuonSlotsCreate(layer));
   PetscCall(PetscSNPrintf(family, sizeof(family), "muon_layer_%s_", name));
   PetscCall(PetscStrallocpy(family, (char **)&layer->parameters.family));
   layer->parameters.layer = ((PetscObject)layer)->name;

@@ -11,6 +11,22 @@ MuonArray MuonItemPart(const MuonItem *item, const MuonArray *rows)
   return MuonArrayPart(rows, (size_t)(item->first - item->shard->row), (size_t)item->block.column, (size_t)item->rows, (size_t)item->block.n);
 }
 
+/* The rows here of the item's block, and the ranks that have the others; of what is not assembled all rows are here */
+static MuonMatrix MuonItemRows_Private(const MuonItem *item, const MuonArray *here)
+{
+  const MuonWorkerGrid grid   = item->shard->group->grid;
+  MuonMatrix           matrix = MuonMatrixOfArray(here);
+
+  if (item->kind == MUON_ASSEMBLY_NONE) return matrix;
+  matrix.comm    = grid->inside;
+  matrix.rank    = grid->position;
+  matrix.size    = grid->size;
+  matrix.rows    = item->block.m;
+  matrix.columns = item->block.n;
+  matrix.first   = item->first - item->block.row;
+  return matrix;
+}
+
 /* What is assembled of a range's entries is its matrix */
 MuonMatrix MuonItemMatrix(const MuonItem *item, const MuonMatrix *assembled)
 {
@@ -32,6 +48,12 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
   if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->round->input));
   *G = MuonItemPart(item, &item->shard->round->input);
+  if (MuonLayerHasSlot(item->shard->layer, PETSC_FALSE)) {
+    const MuonMatrix from = MuonItemRows_Private(item, G);
+
+    PetscCall(MuonWorkspaceGetArray(serving->muon->work, &from.here, from.here.precision, G));
+    PetscUseTypeMethod(item->shard->layer, slots, PETSC_FALSE, item->number, &from, G, serving->status);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,6 +85,11 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   MuonArray         whole, W, X, Xnew, x, xnew;
 
   PetscFunctionBegin;
+  if (item->kind != MUON_ASSEMBLY_NONE && MuonLayerHasSlot(shard->layer, PETSC_TRUE)) { /* ranks that failed take part */
+    const MuonMatrix rows = MuonItemRows_Private(item, D);
+
+    PetscUseTypeMethod(shard->layer, slots, PETSC_TRUE, item->number, &rows, D, serving->status);
+  }
   if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G = shard->round->input;

@@ -62,6 +62,26 @@ static PetscErrorCode MuonArrive_Mean(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the LMO gets, scaled where the layer says so; *input may be scratch, of which the caller has the mark */
+static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
+{
+  const MuonArray from = *input;
+
+  PetscFunctionBegin;
+  if (MuonLayerHasSlot(shard->layer, PETSC_FALSE) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonWorkspaceGetArray(muon->work, &from, from.precision, input));
+  for (PetscInt b = 0; b < MuonBlocksCount_Private(&shard->layer->blocks); b++) {
+    MuonArray  part, scaled;
+    MuonMatrix block;
+
+    PetscCall(MuonLayerGetBlockArray(shard->layer, b, &from, &part));
+    PetscCall(MuonLayerGetBlockArray(shard->layer, b, input, &scaled));
+    block = MuonMatrixOfArray(&part);
+    PetscUseTypeMethod(shard->layer, slots, PETSC_FALSE, b, &block, &scaled, status);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Server: aggregates, steps of the layers' optimizers, messages of what became of them, each for all shards in their order
 */
@@ -75,6 +95,7 @@ static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const 
   PetscCall(PetscCalloc1(n, &task));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
+    if (*status == MUON_STATUS_OK) PetscCall(MuonScaleInput_Private(muon, shard[k], &task[k].G, status));
     MuonNoteStatus(muon, shard[k]->layer, *status);
   }
   if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, n, shard, task, record, status));

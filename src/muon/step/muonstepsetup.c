@@ -69,6 +69,21 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is scaled around an LMO is at the owner, who takes its step */
+static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
+{
+  const MuonLayer   layer = shard->layer;
+  const char *const key   = MuonLayerHasSlot(layer, PETSC_FALSE) ? "before" : MuonLayerHasSlot(layer, PETSC_TRUE) ? "after" : NULL;
+
+  PetscFunctionBegin;
+  if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon), ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  PetscCheck(shard->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "-%smuon_layer_%s_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected none, or a layer of rows", MuonPrefix(muon), ((PetscObject)layer)->name, key, layer->ranks);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    State was allocated for the types that compressors had at set-up; an LMO may have been given another
    norm
@@ -92,6 +107,7 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
                  before, now);
     }
     PetscCall(MuonCheckSharp_Private(muon, shard));
+    PetscCall(MuonCheckSlots_Private(muon, shard));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),

@@ -1,5 +1,6 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
+#include <petscmuon/private/muonslot.h>
 #include <petscmuon/private/muonwire.h>
 #include <float.h>
 #include <math.h>
@@ -117,6 +118,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
       const double times = task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1;
 
       if (task[t]->status == MUON_STATUS_OK) task[t]->status = status[k];
+      if (task[t]->status == MUON_STATUS_OK) PetscCall(MuonSlotsApply(task[t]->layer, (MuonSlots *)task[t]->layer->data, PETSC_TRUE, b, &to[k], &to[k].here, &task[t]->status));
       if (task[t]->status != MUON_STATUS_OK) continue;
       task[t]->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->X, &x));
@@ -288,6 +290,43 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   lmo->memory = layer->shape.memory;
   PetscCall(MuonLMOSetUp(lmo));
+  PetscCall(MuonSlotsSetUp(layer, (MuonSlots *)layer->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerSlots_LMO(MuonLayer layer, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, after, b, A, B, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerCommit_LMO(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSlotsCommit((MuonSlots *)layer->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerVisitState_LMO(MuonLayer layer, MuonStateVisitor *visitor)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSlotsVisitState(layer, (MuonSlots *)layer->data, visitor));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerReset_LMO(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonSlotsReset((MuonSlots *)layer->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonLayerDestroy_LMO(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLayerReset_LMO(layer));
+  PetscCall(PetscFree(layer->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,6 +355,7 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOView(lmo, viewer));
+  PetscCall(MuonSlotsView(layer, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -331,11 +371,18 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks
   (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
 
-.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`
+  What the LMO gets, and the point that it gives, may be scaled by rows, columns or entries\: `MUONLAYERBEFORE`,
+  `MUONLAYERAFTER`.
+
+.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONLAYERBEFORE`, `MUONLAYERAFTER`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
 {
+  MuonSlots *slots;
+
   PetscFunctionBegin;
+  PetscCall(PetscNew(&slots));
+  layer->data            = slots;
   layer->workermomentum = PETSC_TRUE;
   layer->ops->step      = MuonLayerStep_LMO;
   layer->ops->stepmany  = MuonLayerStepMany_LMO;
@@ -345,5 +392,10 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   layer->ops->setup     = MuonLayerSetUp_LMO;
   layer->ops->getflops  = MuonLayerGetFlops_LMO;
   layer->ops->view      = MuonLayerView_LMO;
+  layer->ops->slots      = MuonLayerSlots_LMO;
+  layer->ops->commit     = MuonLayerCommit_LMO;
+  layer->ops->visitstate = MuonLayerVisitState_LMO;
+  layer->ops->reset      = MuonLayerReset_LMO;
+  layer->ops->destroy    = MuonLayerDestroy_LMO;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

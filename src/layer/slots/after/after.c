@@ -1,0 +1,185 @@
+#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
+#include <petscmuon/private/muonlmoimpl.h>
+#include <math.h>
+#include <string.h>
+
+/*
+   Scales the point of the norm ball that the LMO gave: a list of ways, one after the other.
+*/
+typedef enum {
+  NORMUON_LONG,
+  NORMUON_ROW,
+  NORMUON_COLUMN,
+  LINES_ROWS,
+  LINES_COLUMNS,
+  FROBENIUS,
+  WAYS
+} Way;
+static const char *const Names[WAYS] = {"normuon_long", "normuon_row", "normuon_column", "lines_rows", "lines_columns", "frobenius"};
+#define EXPECTED "none or some of: normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius"
+
+/* Below this a mean square counts as this */
+static const double EPSILON = 1e-10;
+
+typedef struct {
+  char     *list;
+  PetscReal beta;
+} After;
+
+static const MuonParameter Rows[] = {
+  {"after",      MUON_PARAMETER_TEXT, offsetof(After, list), 0,    0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "How the point of the norm ball is scaled"              },
+  {"after_beta", MUON_PARAMETER_REAL, offsetof(After, beta), 0.95, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the mean squares of the steps before in NorMuon"},
+  {NULL,         MUON_PARAMETER_REAL, 0,                     0,    0, 0, NULL, 0,                                                                                          NULL                                                      }
+};
+
+static PetscBool Chosen(const void *data)
+{
+  const char *list = ((const After *)data)->list;
+
+  return list != NULL && list[0] != '\0' && strcmp(list, "none") != 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The next way of a list, WAYS at its end, and *list behind it; an unknown word is -1 */
+static int Next(const char **list)
+{
+  const char *const word   = *list + strspn(*list, ", ");
+  const size_t      length = strcspn(word, ", ");
+
+  *list = word + length;
+  if (length == 0) return WAYS;
+  for (int way = 0; way < WAYS; way++) {
+    if (strlen(Names[way]) == length && strncmp(word, Names[way], length) == 0) return way;
+  }
+  return -1;
+}
+
+static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, PetscBool *entrywise)
+{
+  const After *after = (const After *)data;
+  const char  *list  = after->list;
+
+  PetscFunctionBegin;
+  *entrywise = PETSC_FALSE;
+  for (int way = Next(&list); way != WAYS; way = Next(&list)) {
+    MuonLayerCheck(layer, way >= 0, PETSC_ERR_ARG_OUTOFRANGE, "after %s: expected " EXPECTED, after->list);
+    if (way <= NORMUON_COLUMN) ++*nstates;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors that a way scales; of the long side those of which there are more */
+static PetscBool OfRows(int way, const MuonMatrix *A)
+{
+  return way == NORMUON_ROW || way == LINES_ROWS || (way == NORMUON_LONG && A->rows >= A->columns) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Divided by the roots of the mean squares v, and multiplied with what gives back the Frobenius norm */
+static PetscErrorCode NorMuon(MuonLayer layer, double beta, MuonSlotState *state, const MuonMatrix *A, MuonSlotVectors *vectors)
+{
+  double *const square = vectors->f0, sum[2] = {0, 0}, factor;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < vectors->count; k++) square[k] = ldexp(vectors->size[k] * vectors->size[k], 2 * vectors->exponent[k]);
+  PetscCall(MuonSlotAverage(vectors, beta, (double)vectors->length, state));
+  for (size_t k = 0; k < vectors->count; k++) {
+    const double v = fmax(((double *)state->next.data)[k], EPSILON);
+
+    vectors->size[k] = frexp(sqrt(v), &vectors->exponent[k]);
+    sum[0] += square[k];
+    sum[1] += square[k] / v;
+  }
+  if (vectors->rows) PetscCall(MuonLMOSum(layer->lmo, A, 2, sum)); /* of columns every rank has all */
+  factor = sum[1] > 0 ? sqrt(sum[0] / sum[1]) : 0;
+  for (size_t k = 0; k < vectors->count; k++) vectors->weight[k] = factor;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To the Frobenius norm of a polar factor of full rank */
+static PetscErrorCode Frobenius(MuonLayer layer, const MuonMatrix *A, const MuonArray *B)
+{
+  double sum = MuonLayerSumSquares(&A->here);
+
+  PetscFunctionBegin;
+  PetscCall(MuonLMOSum(layer->lmo, A, 1, &sum));
+  MuonArrayAxpby(sqrt((double)PetscMin(A->rows, A->columns)) / fmax(sqrt(sum), 1e-6), &A->here, 0, B);
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(B)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+{
+  const After *after = (const After *)data;
+  const char  *list  = after->list;
+
+  PetscFunctionBegin;
+  for (int way = Next(&list); way != WAYS; way = Next(&list)) {
+    MuonSlotVectors vectors;
+
+    if (way == FROBENIUS) {
+      PetscCall(Frobenius(layer, A, B));
+      continue;
+    }
+    PetscCall(MuonSlotGetNorms(layer, A, OfRows(way, A), &vectors, status));
+    if (way <= NORMUON_COLUMN) PetscCall(NorMuon(layer, (double)after->beta, state++, A, &vectors));
+    PetscCall(MuonSlotDivide(A, &vectors, B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lines of the short side of an exact polar factor of full rank are orthonormal, so that all have one norm */
+static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
+{
+  const After *after = (const After *)data;
+  const char  *list  = after->list;
+  MuonBlock    block;
+  PetscBool    spectral;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "after the LMO: %s, beta %g\n", after->list, (double)after->beta));
+  PetscCall(PetscObjectTypeCompare((PetscObject)layer->lmo, MUONLMOSPECTRAL, &spectral));
+  if (!spectral) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetBlock_Private(layer, 0, &block));
+  for (int way = Next(&list); way != WAYS; way = Next(&list)) {
+    const PetscBool columns = way == NORMUON_COLUMN || way == LINES_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+
+    if (way == FROBENIUS || block.m == block.n || (columns ? block.n < block.m : way != NORMUON_LONG && block.m < block.n))
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  %s changes nothing in an exact polar factor of %" PetscInt_FMT " x %" PetscInt_FMT "\n", Names[way], block.m, block.n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MUONLAYERAFTER - What is done to the point of the norm ball that the LMO of a layer gave
+
+  Options Database Keys:
++ -muon_layer_after list           - none, or some of normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius in their order, of all layers
+. -muon_layer_after_beta beta      - weight of the mean squares of the steps before in NorMuon, 0.95 by default
+. -muon_layer_NAME_after list      - the same of the layer called NAME
+- -muon_layer_NAME_after_beta beta - the same of the layer called NAME
+
+  Level: intermediate
+
+  Notes:
+  NorMuon keeps $v \leftarrow \beta v + (1 - \beta) s$ from 0, with $s_i$ the mean square of row or column $i$, divides that by
+  $\sqrt{\max(v_i, 10^{-10})}$, and gives the matrix its Frobenius norm back. normuon_row and normuon_column say which lines, normuon_long those of
+  which there are more. lines_rows and lines_columns divide each by its norm, whereby the Frobenius norm changes
+  (Muon+). frobenius makes that norm $\sqrt{\min(m, n)}$.
+
+  An exact polar factor of full rank has orthonormal rows or columns along its short side: there these choices
+  change nothing, and measure the error of an inexact iteration. `-muon_view` names them.
+
+  A step may be longer than the radius in the norm of the LMO. It never ascends where one side is scaled.
+  `-ef21_downlink step` and `-ef14_downlink step` are refused. Blocks of a layer are scaled by themselves.
+
+  Where the rows of a layer are spread over ranks, the norms of columns and the Frobenius norm are summed over
+  these. The mean squares of a layer that is spread can be restarted on as many ranks as saved them.
+
+  The state is `after.square[k]` in `MuonGetLayerState()`, by blocks and then by the NorMuons of the list.
+
+  References:
++ * - NorMuon, https://arxiv.org/abs/2510.05491
+- * - Muon+, https://arxiv.org/abs/2602.21545
+
+.seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERBEFORE`, `MuonLayerSetBlocks()`
+M*/
+const MuonSlotOps MuonSlotAfter = {"after", PETSC_TRUE, Rows, sizeof(After), Chosen, SetUp, Apply, View};

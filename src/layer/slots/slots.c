@@ -1,0 +1,184 @@
+#include <petscmuon/private/muonslot.h>
+#include <petscmuon/private/muonlmoimpl.h>
+#include "../../kernels/array/muonlmokernels.h"
+#include <math.h>
+
+/* In the order in which they act */
+static const MuonSlotOps *const Slots[] = {
+  &MuonSlotBefore,
+  &MuonSlotAfter,
+};
+enum {
+  NSLOTS = sizeof(Slots) / sizeof(Slots[0])
+};
+
+PetscErrorCode MuonSlotsRegister(void)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < NSLOTS; k++) PetscCall(MuonParametersRegisterType(MUONLAYER_CLASSID, "", Slots[k]->rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotsCreate(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < NSLOTS; k++) PetscCall(MuonParametersAddPart((PetscObject)layer, Slots[k]->rows, Slots[k]->size, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the layer has in a slot, NULL for nothing */
+static void *MuonSlotData_Private(MuonLayer layer, int k)
+{
+  void *data = MuonParametersPartData((PetscObject)layer, Slots[k]->rows);
+
+  return layer->ops->applylmo != NULL && (*Slots[k]->chosen)(data) ? data : NULL;
+}
+
+PetscBool MuonLayerHasSlot(MuonLayer layer, PetscBool after)
+{
+  for (int k = 0; k < NSLOTS; k++) {
+    if (Slots[k]->after == after && MuonSlotData_Private(layer, k) != NULL) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
+{
+  const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
+  PetscBool      entrywise[NSLOTS];
+  PetscInt       n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSlotsReset(slots));
+  for (int k = 0; k < NSLOTS; k++) {
+    void *data = MuonSlotData_Private(layer, k);
+
+    entrywise[k] = PETSC_FALSE;
+    if (data != NULL) PetscCall((*Slots[k]->setup)(layer, data, &slots->count[k], &entrywise[k]));
+    slots->nstates += slots->count[k] * blocks;
+  }
+  PetscCall(PetscCalloc1(slots->nstates, &slots->state));
+  for (int k = 0; k < NSLOTS; k++) {
+    for (PetscInt i = 0; i < slots->count[k] * blocks; i++, n++) {
+      slots->state[n].entrywise = entrywise[k];
+      PetscCall(PetscSNPrintf(slots->state[n].name, sizeof(slots->state[n].name), "%s.square[%" PetscInt_FMT "]", Slots[k]->name, i));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+{
+  const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
+  PetscInt       first  = 0;
+  MuonMark       mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(layer->work, &mark));
+  for (int k = 0; k < NSLOTS; first += slots->count[k++] * blocks) {
+    void *data = MuonSlotData_Private(layer, k);
+
+    if (data != NULL && Slots[k]->after == after) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], A, B, status));
+  }
+  PetscCall(MuonWorkspaceRelease(layer->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotsCommit(MuonSlots *slots)
+{
+  PetscFunctionBegin;
+  for (PetscInt n = 0; n < slots->nstates; n++) {
+    if (slots->state[n].next.data != NULL) MuonArraySwap(&slots->state[n].now, &slots->state[n].next);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonSlots *slots, MuonStateVisitor *visitor)
+{
+  PetscFunctionBegin;
+  visitor->late = PETSC_TRUE;
+  for (PetscInt n = 0; n < slots->nstates; n++) {
+    MuonSlotState *state = &slots->state[n];
+    char           next[sizeof(state->name) + 8];
+
+    if (visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, state->name, state->entrywise, &state->now));
+    PetscCall(MuonStateVisitArray(visitor, state->name, state->entrywise, PETSC_FALSE, &state->now));
+    PetscCall(PetscSNPrintf(next, sizeof(next), "%s.new", state->name));
+    PetscCall(MuonStateVisitArray(visitor, next, state->entrywise, PETSC_TRUE, &state->next));
+  }
+  visitor->late = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotsView(MuonLayer layer, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < NSLOTS; k++) {
+    void *data = MuonSlotData_Private(layer, k);
+
+    if (data != NULL) PetscCall((*Slots[k]->view)(layer, data, viewer));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotsReset(MuonSlots *slots)
+{
+  PetscFunctionBegin;
+  for (PetscInt n = 0; n < slots->nstates; n++) {
+    PetscCall(MuonArrayDestroy(&slots->state[n].now));
+    PetscCall(MuonArrayDestroy(&slots->state[n].next));
+  }
+  PetscCall(PetscFree(slots->state));
+  PetscCall(PetscMemzero(slots, sizeof(*slots)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An entry that is not finite makes all norms here 0; those who need the others' norms go on */
+PetscErrorCode MuonSlotGetNorms(MuonLayer layer, const MuonMatrix *A, PetscBool rows, MuonSlotVectors *vectors, MuonStatus *status)
+{
+  PetscBool finite;
+
+  PetscFunctionBegin;
+  vectors->rows   = rows;
+  vectors->length = (size_t)(rows ? A->columns : A->rows);
+  vectors->count  = rows ? MuonArrayRows(&A->here) : MuonArrayColumns(&A->here);
+  PetscCall(MuonLMOGetVectorNorms(layer->lmo, rows, A, &vectors->size, &vectors->exponent, &finite));
+  PetscCall(MuonWorkspaceGet(layer->work, 3 * vectors->count * sizeof(double), &vectors->weight));
+  vectors->f0 = vectors->weight + vectors->count;
+  vectors->f1 = vectors->f0 + vectors->count;
+  if (finite == PETSC_FALSE) {
+    *status = MUON_STATUS_NANORINF;
+    PetscCall(PetscArrayzero(vectors->size, vectors->count));
+  }
+  for (size_t k = 0; k < vectors->count; k++) vectors->weight[k] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotAverage(MuonSlotVectors *vectors, double beta, double over, MuonSlotState *state)
+{
+  const MuonArray shape = {NULL, vectors->count, 1, vectors->count, MUON_DOUBLE, MUON_HOST, 0};
+  double         *now, *next;
+
+  PetscFunctionBegin;
+  if (state->now.data == NULL) PetscCall(MuonArrayCreate(&shape, MUON_DOUBLE, &state->now));
+  if (state->next.data == NULL) PetscCall(MuonArrayCreate(&shape, MUON_DOUBLE, &state->next));
+  now  = (double *)state->now.data;
+  next = (double *)state->next.data;
+  for (size_t k = 0; k < vectors->count; k++) {
+    next[k]          = beta * now[k] + (1 - beta) * (ldexp(vectors->size[k] * vectors->size[k], 2 * vectors->exponent[k]) / over);
+    vectors->size[k] = frexp(sqrt(next[k]), &vectors->exponent[k]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotDivide(const MuonMatrix *A, const MuonSlotVectors *vectors, const MuonArray *B)
+{
+  const MuonArray *a = &A->here;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < vectors->count; k++) vectors->weight[k] = -vectors->weight[k]; /* the factors of an LMO descend */
+  MuonKernelVectorFactors(vectors->count, vectors->size, vectors->exponent, vectors->weight, vectors->f0, vectors->f1);
+  MuonArrayKernels(a)->VectorScale(a->len, a->count, a->data, a->ld, vectors->rows ? !a->rowmajor : a->rowmajor, vectors->f0, vectors->f1, B->data, B->ld);
+  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(a)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
