@@ -15,7 +15,8 @@ typedef struct {
   const char *name, *options, *transposed;
   PetscInt    steps;
   PetscReal   U[2][6];
-  PetscReal   off; /* what a number that keeps a root from zero changes */
+  PetscReal   off;     /* what a number that keeps a root from zero changes */
+  PetscReal   W[3][6]; /* weights to begin with and then, in place of steps from zero */
 } Example;
 
 static const Example Examples[] = {
@@ -48,6 +49,15 @@ static const Example Examples[] = {
    "-muon_momentum 0.95 -muon_nesterov ema -muon_momentum_at server -muon_layer_before columns -muon_layer_after frobenius,normuon_long -muon_layer_after_beta 0.9",
    2,
    {{0.671327750821, -0.224317844799, 0.725109249054, 0.464742635923, 0.785078449055, -0.375344166870}, {0.895278126011, 0.327888025491, -0.177372534521, 0.324318635789, -0.924968620824, 0.314254636869}}},
+  {"hyperball",
+   "-muon_layer_hyperball -muon_learning_rate 0.1",
+   "-muon_layer_w_hyperball -muon_learning_rate 0.1",
+   2,
+   {{0}},
+   0,
+   {{1, 2, 2, 0, -4, 0},
+    {0.733822176793, 2.047651886234, 1.719948484734, -0.199868120545, -4.154764370693, 0.091595490739},
+    {0.509083277132, 2.038887130984, 2.042863608097, -0.392597949957, -4.031764140827, 0.035021781759}}},
   /* An inexact factor */
   {"inexact", "-lmo_polar_type newtonschulz", "-lmo_polar_type newtonschulz", 1, {{0.505418660264, -0.209121921783, 0.470548733584, 0.501230786446, 0.653762306095, -0.222271373009}},
    1e-6},
@@ -106,7 +116,7 @@ static PetscErrorCode CheckState(Muon muon, MuonLayer layer, PetscBool transpose
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size > 1 && transposed) PetscFunctionReturn(PETSC_SUCCESS); /* a rank has those of its rows */
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 1, NULL, &V));
-  PetscCall(MuonGetLayerState(muon, layer, "after.square[0]", V, &kept));
+  PetscCall(MuonGetLayerState(muon, layer, "after.kept[0]", V, &kept));
   PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No mean squares are kept");
   PetscCall(MatDenseGetArray(V, &v));
   for (PetscInt k = 0; k < 3; k++) PetscCheck(PetscAbsScalar(v[k] - squares[k]) < 64 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Mean square %d is %g, expected %g", (int)k, (double)PetscRealPart(v[k]), (double)squares[k]);
@@ -122,6 +132,7 @@ static PetscErrorCode Run(const Example *example, PetscBool transposed, const ch
   Mat             W, Old;
   MuonLayer       layer;
   PetscInt        first, last;
+  const PetscBool given = example->W[0][0] != 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscBool       normuon;
   char            all[512];
 
@@ -139,12 +150,17 @@ static PetscErrorCode Run(const Example *example, PetscBool transposed, const ch
   PetscCall(MuonSetFromOptions(muon));
   PetscCall(MatGetOwnershipRange(W, &first, &last));
   PetscCall(PetscStrcmp(example->name, "normuon", &normuon));
+  for (PetscInt i = first; i < last && given; i++) {
+    for (PetscInt j = 0; j < (transposed ? 2 : 3); j++) PetscCall(MatSetValue(W, i, j, (PetscScalar)Entry(example->W[0], transposed, i, j), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(W, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(W, MAT_FINAL_ASSEMBLY));
   for (PetscInt k = 0; k < example->steps; k++) {
     PetscCall(MatCopy(W, Old, SAME_NONZERO_PATTERN));
     PetscCall(MuonStep(muon));
     for (PetscInt i = first; i < last; i++) {
       for (PetscInt j = 0; j < (transposed ? 2 : 3); j++) {
-        const PetscReal expected = Entry(example->U[k], transposed, i, j);
+        const PetscReal expected = given ? Entry(example->W[k], transposed, i, j) - Entry(example->W[k + 1], transposed, i, j) : Entry(example->U[k], transposed, i, j);
         PetscScalar     now, old;
 
         PetscCall(MatGetValue(W, i, j, &now));
@@ -203,6 +219,9 @@ int main(int argc, char **argv)
     unknown | 1 | -only none -muon_layer_w_after lines,rows | Layer "w": -muon_layer_w_after lines,rows: expected none or some of: normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius
     beta    | 2 | -only none -muon_layer_w_before_beta 1    | Layer "w": -muon_layer_w_before_beta 1. must be in [0.,1.)
     sign    | 2 | -only rows -type sign                     | -muon_layer_w_before: -muon_type sign makes steps of its own, expected none, or another type of the optimizer
-    message | 2 | -only lines -type ef21 -ef21_downlink step -lmo_type nuclear | the point of its norm ball is scaled, expected -muon_layer_w_after none
+    zeros   | 2 | -only none -muon_layer_hyperball          | -muon_layer_w_hyperball: the weights are zeros, which have no norm to keep, expected weights before the first step
+    decay   | 1 | -only hyperball -muon_weight_decay 0.1    | -muon_layer_w_hyperball: the weights keep their norm, and the weight decay is 0.1, expected 0
+    theory  | 1 | -only hyperball -muon_theory smooth -type ef21 | -muon_layer_w_hyperball: the theorem of -muon_theory smooth is one of steps of the radius, expected none
+    message | 2 | -only lines -type ef21 -ef21_downlink step -lmo_type nuclear | its steps are changed by -muon_layer_w_after, expected none of that
 
 TEST*/

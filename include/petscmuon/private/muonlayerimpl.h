@@ -5,6 +5,13 @@
 #include <petscmuoncompressor.h>
 #include <petscmuonlayer.h>
 
+/* Places around an LMO: what it is about to get, the point that it gave, the weights that this moves */
+typedef enum {
+  MUON_SLOT_BEFORE,
+  MUON_SLOT_AFTER,
+  MUON_SLOT_MOVE
+} MuonSlotPlace;
+
 /* What a layer's optimizer needs to know of a step */
 typedef struct {
   PetscInt step;
@@ -16,6 +23,8 @@ typedef struct {
   PetscBool cautious; /* decay only the entries that the step does not move away from zero */
   PetscBool measure;  /* squares is asked for */
   double    squares;  /* output: sum of squares of what rate multiplies in the step */
+  PetscBool held;     /* the weights have a norm to keep: the new ones of a block are keep X + by D, whatever rate and decay are */
+  double    keep, by;
 } MuonLayerStepInfo;
 
 /*
@@ -46,7 +55,7 @@ struct _MuonLayerOps {
   PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
-  PetscErrorCode (*slots)(MuonLayer, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *); /* scales what the LMO gets of a block, or gave; collective where A is spread */
+  PetscErrorCode (*slots)(MuonLayer, MuonSlotPlace, PetscInt b, MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *); /* what is done to a block around its LMO; collective where A is spread */
   PetscErrorCode (*commit)(MuonLayer);
   PetscErrorCode (*setup)(MuonLayer); /* what a step would refuse is refused here, on every rank */
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);
@@ -180,8 +189,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
     } \
   } while (0)
 
-/* Whether the matrix of a layer is scaled before its LMO, or after it */
-PETSC_EXTERN PetscBool MuonLayerHasSlot(MuonLayer, PetscBool after);
+/* What a layer has in a place, NULL for nothing */
+PETSC_EXTERN const char *MuonLayerHasSlot(MuonLayer, MuonSlotPlace);
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 

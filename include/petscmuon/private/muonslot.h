@@ -10,25 +10,25 @@ typedef struct {
 } MuonSlotState;
 
 /*
-   A slot is what happens to the matrix of a block before its LMO, or to the point of the norm ball after it: rows of
-   parameters, and a routine. Each is a folder of src/layer/slots and a line of the table in slots.c.
+   A slot is what happens to the matrix of a block before its LMO, to the point of the norm ball after it, or to the weights
+   that this point moves: rows of parameters, and a routine. Each is a folder of src/layer/slots and a line of the table in slots.c.
 
    Slots act at the owner of a layer: nothing of them is sent between workers. Where the rows of a layer are spread over
    the ranks of a worker the routine gets the rows that are here, and is collective on these ranks.
 */
 typedef struct {
   const char          *name;  /* the key that chooses it, and what its state is called */
-  PetscBool            after; /* it gets the point of the norm ball, else what the LMO is about to get */
+  MuonSlotPlace        place;
   const MuonParameter *rows;  /* for all layers behind "muon_layer_", of one behind its name */
   size_t               size;  /* of the data that the rows are of */
   PetscBool (*chosen)(const void *data);
   PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, PetscBool *entrywise); /* what is kept of each block */
-  /* B = what becomes of the block A, which is A itself after the LMO; before it A may be only read */
-  PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], const MuonMatrix *A, const MuonArray *B, MuonStatus *);
-  PetscErrorCode (*view)(MuonLayer, void *data, PetscViewer);
+  /* B = what becomes of the block A: before the LMO A may be only read, after it B is A, and where weights are moved B are the old ones, of which only info->keep and by are to be said */
+  PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
+  PetscErrorCode (*view)(MuonLayer, void *data, const MuonSlotState state[], PetscViewer);
 } MuonSlotOps;
 
-PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter;
+PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter, MuonSlotHyperball;
 
 /* The state of all slots, in the data of a layer's optimizer: by slots, then by blocks */
 #define MUON_SLOTS_MOST 8
@@ -40,10 +40,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode MuonSlotsRegister(void);
 PETSC_INTERN PetscErrorCode MuonSlotsCreate(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonSlotsSetUp(MuonLayer, MuonSlots *);
-PETSC_INTERN PetscErrorCode MuonSlotsApply(MuonLayer, MuonSlots *, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSlotsApply(MuonLayer, MuonSlots *, MuonSlotPlace, PetscInt b, MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonSlotsCommit(MuonSlots *);
 PETSC_INTERN PetscErrorCode MuonSlotsVisitState(MuonLayer, MuonSlots *, MuonStateVisitor *);
-PETSC_INTERN PetscErrorCode MuonSlotsView(MuonLayer, PetscViewer);
+PETSC_INTERN PetscErrorCode MuonSlotsView(MuonLayer, const MuonSlots *, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonSlotsReset(MuonSlots *);
 
 /* The Euclidean norms size[k] 2^exponent[k] of the rows or columns of a matrix, in scratch of which the caller has the mark */
@@ -55,6 +55,8 @@ typedef struct {
 } MuonSlotVectors;
 /* Of A, over all ranks that have entries of it */
 PETSC_INTERN PetscErrorCode MuonSlotGetNorms(MuonLayer, const MuonMatrix *A, PetscBool rows, MuonSlotVectors *, MuonStatus *);
+/* Vectors of doubles of this length, zeros at first */
+PETSC_INTERN PetscErrorCode MuonSlotMakeState(size_t count, MuonSlotState *);
 /* A mean over the steps takes the place of the norms: the roots of next = beta now + (1 - beta) norm^2 / over */
 PETSC_INTERN PetscErrorCode MuonSlotAverage(MuonSlotVectors *, double beta, double over, MuonSlotState *);
 /* B = A with each vector times its weight over its norm, and 0 where that is 0 */

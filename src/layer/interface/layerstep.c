@@ -67,8 +67,9 @@ PetscErrorCode MuonLayerStepMany(PetscInt n, MuonLayerTask task[])
 
 PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char reason[])
 {
-  MuonLMO   lmo;
-  PetscBool can;
+  const char *slot;
+  MuonLMO     lmo;
+  PetscBool   can;
 
   PetscFunctionBegin;
   reason[0] = '\0';
@@ -76,8 +77,10 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
     PetscCall(PetscSNPrintf(reason, length, "its rule is %s, expected %s", ((PetscObject)layer)->type_name, MUONLAYERLMO));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (MuonLayerHasSlot(layer, PETSC_TRUE)) {
-    PetscCall(PetscSNPrintf(reason, length, "the point of its norm ball is scaled, expected -muon_layer_%s_after none", ((PetscObject)layer)->name));
+  slot = MuonLayerHasSlot(layer, MUON_SLOT_AFTER);
+  if (slot == NULL) slot = MuonLayerHasSlot(layer, MUON_SLOT_MOVE);
+  if (slot != NULL) {
+    PetscCall(PetscSNPrintf(reason, length, "its steps are changed by -muon_layer_%s_%s, expected none of that", ((PetscObject)layer)->name, slot));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLayerGetLMO(layer, &lmo));

@@ -7,6 +7,7 @@
 static const MuonSlotOps *const Slots[] = {
   &MuonSlotBefore,
   &MuonSlotAfter,
+  &MuonSlotHyperball,
 };
 enum {
   NSLOTS = sizeof(Slots) / sizeof(Slots[0])
@@ -34,12 +35,12 @@ static void *MuonSlotData_Private(MuonLayer layer, int k)
   return layer->ops->applylmo != NULL && (*Slots[k]->chosen)(data) ? data : NULL;
 }
 
-PetscBool MuonLayerHasSlot(MuonLayer layer, PetscBool after)
+const char *MuonLayerHasSlot(MuonLayer layer, MuonSlotPlace place)
 {
   for (int k = 0; k < NSLOTS; k++) {
-    if (Slots[k]->after == after && MuonSlotData_Private(layer, k) != NULL) return PETSC_TRUE;
+    if (Slots[k]->place == place && MuonSlotData_Private(layer, k) != NULL) return Slots[k]->name;
   }
-  return PETSC_FALSE;
+  return NULL;
 }
 
 PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
@@ -61,13 +62,13 @@ PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
   for (int k = 0; k < NSLOTS; k++) {
     for (PetscInt i = 0; i < slots->count[k] * blocks; i++, n++) {
       slots->state[n].entrywise = entrywise[k];
-      PetscCall(PetscSNPrintf(slots->state[n].name, sizeof(slots->state[n].name), "%s.square[%" PetscInt_FMT "]", Slots[k]->name, i));
+      PetscCall(PetscSNPrintf(slots->state[n].name, sizeof(slots->state[n].name), "%s.kept[%" PetscInt_FMT "]", Slots[k]->name, i));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, MuonSlotPlace place, PetscInt b, MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
   PetscInt       first  = 0;
@@ -78,7 +79,7 @@ PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, PetscBool after
   for (int k = 0; k < NSLOTS; first += slots->count[k++] * blocks) {
     void *data = MuonSlotData_Private(layer, k);
 
-    if (data != NULL && Slots[k]->after == after) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], A, B, status));
+    if (data != NULL && Slots[k]->place == place) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, A, B, status));
   }
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,13 +111,15 @@ PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonSlots *slots, MuonStateV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsView(MuonLayer layer, PetscViewer viewer)
+PetscErrorCode MuonSlotsView(MuonLayer layer, const MuonSlots *slots, PetscViewer viewer)
 {
+  PetscInt first = 0;
+
   PetscFunctionBegin;
-  for (int k = 0; k < NSLOTS; k++) {
+  for (int k = 0; k < NSLOTS; first += slots->count[k++] * MuonBlocksCount_Private(&layer->blocks)) {
     void *data = MuonSlotData_Private(layer, k);
 
-    if (data != NULL) PetscCall((*Slots[k]->view)(layer, data, viewer));
+    if (data != NULL) PetscCall((*Slots[k]->view)(layer, data, slots->nstates > first ? slots->state + first : NULL, viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,14 +157,22 @@ PetscErrorCode MuonSlotGetNorms(MuonLayer layer, const MuonMatrix *A, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotAverage(MuonSlotVectors *vectors, double beta, double over, MuonSlotState *state)
+PetscErrorCode MuonSlotMakeState(size_t count, MuonSlotState *state)
 {
-  const MuonArray shape = {NULL, vectors->count, 1, vectors->count, MUON_DOUBLE, MUON_HOST, 0};
-  double         *now, *next;
+  const MuonArray shape = {NULL, count, 1, count, MUON_DOUBLE, MUON_HOST, 0};
 
   PetscFunctionBegin;
   if (state->now.data == NULL) PetscCall(MuonArrayCreate(&shape, MUON_DOUBLE, &state->now));
   if (state->next.data == NULL) PetscCall(MuonArrayCreate(&shape, MUON_DOUBLE, &state->next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSlotAverage(MuonSlotVectors *vectors, double beta, double over, MuonSlotState *state)
+{
+  double *now, *next;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSlotMakeState(vectors->count, state));
   now  = (double *)state->now.data;
   next = (double *)state->next.data;
   for (size_t k = 0; k < vectors->count; k++) {

@@ -48,11 +48,11 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   MuonNoteStatus(serving->muon, item->shard->layer, *serving->status);
   if (*serving->status != MUON_STATUS_OK) PetscCall(MuonArrayZero(&item->shard->round->input));
   *G = MuonItemPart(item, &item->shard->round->input);
-  if (MuonLayerHasSlot(item->shard->layer, PETSC_FALSE)) {
+  if (MuonLayerHasSlot(item->shard->layer, MUON_SLOT_BEFORE)) {
     const MuonMatrix from = MuonItemRows_Private(item, G);
 
     PetscCall(MuonWorkspaceGetArray(serving->muon->work, &from.here, from.here.precision, G));
-    PetscUseTypeMethod(item->shard->layer, slots, PETSC_FALSE, item->number, &from, G, serving->status);
+    PetscUseTypeMethod(item->shard->layer, slots, MUON_SLOT_BEFORE, item->number, &item->shard->round->info, &from, G, serving->status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,12 +85,12 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   MuonArray         whole, W, X, Xnew, x, xnew;
 
   PetscFunctionBegin;
-  if (item->kind != MUON_ASSEMBLY_NONE && MuonLayerHasSlot(shard->layer, PETSC_TRUE)) { /* ranks that failed take part */
+  if (item->kind != MUON_ASSEMBLY_NONE && MuonLayerHasSlot(shard->layer, MUON_SLOT_AFTER)) { /* ranks that failed take part */
     const MuonMatrix rows = MuonItemRows_Private(item, D);
 
-    PetscUseTypeMethod(shard->layer, slots, PETSC_TRUE, item->number, &rows, D, serving->status);
+    PetscUseTypeMethod(shard->layer, slots, MUON_SLOT_AFTER, item->number, &shard->round->info, &rows, D, serving->status);
   }
-  if (*serving->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*serving->status != MUON_STATUS_OK && (item->kind == MUON_ASSEMBLY_NONE || MuonLayerHasSlot(shard->layer, MUON_SLOT_MOVE) == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   if (item->kind == MUON_ASSEMBLY_NONE) {
     task.G = shard->round->input;
     PetscCall(MuonServerStep_Private(serving->muon, 1, &shard, &task, serving->record, serving->status));
@@ -103,6 +103,11 @@ PetscErrorCode MuonServeOutput_Private(void *ctx, PetscInt i, const MuonArray *D
   x    = MuonItemPart(item, &X);
   xnew = MuonItemPart(item, &Xnew);
   info = shard->round->info;
+  if (MuonLayerHasSlot(shard->layer, MUON_SLOT_MOVE)) {
+    const MuonMatrix rows = MuonItemRows_Private(item, D);
+
+    PetscUseTypeMethod(shard->layer, slots, MUON_SLOT_MOVE, item->number, &info, &rows, &x, serving->status);
+  }
   PetscUseTypeMethod(shard->layer, update, &info, item->number, &x, D, &xnew, &moved);
   shard->round->info.squares = info.squares + (item->begins ? 0 : shard->round->info.squares);
   MuonStatusMerge(moved, serving->status);

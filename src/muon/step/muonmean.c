@@ -68,7 +68,7 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
   const MuonArray from = *input;
 
   PetscFunctionBegin;
-  if (MuonLayerHasSlot(shard->layer, PETSC_FALSE) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonLayerHasSlot(shard->layer, MUON_SLOT_BEFORE) == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetArray(muon->work, &from, from.precision, input));
   for (PetscInt b = 0; b < MuonBlocksCount_Private(&shard->layer->blocks); b++) {
     MuonArray  part, scaled;
@@ -77,7 +77,7 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
     PetscCall(MuonLayerGetBlockArray(shard->layer, b, &from, &part));
     PetscCall(MuonLayerGetBlockArray(shard->layer, b, input, &scaled));
     block = MuonMatrixOfArray(&part);
-    PetscUseTypeMethod(shard->layer, slots, PETSC_FALSE, b, &block, &scaled, status);
+    PetscUseTypeMethod(shard->layer, slots, MUON_SLOT_BEFORE, b, &shard->round->info, &block, &scaled, status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -69,18 +69,29 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is scaled around an LMO is at the owner, who takes its step */
+/* What is done around an LMO is done at the owner, which takes its step */
 static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
 {
   const MuonLayer   layer = shard->layer;
-  const char *const key   = MuonLayerHasSlot(layer, PETSC_FALSE) ? "before" : MuonLayerHasSlot(layer, PETSC_TRUE) ? "after" : NULL;
+  const char *const held  = MuonLayerHasSlot(layer, MUON_SLOT_MOVE), *key = held;
+  double            largest;
+  MuonArray         W;
 
   PetscFunctionBegin;
+  for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon), ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCheck(shard->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_layer_%s_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected none, or a layer of rows", MuonPrefix(muon), ((PetscObject)layer)->name, key, layer->ranks);
+  PetscCheck(held == NULL || layer->weight_decay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: the weights keep their norm, and the weight decay is %g, expected 0", MuonPrefix(muon), ((PetscObject)layer)->name, key,
+             (double)layer->weight_decay);
+  if (held == NULL || muon->setupcalled == PETSC_FALSE || muon->step > 0) PetscFunctionReturn(PETSC_SUCCESS); /* weights may be given between set-up and first step */
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  largest = MuonArrayKernels(&W)->MaxAbs(W.len, W.count, W.data, W.ld);
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)muon)));
+  PetscCheck(largest > 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "-%smuon_layer_%s_%s: the weights are zeros, which have no norm to keep, expected weights before the first step", MuonPrefix(muon), ((PetscObject)layer)->name, key);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

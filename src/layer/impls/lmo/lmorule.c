@@ -44,6 +44,11 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;
   }
+  if (info->held) {
+    *status = (d.precision == Xnew->precision ? MuonArrayKernels(Xnew)->Momentum : MuonArrayKernels(Xnew)->MomentumOther)(Xnew->len, Xnew->count, info->keep, X->data, X->ld, info->by, d.data, d.ld, Xnew->data, Xnew->ld) ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+    PetscCall(MuonLogDeviceEnd(X->memory, flops));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (info->measure) info->squares += factor * factor * MuonLayerSumSquares(&d);
   *status = MuonLayerUpdate(info, X, info->rate * factor, &d, Xnew);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(X)));
@@ -72,7 +77,7 @@ static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepI
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
-  if (info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) && MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
+  if (info->held == PETSC_FALSE && info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) && MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   PetscCall(MuonWorkspaceGetArray(layer->work, X, X->precision, &Xnew));
@@ -118,10 +123,12 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
       const double times = task[t]->layer->step == MUON_STEP_SHARP ? dual[k] : 1;
 
       if (task[t]->status == MUON_STATUS_OK) task[t]->status = status[k];
-      if (task[t]->status == MUON_STATUS_OK) PetscCall(MuonSlotsApply(task[t]->layer, (MuonSlots *)task[t]->layer->data, PETSC_TRUE, b, &to[k], &to[k].here, &task[t]->status));
+      if (task[t]->status == MUON_STATUS_OK) PetscCall(MuonSlotsApply(task[t]->layer, (MuonSlots *)task[t]->layer->data, MUON_SLOT_AFTER, b, &task[t]->info, &to[k], &to[k].here, &task[t]->status));
       if (task[t]->status != MUON_STATUS_OK) continue;
       task[t]->info.dual += dual[k];
       PetscCall(MuonLayerGetBlockArray(task[t]->layer, b, &task[t]->X, &x));
+      PetscCall(MuonSlotsApply(task[t]->layer, (MuonSlots *)task[t]->layer->data, MUON_SLOT_MOVE, b, &task[t]->info, &to[k], &x, &task[t]->status));
+      if (task[t]->status != MUON_STATUS_OK) continue;
       if (task[t]->D.data != NULL) {
         PetscCall(MuonLayerForesee_LMO(task[t]->layer, &task[t]->info, b, times, &x, &to[k].here, &task[t]->status));
         continue;
@@ -139,6 +146,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
 static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *D, const MuonArray *X)
 {
   MuonArray  d, x, same;
+  MuonMatrix matrix;
   MuonStatus taken; /* it was foreseen */
   MuonMark   mark;
 
@@ -152,6 +160,8 @@ static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info
       MuonArrayAxpby(1, &d, 0, &same);
       d = same;
     }
+    matrix = MuonMatrixOfArray(&d);
+    PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, MUON_SLOT_MOVE, b, info, &matrix, &x, &taken));
     PetscCall(MuonLayerMove_LMO(layer, info, b, layer->step == MUON_STEP_SHARP ? info->dual : 1, &x, &d, &x, &taken));
     PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   }
@@ -294,10 +304,10 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerSlots_LMO(MuonLayer layer, PetscBool after, PetscInt b, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode MuonLayerSlots_LMO(MuonLayer layer, MuonSlotPlace place, PetscInt b, MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   PetscFunctionBegin;
-  PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, after, b, A, B, status));
+  PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, place, b, info, A, B, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,7 +365,7 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOView(lmo, viewer));
-  PetscCall(MuonSlotsView(layer, viewer));
+  PetscCall(MuonSlotsView(layer, (MuonSlots *)layer->data, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -372,9 +382,9 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
   (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
 
   What the LMO gets, and the point that it gives, may be scaled by rows, columns or entries\: `MUONLAYERBEFORE`,
-  `MUONLAYERAFTER`.
+  `MUONLAYERAFTER`; `MUONLAYERHYPERBALL` keeps the norm of the weights.
 
-.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONLAYERBEFORE`, `MUONLAYERAFTER`
+.seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONLAYERBEFORE`, `MUONLAYERAFTER`, `MUONLAYERHYPERBALL`
 M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
 {

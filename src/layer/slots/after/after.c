@@ -106,12 +106,13 @@ static PetscErrorCode Frobenius(MuonLayer layer, const MuonMatrix *A, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const After *after = (const After *)data;
   const char  *list  = after->list;
 
   PetscFunctionBegin;
+  (void)info;
   for (int way = Next(&list); way != WAYS; way = Next(&list)) {
     MuonSlotVectors vectors;
 
@@ -127,7 +128,7 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
 }
 
 /* Lines of the short side of an exact polar factor of full rank are orthonormal, so that all have one norm */
-static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
+static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState state[], PetscViewer viewer)
 {
   const After *after = (const After *)data;
   const char  *list  = after->list;
@@ -135,6 +136,7 @@ static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
   PetscBool    spectral;
 
   PetscFunctionBegin;
+  (void)state;
   PetscCall(PetscViewerASCIIPrintf(viewer, "after the LMO: %s, beta %g\n", after->list, (double)after->beta));
   PetscCall(PetscObjectTypeCompare((PetscObject)layer->lmo, MUONLMOSPECTRAL, &spectral));
   if (!spectral) PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,7 +176,7 @@ static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
   Where the rows of a layer are spread over ranks, the norms of columns and the Frobenius norm are summed over
   these. The mean squares of a layer that is spread can be restarted on as many ranks as saved them.
 
-  The state is `after.square[k]` in `MuonGetLayerState()`, by blocks and then by the NorMuons of the list.
+  The state is `after.kept[k]` in `MuonGetLayerState()`, by blocks and then by the NorMuons of the list.
 
   References:
 + * - NorMuon, https://arxiv.org/abs/2510.05491
@@ -182,4 +184,4 @@ static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
 
 .seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERBEFORE`, `MuonLayerSetBlocks()`
 M*/
-const MuonSlotOps MuonSlotAfter = {"after", PETSC_TRUE, Rows, sizeof(After), Chosen, SetUp, Apply, View};
+const MuonSlotOps MuonSlotAfter = {"after", MUON_SLOT_AFTER, Rows, sizeof(After), Chosen, SetUp, Apply, View};

@@ -55,12 +55,13 @@ static PetscErrorCode ApplyEntries(MuonLayer layer, const Before *before, MuonSl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const Before   *before = (const Before *)data;
   MuonSlotVectors vectors;
 
   PetscFunctionBegin;
+  (void)info;
   if (before->kind == ENTRIES) {
     PetscCall(ApplyEntries(layer, before, state, &A->here, B, status));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -71,12 +72,13 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
+static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState state[], PetscViewer viewer)
 {
   const Before *before = (const Before *)data;
 
   PetscFunctionBegin;
   (void)layer;
+  (void)state;
   PetscCall(PetscViewerASCIIPrintf(viewer, "before the LMO: %s divided by their norms, beta %g\n", Kinds[before->kind], (double)before->beta));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,7 +109,7 @@ static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
   Where the rows of a layer are spread over ranks, the norms of columns are summed over these, once a step. The mean squares of a layer
   that is spread can be restarted on as many ranks as saved them.
 
-  The state is `before.square[b]` of block b in `MuonGetLayerState()`.
+  The state is `before.kept[b]` of block b in `MuonGetLayerState()`.
 
   References:
 + * - MuonEq, https://arxiv.org/abs/2603.28254
@@ -115,4 +117,4 @@ static PetscErrorCode View(MuonLayer layer, void *data, PetscViewer viewer)
 
 .seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERAFTER`, `MuonLayerSetBlocks()`
 M*/
-const MuonSlotOps MuonSlotBefore = {"before", PETSC_FALSE, Rows, sizeof(Before), Chosen, SetUp, Apply, View};
+const MuonSlotOps MuonSlotBefore = {"before", MUON_SLOT_BEFORE, Rows, sizeof(Before), Chosen, SetUp, Apply, View};

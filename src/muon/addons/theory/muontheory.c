@@ -283,6 +283,12 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
   PetscCall(PetscFree(theory->text));
   if (theory->type == MUON_THEORY_NONE || muon->nshards == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(muon->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_delay 1: the theorem of -%smuon_theory %s is one of steps that are not late, expected none", MuonPrefix(muon), MuonPrefix(muon), MuonTheories[theory->type]);
+  for (PetscInt l = 0; l < muon->nactive; l++) {
+    const char *const slot = MuonLayerHasSlot(muon->active[l], MUON_SLOT_MOVE);
+
+    PetscCheck(slot == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: the theorem of -%smuon_theory %s is one of steps of the radius, expected none", MuonPrefix(muon), ((PetscObject)muon->active[l])->name, slot,
+               MuonPrefix(muon), MuonTheories[theory->type]);
+  }
   PetscCall(MuonTheoryCheckOptions_Private(muon));
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonTheoryCheckLayer_Private(muon, muon->shard[p].layer));
   if (!MuonParametersIsSet((PetscObject)muon, "step")) muon->step_type = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
