@@ -260,8 +260,8 @@ static PetscErrorCode CheckSame(Problem *a, Problem *b, PetscInt step)
   PetscCall(ProblemGetWeights(b, y));
   for (PetscInt l = 0; l < LAYERS; l++) {
     for (PetscInt k = 0; k < Shapes[l].m * Shapes[l].n; k++, e++)
-      PetscCheck(memcmp(&x[e], &y[e], sizeof(x[e])) == 0 || PetscAbsScalar(x[e] - y[e]) < units * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": entry %" PetscInt_FMT " of %s is %.17g with blocks, %.17g in layers of their own", step, k, Shapes[l].name,
-                 (double)PetscRealPart(x[e]), (double)PetscRealPart(y[e]));
+      PetscCheck(memcmp(&x[e], &y[e], sizeof(x[e])) == 0 || PetscAbsScalar(x[e] - y[e]) < units * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Step %" PetscInt_FMT ": entry %" PetscInt_FMT " of %s is %.17g with blocks, %.17g in layers of their own", step, k, Shapes[l].name, (double)PetscRealPart(x[e]), (double)PetscRealPart(y[e]));
   }
   /* Sums of the same numbers in another order */
   PetscCall(MuonGetGradientDualNorm(a->muon, &da));

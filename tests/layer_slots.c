@@ -4,12 +4,15 @@ static char help[] = "Scaling around the LMO: worked examples, by rows of any nu
 #include <petscmuon.h>
 
 /* A and B as they are given, and the points that the steps of rate 1 from zero go to; all numbers have 12 digits */
-static const PetscReal Gradients[2][6] = {
-  {2, -1,  2,  0.25, 0.5, -0.25},
-  {1, 0.5, -1, 0.5,  -1,  0.25 }
-};
-#define POLAR_A {0.694374962663, -0.297988862647, 0.655016067715, 0.581242988110, 0.768897026746, -0.266371828531}
-#define POLAR_B {0.699389697771, 0.280038601303, -0.657595949221, 0.495972968807, -0.852633442451, 0.164398987305}
+static const PetscReal Gradients[2][6] = {{2, -1, 2, 0.25, 0.5, -0.25}, {1, 0.5, -1, 0.5, -1, 0.25}};
+#define POLAR_A \
+  { \
+    0.694374962663, -0.297988862647, 0.655016067715, 0.581242988110, 0.768897026746, -0.266371828531 \
+  }
+#define POLAR_B \
+  { \
+    0.699389697771, 0.280038601303, -0.657595949221, 0.495972968807, -0.852633442451, 0.164398987305 \
+  }
 
 typedef struct {
   const char *name, *options, *transposed;
@@ -55,12 +58,9 @@ static const Example Examples[] = {
    2,
    {{0}},
    0,
-   {{1, 2, 2, 0, -4, 0},
-    {0.733822176793, 2.047651886234, 1.719948484734, -0.199868120545, -4.154764370693, 0.091595490739},
-    {0.509083277132, 2.038887130984, 2.042863608097, -0.392597949957, -4.031764140827, 0.035021781759}}},
+   {{1, 2, 2, 0, -4, 0}, {0.733822176793, 2.047651886234, 1.719948484734, -0.199868120545, -4.154764370693, 0.091595490739}, {0.509083277132, 2.038887130984, 2.042863608097, -0.392597949957, -4.031764140827, 0.035021781759}}},
   /* An inexact factor */
-  {"inexact", "-lmo_polar_type newtonschulz", "-lmo_polar_type newtonschulz", 1, {{0.505418660264, -0.209121921783, 0.470548733584, 0.501230786446, 0.653762306095, -0.222271373009}},
-   1e-6},
+  {"inexact", "-lmo_polar_type newtonschulz", "-lmo_polar_type newtonschulz", 1, {{0.505418660264, -0.209121921783, 0.470548733584, 0.501230786446, 0.653762306095, -0.222271373009}}, 1e-6},
   {"inexactfrobenius",
    "-lmo_polar_type newtonschulz -muon_layer_after frobenius",
    "-lmo_polar_type newtonschulz -muon_layer_after frobenius",

@@ -146,7 +146,7 @@ def read_options(rows, references):
   pages = [(page, name, text) for page in references.values() for title, name, text in page.items if "Options Database" in title]
   valued = lambda page: [references[v].value for _, item, _ in page.items for v in re.findall(r"\bMUON\w+", item) if v in references and references[v].value]
   types = {name: valued(page) for name, page in references.items() if page.kind == "J"}
-  classes = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_NAME_": "MuonLayer", "muon_": "Muon", "": "Muon"}
+  classes = {"lmo_polar_": "MuonPolar", "lmo_": "MuonLMO", "compressor_": "MuonCompressor", "muon_exchange_": "MuonExchange", "muon_layer_NAME_": "MuonLayer", "muon_layer_": "MuonLayer", "muon_": "Muon", "": "Muon"}
   found = {}
   for family, kind, name, default, choices, when, meaning in rows:
     key = "-" + family + name
@@ -225,7 +225,7 @@ def used_in(page, uses):
 
 # Formulas: a terminal has no others, and MathJax would have to be fetched
 TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
-TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon Sigma sum in min max".split())
+TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon eta lambda Sigma sum in min max arctan".split())
 
 def tex_text(text):
   """The few things of TeX that formulas of the pages use as text, from the inside out."""

@@ -97,7 +97,14 @@ PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *call, void *ctx)
     for (const MuonParameter *row = entry->what.rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, "", row, ctx));
     for (PetscInt t = 0; t < registry.ntypes; t++) {
       if (registry.type[t].classid != entry->classid) continue;
-      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, registry.type[t].type, row, ctx));
+      for (const MuonParameter *row = registry.type[t].rows; row != NULL && row->key != NULL; row++) {
+        char shared[64];
+
+        PetscCall((*call)(row->flags & MUON_PARAMETER_BARE ? "" : entry->what.family, registry.type[t].type, row, ctx));
+        if (!(row->flags & MUON_PARAMETER_SHARED)) continue;
+        PetscCall(PetscSNPrintf(shared, sizeof(shared), "%.*s", (int)(strlen(entry->what.family) - strlen("NAME_")), entry->what.family));
+        PetscCall((*call)(shared, registry.type[t].type, row, ctx));
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -23,8 +23,6 @@ typedef struct {
   PetscBool cautious; /* decay only the entries that the step does not move away from zero */
   PetscBool measure;  /* squares is asked for */
   double    squares;  /* output: sum of squares of what rate multiplies in the step */
-  PetscBool held;     /* the weights have a norm to keep: the new ones of a block are keep X + by D, whatever rate and decay are */
-  double    keep, by;
 } MuonLayerStepInfo;
 
 /*
@@ -55,7 +53,7 @@ struct _MuonLayerOps {
   PetscErrorCode (*take)(MuonLayer, MuonLayerStepInfo *, const MuonArray *D, const MuonArray *X);                                      /* takes the step that stepmany left in D, in place */
   PetscErrorCode (*applylmo)(MuonLayer, const MuonMatrix *G, const MuonMatrix *D, double *dual, MuonStatus *);
   PetscErrorCode (*update)(MuonLayer, MuonLayerStepInfo *, PetscInt b, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *);
-  PetscErrorCode (*slots)(MuonLayer, MuonSlotPlace, PetscInt b, MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *); /* what is done to a block around its LMO; collective where A is spread */
+  PetscErrorCode (*slots)(MuonLayer, MuonSlotPlace, PetscInt b, const MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *); /* what is done to a block around its LMO; collective where A is spread */
   PetscErrorCode (*commit)(MuonLayer);
   PetscErrorCode (*setup)(MuonLayer); /* what a step would refuse is refused here, on every rank */
   PetscErrorCode (*getflops)(MuonLayer, PetscLogDouble *);

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
+#include "../muonslot.h" /*I "petscmuonlayer.h" I*/
 #include <ctype.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonslot.h>
+#include "../muonslot.h"
 #include <petscmuon/private/muonlmoimpl.h>
 #include "../../kernels/array/muonlmokernels.h"
 #include <math.h>
@@ -68,18 +68,19 @@ PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, MuonSlotPlace place, PetscInt b, MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, MuonSlotPlace place, PetscInt b, const MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
   PetscInt       first  = 0;
   MuonMark       mark;
 
   PetscFunctionBegin;
+  slots->step.held = PETSC_FALSE;
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   for (int k = 0; k < NSLOTS; first += slots->count[k++] * blocks) {
     void *data = MuonSlotData_Private(layer, k);
 
-    if (data != NULL && Slots[k]->place == place) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, A, B, status));
+    if (data != NULL && Slots[k]->place == place) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, &slots->step, A, B, status));
   }
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);

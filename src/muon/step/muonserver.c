@@ -173,7 +173,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   MuonHashReplica_Private(shard, bytes, to);
   if (MuonShardCounts(shard)) record->dual += info->dual;
   if (info->measure) {
-    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0, PETSC_FALSE, 0, 0};
+    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonArray               update;
     MuonMark                mark;
 

@@ -73,15 +73,15 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
 static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
 {
   const MuonLayer   layer = shard->layer;
-  const char *const held  = MuonLayerHasSlot(layer, MUON_SLOT_MOVE), *key = held;
+  const char *const held = MuonLayerHasSlot(layer, MUON_SLOT_MOVE), *key = held;
   double            largest;
   MuonArray         W;
 
   PetscFunctionBegin;
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-             "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon), ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer",
+             MuonPrefix(muon), ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCheck(shard->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_layer_%s_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected none, or a layer of rows", MuonPrefix(muon), ((PetscObject)layer)->name, key, layer->ranks);
   PetscCheck(held == NULL || layer->weight_decay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: the weights keep their norm, and the weight decay is %g, expected 0", MuonPrefix(muon), ((PetscObject)layer)->name, key,

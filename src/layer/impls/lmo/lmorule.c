@@ -1,6 +1,6 @@
 #include <petscmuon/private/muonlayerimpl.h>
 #include <petscmuon/private/muonlmoimpl.h>
-#include <petscmuon/private/muonslot.h>
+#include "../../muonslot.h"
 #include <petscmuon/private/muonwire.h>
 #include <float.h>
 #include <math.h>
@@ -31,9 +31,10 @@ static PetscErrorCode MuonLayerGetFactor_LMO(MuonLayer layer, PetscInt b, double
 /* D is yet to be multiplied with times */
 static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonArray      d = *D;
-  double         factor;
-  PetscLogDouble flops;
+  const MuonSlotStep *step = &((MuonSlots *)layer->data)->step;
+  MuonArray           d    = *D;
+  double              factor;
+  PetscLogDouble      flops;
 
   PetscFunctionBegin;
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
@@ -44,8 +45,9 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;
   }
-  if (info->held) {
-    *status = (d.precision == Xnew->precision ? MuonArrayKernels(Xnew)->Momentum : MuonArrayKernels(Xnew)->MomentumOther)(Xnew->len, Xnew->count, info->keep, X->data, X->ld, info->by, d.data, d.ld, Xnew->data, Xnew->ld) ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
+  if (step->held) {
+    *status = (d.precision == Xnew->precision ? MuonArrayKernels(Xnew)->Momentum : MuonArrayKernels(Xnew)->MomentumOther)(Xnew->len, Xnew->count, step->keep, X->data, X->ld, step->by, d.data, d.ld, Xnew->data, Xnew->ld) ? MUON_STATUS_OK
+                                                                                                                                                                                                                            : MUON_STATUS_NANORINF;
     PetscCall(MuonLogDeviceEnd(X->memory, flops));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -77,7 +79,8 @@ static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepI
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
-  if (info->held == PETSC_FALSE && info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) && MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
+  if (((MuonSlots *)layer->data)->step.held == PETSC_FALSE && info->rate * factor * times * far < most && MuonArrayKernels(D)->IsBelow(D->len, D->count, D->data, D->ld, far) &&
+      MuonArrayKernels(X)->IsBelow(X->len, X->count, X->data, X->ld, most / fmax(1, fabs(1 - info->rate * info->decay))))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   PetscCall(MuonWorkspaceGetArray(layer->work, X, X->precision, &Xnew));
@@ -304,7 +307,7 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerSlots_LMO(MuonLayer layer, MuonSlotPlace place, PetscInt b, MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode MuonLayerSlots_LMO(MuonLayer layer, MuonSlotPlace place, PetscInt b, const MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   PetscFunctionBegin;
   PetscCall(MuonSlotsApply(layer, (MuonSlots *)layer->data, place, b, info, A, B, status));
@@ -393,15 +396,15 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer layer)
   PetscFunctionBegin;
   PetscCall(PetscNew(&slots));
   layer->data            = slots;
-  layer->workermomentum = PETSC_TRUE;
-  layer->ops->step      = MuonLayerStep_LMO;
-  layer->ops->stepmany  = MuonLayerStepMany_LMO;
-  layer->ops->take      = MuonLayerTake_LMO;
-  layer->ops->applylmo  = MuonLayerApplyLMO_LMO;
-  layer->ops->update    = MuonLayerUpdate_LMO;
-  layer->ops->setup     = MuonLayerSetUp_LMO;
-  layer->ops->getflops  = MuonLayerGetFlops_LMO;
-  layer->ops->view      = MuonLayerView_LMO;
+  layer->workermomentum  = PETSC_TRUE;
+  layer->ops->step       = MuonLayerStep_LMO;
+  layer->ops->stepmany   = MuonLayerStepMany_LMO;
+  layer->ops->take       = MuonLayerTake_LMO;
+  layer->ops->applylmo   = MuonLayerApplyLMO_LMO;
+  layer->ops->update     = MuonLayerUpdate_LMO;
+  layer->ops->setup      = MuonLayerSetUp_LMO;
+  layer->ops->getflops   = MuonLayerGetFlops_LMO;
+  layer->ops->view       = MuonLayerView_LMO;
   layer->ops->slots      = MuonLayerSlots_LMO;
   layer->ops->commit     = MuonLayerCommit_LMO;
   layer->ops->visitstate = MuonLayerVisitState_LMO;

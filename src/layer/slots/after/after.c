@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
+#include "../../muonslot.h" /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
 #include <math.h>
 #include <string.h>
@@ -26,11 +26,10 @@ typedef struct {
   PetscReal beta;
 } After;
 
-static const MuonParameter Rows[] = {
-  {"after",      MUON_PARAMETER_TEXT, offsetof(After, list), 0,    0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "How the point of the norm ball is scaled"              },
-  {"after_beta", MUON_PARAMETER_REAL, offsetof(After, beta), 0.95, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the mean squares of the steps before in NorMuon"},
-  {NULL,         MUON_PARAMETER_REAL, 0,                     0,    0, 0, NULL, 0,                                                                                          NULL                                                      }
-};
+static const MuonParameter Rows[] = {{"after", MUON_PARAMETER_TEXT, offsetof(After, list), 0, 0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "How the point of the norm ball is scaled"},
+                                     {"after_beta", MUON_PARAMETER_REAL, offsetof(After, beta), 0.95, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN,
+                                      "Weight of the mean squares of the steps before in NorMuon"},
+                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 static PetscBool Chosen(const void *data)
 {
@@ -106,13 +105,14 @@ static PetscErrorCode Frobenius(MuonLayer layer, const MuonMatrix *A, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *step, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const After *after = (const After *)data;
   const char  *list  = after->list;
 
   PetscFunctionBegin;
   (void)info;
+  (void)step;
   for (int way = Next(&list); way != WAYS; way = Next(&list)) {
     MuonSlotVectors vectors;
 

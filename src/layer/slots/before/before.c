@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
+#include "../../muonslot.h" /*I "petscmuonlayer.h" I*/
 
 /*
    Scales rows, columns or entries before the LMO. One side alone: <G, polar(diag(d) G)> is never negative, while factors on
@@ -17,11 +17,10 @@ typedef struct {
   PetscReal beta;
 } Before;
 
-static const MuonParameter Rows[] = {
-  {"before",      MUON_PARAMETER_ENUM, offsetof(Before, kind), NONE, 0, 0, Kinds, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "What is divided by its norm before the LMO"          },
-  {"before_beta", MUON_PARAMETER_REAL, offsetof(Before, beta), 0,    0, 1, NULL,  MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the squares of the steps before in that norm"},
-  {NULL,          MUON_PARAMETER_REAL, 0,                      0,    0, 0, NULL,  0,                                                                                          NULL                                                   }
-};
+static const MuonParameter Rows[] = {{"before", MUON_PARAMETER_ENUM, offsetof(Before, kind), NONE, 0, 0, Kinds, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "What is divided by its norm before the LMO"},
+                                     {"before_beta", MUON_PARAMETER_REAL, offsetof(Before, beta), 0, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN,
+                                      "Weight of the squares of the steps before in that norm"},
+                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 static PetscBool Chosen(const void *data)
 {
@@ -49,19 +48,19 @@ static PetscErrorCode ApplyEntries(MuonLayer layer, const Before *before, MuonSl
   if (state->next.data == NULL) PetscCall(MuonArrayCreate(A, A->precision, &state->next));
   PetscCall(MuonWorkspaceGetArray(layer->work, A, A->precision, &mean));
   PetscCall(MuonArrayZero(&mean));
-  if (!MuonArrayKernels(A)->AdamW(A->len, A->count, A->data, A->ld, 0, before->beta, MUON_ADAMW_EPSILON, 0, 1, 1, -1, 0, mean.data, state->now.data, A->data, A->ld, mean.data, state->next.data, B->data, B->ld))
-    *status = MUON_STATUS_NANORINF;
+  if (!MuonArrayKernels(A)->AdamW(A->len, A->count, A->data, A->ld, 0, before->beta, MUON_ADAMW_EPSILON, 0, 1, 1, -1, 0, mean.data, state->now.data, A->data, A->ld, mean.data, state->next.data, B->data, B->ld)) *status = MUON_STATUS_NANORINF;
   PetscCall(PetscLogFlops(8.0 * (PetscLogDouble)MuonArrayEntries(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *step, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const Before   *before = (const Before *)data;
   MuonSlotVectors vectors;
 
   PetscFunctionBegin;
   (void)info;
+  (void)step;
   if (before->kind == ENTRIES) {
     PetscCall(ApplyEntries(layer, before, state, &A->here, B, status));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,4 @@
-#include <petscmuon/private/muonslot.h> /*I "petscmuonlayer.h" I*/
+#include "../../muonslot.h" /*I "petscmuonlayer.h" I*/
 #include <petscmuon/private/muonlmoimpl.h>
 #include <math.h>
 
@@ -12,8 +12,7 @@ typedef struct {
 
 static const MuonParameter Rows[] = {
   {"hyperball", MUON_PARAMETER_BOOL, offsetof(Hyperball, on), 0, 0, 0, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "Whether the weights keep the Frobenius norm that they began with"},
-  {NULL,        MUON_PARAMETER_REAL, 0,                       0, 0, 0, NULL, 0,                                                                                          NULL                                                              }
-};
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 static PetscBool Chosen(const void *data)
 {
@@ -30,7 +29,7 @@ static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *step, const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
 {
   const MuonKernels *kernels = MuonArrayKernels(B);
   MuonArray          D       = A->here;
@@ -38,9 +37,9 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
 
   PetscFunctionBegin;
   (void)data;
-  info->held = PETSC_TRUE;
-  info->keep = 1;
-  info->by   = 0;
+  step->held = PETSC_TRUE;
+  step->keep = 1;
+  step->by   = 0;
   PetscCall(MuonSlotMakeState(1, state));
   if (D.precision != B->precision) {
     PetscCall(MuonWorkspaceGetArray(layer->work, B, B->precision, &D));
@@ -61,8 +60,8 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
     *status = MUON_STATUS_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  info->keep = R / sqrt(after);
-  info->by   = info->keep * a;
+  step->keep = R / sqrt(after);
+  step->by   = step->keep * a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +105,7 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   $W^+ = R\,N(W + \eta R\,N(D))$. $R$ is the norm of the weights before the first step, kept as one number for each block. The rate is an angle\: a direction
   at a right angle to the weights turns them by $\arctan \eta$. Scale and shape factor do not enter.
 
-  A weight decay beside it is an error, since it is another rate; so are weights of zeros, which have no direction, step sizes by theorems (`-muon_theory`) and
+  A weight decay beside it is an error, since it is another rate; so are weights of zeros, which have no direction, step sizes by theorems, and
   `-ef21_downlink step`. Where the rows of a layer are spread over ranks, three numbers are summed over these.
 
   The owner's weights are on the sphere. Where the way down is compressed those of the workers are not\: `-muon_view` prints by how much

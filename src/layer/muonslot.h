@@ -9,6 +9,12 @@ typedef struct {
   PetscBool entrywise; /* it has the shape of the layer's state; else it is a vector of doubles */
 } MuonSlotState;
 
+/* Where the weights have a norm to keep, the new ones of a block are keep X + by D, whatever rate and decay are */
+typedef struct {
+  PetscBool held;
+  double    keep, by;
+} MuonSlotStep;
+
 /*
    A slot is what happens to the matrix of a block before its LMO, to the point of the norm ball after it, or to the weights
    that this point moves: rows of parameters, and a routine. Each is a folder of src/layer/slots and a line of the table in slots.c.
@@ -17,14 +23,14 @@ typedef struct {
    the ranks of a worker the routine gets the rows that are here, and is collective on these ranks.
 */
 typedef struct {
-  const char          *name;  /* the key that chooses it, and what its state is called */
+  const char          *name; /* the key that chooses it, and what its state is called */
   MuonSlotPlace        place;
-  const MuonParameter *rows;  /* for all layers behind "muon_layer_", of one behind its name */
-  size_t               size;  /* of the data that the rows are of */
+  const MuonParameter *rows; /* for all layers behind "muon_layer_", of one behind its name */
+  size_t               size; /* of the data that the rows are of */
   PetscBool (*chosen)(const void *data);
   PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, PetscBool *entrywise); /* what is kept of each block */
-  /* B = what becomes of the block A: before the LMO A may be only read, after it B is A, and where weights are moved B are the old ones, of which only info->keep and by are to be said */
-  PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], MuonLayerStepInfo *info, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
+  /* B = what becomes of the block A: before the LMO A may be only read, after it B is A, and where weights are moved B are the old ones, which may be only read */
+  PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
   PetscErrorCode (*view)(MuonLayer, void *data, const MuonSlotState state[], PetscViewer);
 } MuonSlotOps;
 
@@ -35,12 +41,13 @@ PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter, MuonSlotHyperball;
 typedef struct {
   PetscInt       count[MUON_SLOTS_MOST], nstates;
   MuonSlotState *state;
+  MuonSlotStep   step; /* of the block that is moved */
 } MuonSlots;
 
 PETSC_INTERN PetscErrorCode MuonSlotsRegister(void);
 PETSC_INTERN PetscErrorCode MuonSlotsCreate(MuonLayer);
 PETSC_INTERN PetscErrorCode MuonSlotsSetUp(MuonLayer, MuonSlots *);
-PETSC_INTERN PetscErrorCode MuonSlotsApply(MuonLayer, MuonSlots *, MuonSlotPlace, PetscInt b, MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
+PETSC_INTERN PetscErrorCode MuonSlotsApply(MuonLayer, MuonSlots *, MuonSlotPlace, PetscInt b, const MuonLayerStepInfo *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonSlotsCommit(MuonSlots *);
 PETSC_INTERN PetscErrorCode MuonSlotsVisitState(MuonLayer, MuonSlots *, MuonStateVisitor *);
 PETSC_INTERN PetscErrorCode MuonSlotsView(MuonLayer, const MuonSlots *, PetscViewer);
