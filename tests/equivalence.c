@@ -27,7 +27,7 @@ typedef enum {
 } Comparison;
 static const char *const Comparisons[] = {"bits", "rounding", "differs"};
 
-static const char *const States[] = {"momentum", "estimate", "aggregate", "excess", "weights", "adamw.mean", "adamw.square"};
+static const char *const States[] = {"momentum", "estimate", "aggregate", "excess", "weights", "adamw.mean", "adamw.square", "outer.momentum", "outer.estimate", "outer.excess"};
 
 enum {
   STATES = PETSC_STATIC_ARRAY_LENGTH(States),
@@ -68,15 +68,17 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
   PetscCallMPI(MPI_Comm_size(p->comm, &size));
   for (PetscInt k = 0; k < p->n; k++) {
     const PetscInt m = p->layer[k].shape->m, n = p->layer[k].shape->n;
+    MuonLayerRule  rule;
     Mat            A;
 
+    PetscCall(MuonLayerGetRule(p->layer[k].layer, &rule));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
     for (int s = 0; s < STATES; s++) {
       ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m};
       State *const state = &trace->state[k][s];
 
       PetscCall(PetscCalloc2(m * n, &state->own, m * n, &state->first));
-      PetscCall(MuonGetLayerState(p->muon, p->layer[k].layer, States[s], A, &state->here));
+      if (strcmp(rule, MUONLAYERFROZEN) != 0) PetscCall(MuonGetLayerState(p->muon, p->layer[k].layer, States[s], A, &state->here));
       PetscCall(ProblemOfMat(A, &a));
       for (PetscInt e = 0; e < m * n && state->here; e++) state->first[e] = state->own[e] = ProblemGet(&a, e / n, e % n);
       holder[k][s] = state->here ? rank : size;
@@ -342,7 +344,7 @@ static PetscErrorCode GetChoices(Choices *choices)
 
 int main(int argc, char **argv)
 {
-  char    all[1024], both[1024], each[2048], first[2048], second[1024], then[256], restart[64];
+  char    all[1024], both[1024], each[3072], first[2048], second[1024], then[256], restart[64];
   char   *alls[LISTS], *boths[LISTS], *eachs[LISTS], *as[LISTS], *bs[LISTS], *thens[LISTS], *restarts[LISTS];
   int     n, neach, na, nrestarts;
   Choices choices;
@@ -389,7 +391,7 @@ int main(int argc, char **argv)
     table: suffix | args
       dense_gather | -all " -muon_type dense -muon_exchange_mode gather" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
     testset:
-      args: -a " -muon_exchange_type layerwise -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin; -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      args: -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin; -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode allreduce"
       table: suffix | args
         dense_exact    | -all " -muon_type dense -problem_curvature 0 -muon_nesterov ema" -b " -muon_exchange_type star -muon_exchange_mode gather"
         dense_rounding | -compare rounding -all " -muon_type dense" -each " -problem_layers gain; -problem_layers mat" -b " -muon_exchange_type star -muon_exchange_mode gather"
@@ -502,12 +504,14 @@ int main(int argc, char **argv)
       args: -both " -muon_assembly gram -muon_layer_tall_assembly owner -muon_layer_nuclear_assembly owner -muon_layer_blocks_assembly owner -muon_layer_tail_assembly owner"
       table: suffix | nsize | args
         storage_gram_all | {{2 3 4}} | -each " -muon_type dense -problem_ranks 0" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole; -muon_exchange_type replicated -problem_whole -problem_ready backward"
+        storage_gram_one | {{2 3 4}} | -each " -muon_type dense -problem_ranks 1" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
+        storage_gram     | 6         | -each " -muon_type dense -problem_ranks 3" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
         storage_gram_two | {{4 6}}   | -each " -muon_type dense -problem_ranks 2" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
     # Layers of different workers in one optimizer; ranks that keep rows of layers which each of them has whole
     testset:
       args: -each " ; -muon_assembly allgather; -muon_assembly owner; -muon_assembly gram -muon_layer_tall_assembly owner -muon_layer_nuclear_assembly owner -muon_layer_blocks_assembly owner -muon_layer_tail_assembly owner"
       table: suffix | nsize | args
-        storage_mixed  | {{2 3 4}}     | -both " -muon_type dense -problem_ranks 1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
+        storage_mixed  | {{2 3 4}}     | -both " -muon_type dense -problem_ranks {{1,0 1,1,1,0}}" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_mixed2 | {{4 6}}       | -both " -muon_type dense -problem_ranks 1,2,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_mixed3 | 6             | -both " -muon_type dense -problem_ranks 1,3,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_rows   | {{1 2 3 4 6}} | -both " -muon_type dense" -a " -muon_exchange_type rows; -muon_exchange_type rows -muon_type ef21; -muon_exchange_type rows -problem_ready backward"
@@ -533,5 +537,38 @@ int main(int argc, char **argv)
       table: suffix | args
         restart_ef21  | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear"
         restart_dense | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type dense -muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen"
+
+    # Two workers with the same gradients are one: what is under way of both is that of the one that goes on
+    table: suffix | nsize | args
+      restart_one | 2 | -steps 6 -restart 3 -then " -problem_mean 0" -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense -muon_schedule linear -muon_rule_match gain:adamw"
+    # Ranks have weights of their own; what a checkpoint calls the weights are the shared ones
+    testset:
+      args: -own -all " -muon_type local -muon_learning_rate 0.125 -muon_rule_match gain:adamw,row:frozen"
+      table: suffix | args
+        restart_late    | -steps 6 -traffic -restart 1;2;3;4;5 -both " -local_steps 2 -muon_max_steps 7 -problem_ready odd -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"
+        restart_local   | -steps 7 -state -traffic -restart 1;2;3;4;5;6 -both " -local_steps 3 -outer_muon_type dense -local_stagger {{false true}}"
+        restart_local21 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -local_stagger"
+        restart_local14 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk"
+
+  # Nodes of ranks that are one worker take the steps of one worker a node that has the mean gradient, and send as much; votes on the layers of each home have headers of their own. They go on with a checkpoint
+  testset:
+    nsize: 4
+    testset:
+      args: -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2; -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -problem_weighted; -muon_type ef21 -ef21_downlink step -lmo_type l21 -muon_clip 1 -muon_clip_layers all; -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw; -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated"
+      table: suffix | args
+        nodes         | -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
+        nodes_restart | -traffic -restart 2 -all " -muon_node_size 2"
+    testset:
+      args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted"
+      table: suffix | args
+        nodes_local         | -own -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
+        nodes_local_restart | -own -traffic -restart 2 -all " -muon_node_size 2"
+    testset:
+      args: -each " -muon_type sign -sign_tie random -muon_rule_match gain:adamw,row:adamw,embed:sgd"
+      table: suffix | args
+        nodes_sign         | -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
+        nodes_sign_restart | -traffic -restart 2 -all " -muon_node_size 2"
+    table: suffix | nsize | args
+      nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2"
 
 TEST*/
