@@ -1,0 +1,574 @@
+static char help[] = "Two runs in one process that must be one: rows A | B | what of them is compared.\n\n"
+                     "  Lists of options begin with a space.\n\n"
+                     "  -all OPTIONS       of both runs; problem.h says what makes the problem, the others are the optimizer's\n"
+                     "  -both OPTIONS      of both, too: what a row adds to its testset\n"
+                     "  -each OPTIONS;...  of both runs, one pair of runs for each of these lists\n"
+                     "  -a OPTIONS;...     of the first run, one for each of these lists, each compared with the second\n"
+                     "  -b OPTIONS         of the second\n"
+                     "  -steps N           4 by default\n"
+                     "  -later N           the first run takes so many steps more, and is compared with the second that many steps before\n"
+                     "  -restart K;...     the first run goes on with a checkpoint after K steps, for each of them: in an optimizer that took K modulo 3 steps\n"
+                     "  -then OPTIONS      of what goes on\n"
+                     "  -last              weights behind the last step alone are compared\n"
+                     "  -own               ranks have weights of their own\n"
+                     "  -compare bits      weights after each step have the same bits; rounding: they differ by no more than rounding of the gradients\n"
+                     "                     explains; differs: after the last step they differ by more than 1e-4, or nothing was tried\n"
+                     "  -state             so has the state of workers and servers behind the last step, and each rank or none keeps it\n"
+                     "  -served            behind the last step servers have the weights of the workers\n"
+                     "  -traffic           as many bits were encoded, up and down, by all ranks\n"
+                     "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
+
+#include "problem.h"
+
+typedef enum {
+  BITS,
+  ROUNDING,
+  DIFFERS
+} Comparison;
+static const char *const Comparisons[] = {"bits", "rounding", "differs"};
+
+static const char *const States[] = {"momentum", "estimate", "aggregate", "excess", "weights", "adamw.mean", "adamw.square", "outer.momentum", "outer.estimate", "outer.excess"};
+
+enum {
+  STATES = PETSC_STATIC_ARRAY_LENGTH(States),
+  LISTS  = 16
+};
+
+typedef struct {
+  Comparison comparison;
+  PetscInt   steps, later;
+  PetscBool  state, served, traffic, owners, own, last;
+  char       what[1024]; /* the lists that differ from pair to pair */
+} Choices;
+
+/* State of a layer: that of this rank and that of the first rank that keeps one */
+typedef struct {
+  PetscBool here, there;
+  double   *own, *first;
+} State;
+
+/* What a run leaves: weights after each step, and the rest behind the last */
+typedef struct {
+  PetscInt       n, steps;
+  size_t         entries, start[PROBLEM_LAYERS + 1]; /* of one step, of each layer */
+  const char    *name[PROBLEM_LAYERS];
+  double        *weights, eps[PROBLEM_LAYERS];
+  PetscReal      loss;
+  PetscMPIInt    owner[PROBLEM_LAYERS];
+  State          state[PROBLEM_LAYERS][STATES];
+  PetscLogDouble sent[2];
+} Trace;
+
+static PetscErrorCode TakeStates(Problem *p, Trace *trace)
+{
+  PetscMPIInt rank, size, holder[PROBLEM_LAYERS][STATES];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(p->comm, &rank));
+  PetscCallMPI(MPI_Comm_size(p->comm, &size));
+  for (PetscInt k = 0; k < p->n; k++) {
+    const PetscInt m = p->layer[k].shape->m, n = p->layer[k].shape->n;
+    MuonLayerRule  rule;
+    Mat            A;
+
+    PetscCall(MuonLayerGetRule(p->layer[k].layer, &rule));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
+    for (int s = 0; s < STATES; s++) {
+      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m};
+      State *const state = &trace->state[k][s];
+
+      PetscCall(PetscCalloc2(m * n, &state->own, m * n, &state->first));
+      if (strcmp(rule, MUONLAYERFROZEN) != 0) PetscCall(MuonGetLayerState(p->muon, p->layer[k].layer, States[s], A, &state->here));
+      PetscCall(ProblemOfMat(A, &a));
+      for (PetscInt e = 0; e < m * n && state->here; e++) state->first[e] = state->own[e] = ProblemGet(&a, e / n, e % n);
+      holder[k][s] = state->here ? rank : size;
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, holder, (PetscMPIInt)(p->n * STATES), MPI_INT, MPI_MIN, p->comm));
+  for (PetscInt k = 0; k < p->n; k++) {
+    for (int s = 0; s < STATES; s++) {
+      trace->state[k][s].there = holder[k][s] < size ? PETSC_TRUE : PETSC_FALSE;
+      if (trace->state[k][s].there) PetscCallMPI(MPI_Bcast(trace->state[k][s].first, (PetscMPIInt)(trace->start[k + 1] - trace->start[k]), MPI_DOUBLE, holder[k][s], p->comm));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) {
+    const PetscInt n = p->layer[k].shape->n;
+    const double  *w = trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k];
+    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0};
+    PetscBool      serves;
+    Mat            X;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, a.count, n, NULL, &X));
+    PetscCall(MuonLayerGetServerWeights(p->layer[k].layer, X, &serves));
+    PetscCall(ProblemOfMat(X, &a));
+    for (PetscInt e = 0; e < a.count * n && serves; e++) PetscCheck(ProblemGet(&a, e / n, e % n) == w[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the server's weights are not the workers'", trace->name[k]);
+    PetscCall(MatDestroy(&X));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace)
+{
+  MuonTraffic traffic;
+
+  PetscFunctionBegin;
+  if (p->routine) PetscCall(MuonGetLoss(p->muon, &trace->loss));
+  for (PetscInt k = 0; k < p->n; k++) {
+    trace->name[k] = p->layer[k].shape->name;
+    trace->eps[k]  = ProblemEpsilon(&p->layer[k]);
+    PetscCall(MuonLayerGetOwner(p->layer[k].layer, &trace->owner[k]));
+  }
+  if (choices->state) PetscCall(TakeStates(p, trace));
+  if (choices->served) PetscCall(CheckServed(p, trace));
+  PetscCall(MuonGetTraffic(p->muon, &traffic));
+  trace->sent[0] = traffic.total_up[1];
+  trace->sent[1] = traffic.total_down[1];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, trace->sent, 2, MPI_DOUBLE, MPI_SUM, p->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step, which is taken again where a NaN ended it */
+static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weights[])
+{
+  const PetscInt      bad = p->bad;
+  MuonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemStep(p));
+  PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  if (reason == MUON_DIVERGED_NANORINF && p->bad != bad) {
+    PetscCall(ProblemStep(p));
+    PetscCall(MuonGetConvergedReason(p->muon, &reason));
+  }
+  PetscCheck(reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s", choices->what, MuonConvergedReasons[reason]);
+  PetscCall(ProblemGatherWeights(p, choices->own ? PETSC_COMM_SELF : p->comm, weights));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart, const char then[], double weights[])
+{
+  char folder[32];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d", (int)restart));
+  PetscCall(MuonSaveCheckpoint(p->muon, folder, 1));
+  PetscCall(ProblemDestroy(p));
+  PetscCall(PetscOptionsInsertString(NULL, then));
+  PetscCall(ProblemCreate(p, 0, 0));
+  for (PetscInt s = 0; s < restart % 3; s++) PetscCall(TakeStep(p, choices, weights));
+  PetscCall(MuonLoadCheckpoint(p->muon, folder));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options behind one another make a run; what it did not read is misspelt, or tests nothing */
+static PetscErrorCode TraceRun(const char *const options[4], const Choices *choices, PetscInt steps, PetscInt restart, const char then[], PetscInt seed, Trace *trace)
+{
+  PetscOptions database;
+  Problem      p;
+  char       **names, **values;
+  PetscInt     left;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(trace, sizeof(*trace)));
+  PetscCall(PetscOptionsCreate(&database));
+  PetscCall(PetscOptionsPush(database));
+  for (int k = 0; k < 4; k++) PetscCall(PetscOptionsInsertString(NULL, options[k]));
+  PetscCall(ProblemCreate(&p, seed < 0 ? 0 : 4, seed));
+  trace->n     = p.n;
+  trace->steps = steps;
+  for (PetscInt k = 0; k < p.n; k++) {
+    trace->start[k] = trace->entries;
+    trace->entries += (size_t)(p.layer[k].shape->m * p.layer[k].shape->n);
+  }
+  trace->start[p.n] = trace->entries;
+  PetscCall(PetscMalloc1((size_t)steps * trace->entries, &trace->weights));
+  for (PetscInt s = 0; s < steps; s++) {
+    double *const weights = trace->weights + (size_t)s * trace->entries;
+
+    if (s == restart) PetscCall(GoOn(&p, choices, restart, then, weights));
+    PetscCall(TakeStep(&p, choices, weights));
+  }
+  PetscCall(TakeTrace(&p, choices, trace));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(PetscOptionsLeftGet(database, &left, &names, &values));
+  PetscCheck(left == 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Option -%s was not read", names[0]);
+  PetscCall(PetscOptionsLeftRestore(database, &left, &names, &values));
+  PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(&database));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TraceFree(Trace *trace)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(trace->weights));
+  for (PetscInt k = 0; k < trace->n; k++) {
+    for (int s = 0; s < STATES; s++) PetscCall(PetscFree2(trace->state[k][s].own, trace->state[k][s].first));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest difference of two weights of a layer after any step, and the largest weight; the first run may have had steps before */
+static double Difference(const Trace *a, const Trace *b, const Choices *choices, PetscInt layer, double *size)
+{
+  double most = 0;
+
+  for (PetscInt s = choices->last ? b->steps - 1 : 0; s < b->steps; s++) {
+    const double *x = a->weights + (size_t)(s + a->steps - b->steps) * a->entries, *y = b->weights + (size_t)s * b->entries;
+
+    for (size_t e = b->start[layer]; e < b->start[layer + 1]; e++) {
+      if (!(fabs(x[e] - y[e]) <= most)) most = fabs(x[e] - y[e]);
+      if (size != NULL) *size = PetscMax(*size, fabs(y[e]));
+    }
+  }
+  return most;
+}
+
+static PetscErrorCode CompareState(const Trace *a, const Trace *b, const char what[])
+{
+  PetscInt kept = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < b->n; k++) {
+    const size_t bytes = (b->start[k + 1] - b->start[k]) * sizeof(double);
+
+    for (int s = 0; s < STATES; s++) {
+      const State *x = &a->state[k][s], *y = &b->state[k][s];
+
+      PetscCheck(x->there == y->there, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: %s is kept by one run alone", what, b->name[k], States[s]);
+      PetscCheck(memcmp(x->first, y->first, bytes) == 0 && (!x->here || !y->here || memcmp(x->own, y->own, bytes) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: %s has other bits", what, b->name[k], States[s]);
+      kept += y->there ? 1 : 0;
+    }
+  }
+  PetscCheck(kept > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: there is no state", what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* allowed: of each layer, by rounding */
+static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *choices, const double allowed[])
+{
+  PetscMPIInt size;
+  PetscBool   differ = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCheck(a->n == b->n && a->entries == b->entries, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The runs have other layers");
+  for (PetscInt k = 0; k < b->n; k++) {
+    const double most = Difference(a, b, choices, k, NULL);
+
+    PetscCheck(choices->comparison == DIFFERS || most <= (choices->comparison == ROUNDING ? allowed[k] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: weights differ by %g, allowed %g", choices->what, b->name[k], most,
+               choices->comparison == ROUNDING ? allowed[k] : 0.0);
+    differ = differ || most > 1e-4 ? PETSC_TRUE : PETSC_FALSE;
+  }
+  PetscCheck(choices->comparison != DIFFERS || differ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights do not differ", choices->what);
+  /* The loss of each step is one more */
+  PetscCheck(PetscAbsReal(a->loss - (PetscReal)choices->later - b->loss) <= 16 * PETSC_MACHINE_EPSILON * b->loss, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", choices->what, (double)a->loss,
+             (double)(b->loss + (PetscReal)choices->later));
+  if (choices->state) PetscCall(CompareState(a, b, choices->what));
+  for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
+  differ = PETSC_FALSE;
+  for (PetscInt k = 0; k < b->n; k++) differ = differ || a->owner[k] != b->owner[k] ? PETSC_TRUE : PETSC_FALSE;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &differ, 1, MPIU_BOOL, MPI_LOR, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(choices->owners == PETSC_FALSE || size == 1 || differ, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: all layers have the same owners", choices->what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Sums run in another order, and what they give is off by a few units of the gradient. How much that changes the weights
+   is seen by changing the gradients by four units, three times. The bound is sixteen times the largest effect, and a
+   sum of at most 45 numbers is off by less than 16 times 4 units
+*/
+static PetscErrorCode Allow(const char *const options[4], const Choices *choices, const Trace *b, double allowed[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < b->n; k++) allowed[k] = 0;
+  for (PetscInt seed = 0; seed < 3; seed++) {
+    Trace c;
+
+    PetscCall(TraceRun(options, choices, choices->steps, -1, "", seed, &c));
+    for (PetscInt k = 0; k < b->n; k++) allowed[k] = PetscMax(allowed[k], 16 * Difference(&c, b, choices, k, NULL));
+    PetscCall(TraceFree(&c));
+  }
+  for (PetscInt k = 0; k < b->n; k++) {
+    double size = 0;
+
+    (void)Difference(b, b, choices, k, &size);
+    allowed[k] += 64 * b->eps[k] * size;
+    PetscCheck(allowed[k] <= 1e5 * b->eps[k] * (1 + size), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the run is too sensitive to be a test: its weights may change by %g", b->name[k], allowed[k]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The lists of options of a key, at least one */
+static PetscErrorCode GetLists(const char key[], char text[], size_t length, int *n, char *list[LISTS])
+{
+  PetscFunctionBegin;
+  text[0] = '\0';
+  PetscCall(PetscOptionsGetString(NULL, NULL, key, text, length, NULL));
+  *n = 0;
+  for (char *at = text; at != NULL; (*n)++) {
+    PetscCheck(*n < LISTS && strlen(text) + 1 < length, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s is too long", key);
+    list[*n] = at;
+    at       = strchr(at, ';');
+    if (at != NULL) *at++ = '\0';
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetChoices(Choices *choices)
+{
+  PetscInt comparison = BITS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(choices, sizeof(*choices)));
+  choices->steps = 4;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &choices->steps, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-later", &choices->later, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-compare", Comparisons, 3, &comparison, NULL));
+  choices->comparison = (Comparison)comparison;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-state", &choices->state, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-last", &choices->last, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-own", &choices->own, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-owners", &choices->owners, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char    all[1024], both[1024], each[3072], first[2048], second[1024], then[256], restart[64];
+  char   *alls[LISTS], *boths[LISTS], *eachs[LISTS], *as[LISTS], *bs[LISTS], *thens[LISTS], *restarts[LISTS];
+  int     n, neach, na, nrestarts;
+  Choices choices;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
+  PetscCall(GetChoices(&choices));
+  PetscCall(GetLists("-all", all, sizeof(all), &n, alls));
+  PetscCall(GetLists("-both", both, sizeof(both), &n, boths));
+  PetscCall(GetLists("-each", each, sizeof(each), &neach, eachs));
+  PetscCall(GetLists("-a", first, sizeof(first), &na, as));
+  PetscCall(GetLists("-b", second, sizeof(second), &n, bs));
+  PetscCall(GetLists("-then", then, sizeof(then), &n, thens));
+  PetscCall(GetLists("-restart", restart, sizeof(restart), &nrestarts, restarts));
+  for (int k = 0; k < neach; k++) {
+    const char *const other[4] = {alls[0], boths[0], eachs[k], bs[0]};
+    double            allowed[PROBLEM_LAYERS];
+    Trace             a, b;
+
+    PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s", eachs[k], bs[0]));
+    PetscCall(TraceRun(other, &choices, choices.steps, -1, "", -1, &b));
+    if (choices.comparison == ROUNDING) PetscCall(Allow(other, &choices, &b, allowed));
+    for (int i = 0; i < na * nrestarts; i++) {
+      const char *const one[4] = {alls[0], boths[0], eachs[k], as[i / nrestarts]};
+      const char *const at     = restarts[i % nrestarts];
+
+      PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s | %s%s%s", eachs[k], as[i / nrestarts], bs[0], at[0] != '\0' ? ", restarted at " : "", at));
+      PetscCall(TraceRun(one, &choices, choices.steps + choices.later, at[0] != '\0' ? atoi(at) : -1, thens[0], -1, &a));
+      PetscCall(Compare(&a, &b, &choices, allowed));
+      PetscCall(TraceFree(&a));
+    }
+    PetscCall(TraceFree(&b));
+  }
+  PetscCall(PetscMuonFinalize());
+  return 0;
+}
+
+/*TEST
+
+  # Dense: sums in the order of ranks have the same bits; so have all sums that are exact. The last has more ranks than layers
+  testset:
+    nsize: {{1 2 3 4 7}}
+    args: -steps 10
+    table: suffix | args
+      dense_gather | -all " -muon_type dense -muon_exchange_mode gather" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
+    testset:
+      args: -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin; -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      table: suffix | args
+        dense_exact    | -all " -muon_type dense -problem_curvature 0 -muon_nesterov ema" -b " -muon_exchange_type star -muon_exchange_mode gather"
+        dense_rounding | -compare rounding -all " -muon_type dense" -each " -problem_layers gain; -problem_layers mat" -b " -muon_exchange_type star -muon_exchange_mode gather"
+        dense_worker   | -compare rounding -all " -muon_type dense -muon_momentum_at worker" -each " -problem_layers gain; -problem_layers mat" -b " -muon_momentum_at server -muon_exchange_type star -muon_exchange_mode gather"
+
+  # EF21: whoever serves which layer, weights and state have the same bits
+  testset:
+    nsize: {{1 2 3 4}}
+    args: -steps 8 -state -owners -all " -muon_type ef21 -muon_exchange_mode gather" -each " -ef21_init zero; -ef21_init gradient" -a " -muon_exchange_type layerwise; -muon_exchange_type layerwise -muon_exchange_assignment roundrobin; -muon_exchange_type replicated" -b " -muon_exchange_type star"
+    table: suffix | args
+      ef21_topk     | -both " -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values natural"
+      ef21_rankk    | -both " -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values single"
+      ef21_natural  | -both " -ef21_compressor natural -ef21_compressor_values single -ef21_server_compressor natural -ef21_server_compressor_values single"
+      ef21_up       | -both " -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values bf16 -ef21_server_compressor identity"
+      ef21_qsgd     | -both " -ef21_compressor qsgd -ef21_compressor_values single -ef21_server_compressor sign -ef21_server_compressor_values natural"
+      ef21_down     | -both " -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native"
+      ef21_identity | -both " -ef21_compressor identity -ef21_server_compressor identity"
+
+  # EF21 and EF14 without compression are dense; from zero with the momentum of the mean up to the order of sums, in the style sgd, whose momentum is 1/(1-mu) times as large, too
+  testset:
+    nsize: {{1 2 3 4}}
+    args: -steps 12
+    testset:
+      args: -served -each " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode reduce; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      table: suffix | args
+        ef21_dense | -a " -muon_type ef21" -b " -muon_type dense -muon_momentum_at worker"
+        ef14_dense | -all " -muon_nesterov ema" -a " -muon_type ef14" -b " -muon_type dense"
+    table: suffix | args
+      ef21_zero     | -compare rounding -all " -problem_layers gain" -a " -muon_type dense; -muon_type dense -muon_momentum_style sgd" -b " -muon_type ef21"
+      # From the whole first gradient the first step is the same, because it does not depend on the length of the gradient; the later ones are not, there the second gradient has another weight
+      ef21_first    | -steps 1 -compare rounding -all " -problem_layers gain -muon_type ef21 -muon_momentum 0.5" -a " -ef21_init gradient" -b " -ef21_init zero"
+      ef21_second   | -steps 2 -compare differs -all " -problem_layers gain -muon_type ef21 -muon_momentum 0.5" -a " -ef21_init gradient" -b " -ef21_init zero"
+      # Gradients 4 times as large, which no rounding sees; 3 times as large. Without the spectral norm: scaling moves the thresholds of an iterative solver
+      ef21_scale    | -all " -problem_layers row,gain,embed -muon_type ef21" -each " -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values single; -ef21_compressor natural -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native; -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values bf16 -ef21_server_compressor identity" -a " -problem_scale 4"
+      ef21_scale3   | -compare rounding -all " -problem_layers mat -muon_type ef21 -ef21_compressor_ratio 0.5 -ef21_compressor_values native" -each " -ef21_compressor topk; -ef21_compressor rankk" -a " -problem_scale 3"
+      # All triples, all of the subspace
+      ef21_triples  | -compare rounding -all " -problem_layers mat -muon_type ef21" -a " -ef21_compressor rankk -ef21_compressor_ratio 1 -ef21_compressor_values native"
+      ef14_subspace | -compare rounding -all " -problem_layers mat" -a " -muon_type ef14 -ef14_compressor powersgd -ef14_compressor_ratio 1 -ef14_compressor_values native" -b " -muon_type dense"
+    # All have the data of the first against one worker: the mean of equal numbers is exact but for three, where only what moves smoothly can be compared
+    testset:
+      table: suffix | nsize | args
+        ef21_equal  | {{1 2 4}} | -all " -problem_same -muon_type ef21" -each " -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values single; -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values bf16 -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values single; -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_compressor_values native -ef21_server_compressor identity" -b " -problem_mean 0"
+        ef21_equal3 | 3         | -compare rounding -all " -problem_same -problem_layers gain -muon_type ef21 -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_compressor_values native" -b " -problem_mean 0"
+    # Top-K of all entries is the identity where G + (M - G) is not rounded: weights and radius on a grid, momentum 1/2, whose powers fit in the mantissa, as many steps as bits are left, a norm whose step is exact
+    testset:
+      requires: double
+      table: suffix | nsize | args
+        ef21_entries | {{1 2 4}} | -steps 30 -all " -problem_layers embed -problem_noise 0 -muon_type ef21 -muon_learning_rate 0.015625 -muon_momentum 0.5" -a " -ef21_compressor topk -ef21_compressor_ratio 1 -ef21_compressor_values native -ef21_server_compressor topk -ef21_server_compressor_ratio 1 -ef21_server_compressor_values native"
+
+  # A step that begins sums early is the step that does not: on all ranks, in another order on one, without a layer on one; a layer that is ready twice on one rank is an error on all, after which the
+  # optimizer goes on as if there had been no such step. Two layers have one shape, whose sums could be taken for each other's
+  testset:
+    nsize: 3
+    args: -steps 3 -each " -problem_layers tall,twin,embed,wide -problem_routine 1; -problem_layers tall,twin,embed,wide -problem_routine 0"
+    testset:
+      args: -a " -problem_ready backward; -problem_ready reversed; -problem_ready missing; -problem_ready twice"
+      table: suffix | args
+        ready_dense      | -all " -muon_type dense -muon_momentum_at server -muon_exchange_type layerwise -muon_exchange_mode {{allreduce reduce}}"
+        ready_clip       | -all " -muon_type dense -muon_momentum_at server -muon_clip 1 -muon_clip_layers all -muon_exchange_type layerwise -muon_exchange_mode reduce"
+        ready_replicated | -all " -muon_type dense -muon_momentum_at server -muon_exchange_mode allreduce -muon_exchange_type replicated -muon_nan {{stop zero}}"
+        ready_rows       | -all " -muon_type dense -muon_exchange_type rows"
+        ready_whole      | -all " -problem_ranks 0 -problem_whole -lmo_type spectral -muon_type {{dense ef21 sign}}"
+    testset:
+      args: -a " -problem_ready backward; -problem_ready reversed; -problem_ready missing"
+      table: suffix | args
+        ready_star | -all " -muon_type {{dense ef21}} -muon_exchange_type star"
+        ready_sign | -all " -muon_type sign -lmo_type spectral"
+
+  # Arrays by columns have the weights of arrays by rows where steps have the bits of their entries, whatever the order of sums, and compressors do not draw. The decay tells entries apart that steps of one
+  # size would make ties of, which are broken in the order of memory
+  testset:
+    nsize: {{1 2}}
+    args: -all " -problem_layers tall,wide,square,one -problem_single {{0 1}} -muon_shape_factor none"
+    testset:
+      args: -a " -problem_storage columns" -b " -problem_storage rows"
+      table: suffix | args
+        order_dense    | -both " -muon_type dense -muon_weight_decay 0.1" -each " -muon_shape_factor kj -lmo_type max; -lmo_type l1; -muon_shape_factor kj -lmo_type rowsum; -muon_shape_factor moonlight -lmo_type colsum; -muon_shape_factor scion -lmo_type max -muon_layer_tall_blocks_rows 4,5 -muon_layer_wide_blocks_columns 4,5 -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 1,5; -muon_shape_factor kj -lmo_type colsum -muon_layer_tall_blocks_rows 4,5 -muon_layer_wide_blocks_columns 4,5 -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 1,5"
+        order_step     | -both " -muon_type ef21 -ef21_downlink step" -each " -lmo_type rowsum; -lmo_type colsum -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 1,5; -lmo_type l1"
+        order_messages | -both " -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor_ratio 0.3 -ef21_server_compressor_ratio 0.4" -each " -ef21_compressor identity -ef21_server_compressor nearest; -ef21_compressor topk -ef21_compressor_values native -ef21_server_compressor topk; -ef21_compressor topk -ef21_compressor_values bf16 -ef21_server_compressor truncated -muon_layer_tall_blocks_rows 4,5 -muon_layer_square_blocks_columns 1,5; -ef21_compressor columntopk -ef21_server_compressor rowtopk; -ef21_compressor rowtopk -ef21_compressor_line_norm inf -ef21_server_compressor columntopk -ef21_server_compressor_line_norm 1 -muon_layer_wide_blocks_columns 4,5; -ef21_compressor nearest -ef21_server_compressor bf16; -ef21_compressor truncated -ef21_server_compressor damping; -ef21_compressor bf16 -ef21_server_compressor identity; -ef21_compressor damping -ef21_server_compressor topk -ef21_init gradient; -ef21_compressor dropout -ef21_server_compressor identity"
+      # The rest to rounding
+      testset:
+        args: -compare rounding
+        table: suffix | args
+          order_dense_rounding    | -both " -muon_type dense -muon_weight_decay 0.1" -each " -muon_shape_factor kj -lmo_type spectral -lmo_polar_type svd; -muon_shape_factor kj -lmo_type spectral -lmo_polar_type newtonschulz -lmo_polar_precision double; -muon_shape_factor moonlight -lmo_type spectral -lmo_polar_type gram -lmo_polar_precision double -muon_layer_tall_blocks_rows 4,5; -lmo_type nuclear; -lmo_type schatten -lmo_schatten_exponent 3; -lmo_type frobenius; -muon_shape_factor scion -lmo_type column; -muon_shape_factor scion -lmo_type row; -lmo_type l21; -lmo_type mixed -lmo_mixed_exponent_p 3 -lmo_mixed_exponent_q 4"
+          order_messages_rounding | -both " -muon_type ef21" -each " -ef21_downlink step -lmo_type nuclear; -ef21_downlink step -lmo_type l21; -lmo_type frobenius -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native; -lmo_type frobenius -ef21_compressor topsvd -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_server_compressor rankk -ef21_server_compressor_values native; -lmo_type frobenius -ef21_compressor sign"
+    # A matrix by rows is its transpose by columns, with what knows rows and columns exchanged
+    testset:
+      table: suffix | args
+        transposed          | -each " -muon_type dense -muon_weight_decay 0.1 -lmo_type max; -muon_type dense -muon_weight_decay 0.1 -lmo_type l1; -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor_ratio 0.3 -ef21_server_compressor_ratio 0.4 -ef21_compressor topk -ef21_server_compressor topk; -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor topk -ef21_compressor_values natural -ef21_server_compressor natural; -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor_ratio 0.3 -ef21_server_compressor_ratio 0.4 -ef21_compressor randk -ef21_compressor_values natural -ef21_server_compressor randk; -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor qsgd -ef21_compressor_qsgd_block_length 16 -ef21_server_compressor sign; -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor sign -ef21_server_compressor qsgd -ef21_server_compressor_qsgd_block_norm l2; -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor natural -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.4" -a " -problem_storage transposed" -b " -problem_storage rows"
+        transposed_sums     | -each " -muon_type dense -muon_weight_decay 0.1; -muon_type ef21 -ef21_downlink step" -a " -problem_storage transposed -lmo_type rowsum" -b " -problem_storage rows -lmo_type colsum"
+        transposed_lines    | -both " -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor_ratio 0.3 -ef21_server_compressor_ratio 0.4" -a " -problem_storage transposed -ef21_compressor columntopk -ef21_server_compressor rowtopk -ef21_server_compressor_line_norm 3" -b " -problem_storage rows -ef21_compressor rowtopk -ef21_server_compressor columntopk -ef21_server_compressor_line_norm 3"
+        transposed_damping  | -both " -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor_ratio 0.3 -ef21_server_compressor_ratio 0.4" -a " -problem_storage transposed -ef21_compressor rowtopk -ef21_compressor_values natural -ef21_server_compressor damping" -b " -problem_storage rows -ef21_compressor columntopk -ef21_compressor_values natural -ef21_server_compressor damping"
+        transposed_blocks   | -both " -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor natural" -a " -problem_storage transposed -muon_layer_tall_blocks_columns 4,5 -muon_layer_square_blocks_rows 1,5" -b " -problem_storage rows -muon_layer_tall_blocks_rows 4,5 -muon_layer_square_blocks_columns 1,5"
+        transposed_rounding | -compare rounding -each " -muon_type dense -muon_weight_decay 0.1 -lmo_type frobenius; -muon_type dense -muon_weight_decay 0.1 -lmo_type spectral -lmo_polar_type svd; -muon_type ef21 -lmo_type frobenius -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native" -a " -problem_storage transposed" -b " -problem_storage rows"
+        transposed_row      | -compare rounding -both " -muon_type dense -muon_weight_decay 0.1" -a " -problem_storage transposed -lmo_type column" -b " -problem_storage rows -lmo_type row"
+
+  # Weights spread over the ranks of workers take the steps of whole ones, for every assembly, exchange and rule; the second run is one rank that has the mean gradient. Six ranks add three workers of two and
+  # two of three
+  testset:
+    args: -steps 3 -compare rounding -all " -problem_layers tall,polar,nuclear,blocks,entry,column,bias,gain,head,tail,plain -muon_layer_blocks_blocks_rows 2,4,3 -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight" -b " -problem_mean 0"
+    testset:
+      args: -each " ; -muon_assembly allgather; -muon_assembly owner" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole; -muon_exchange_type replicated -problem_whole -problem_ready backward"
+      table: suffix | nsize | args
+        storage_all   | {{1 2 3 4}} | -both " -muon_type dense -problem_ranks 0"
+        storage_one   | {{2 3 4}}   | -both " -muon_type dense -problem_ranks 1"
+        storage_two   | {{4 6}}     | -both " -muon_type dense -problem_ranks 2"
+        storage_three | 6           | -both " -muon_type dense -problem_ranks 3"
+    # Products of rows; with more workers than one no exchange lets each of them compute the step
+    testset:
+      args: -both " -muon_assembly gram -muon_layer_tall_assembly owner -muon_layer_nuclear_assembly owner -muon_layer_blocks_assembly owner -muon_layer_tail_assembly owner"
+      table: suffix | nsize | args
+        storage_gram_all | {{2 3 4}} | -each " -muon_type dense -problem_ranks 0" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole; -muon_exchange_type replicated -problem_whole -problem_ready backward"
+        storage_gram_one | {{2 3 4}} | -each " -muon_type dense -problem_ranks 1" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
+        storage_gram     | 6         | -each " -muon_type dense -problem_ranks 3" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
+        storage_gram_two | {{4 6}}   | -each " -muon_type dense -problem_ranks 2" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
+    # Layers of different workers in one optimizer; ranks that keep rows of layers which each of them has whole
+    testset:
+      args: -each " ; -muon_assembly allgather; -muon_assembly owner; -muon_assembly gram -muon_layer_tall_assembly owner -muon_layer_nuclear_assembly owner -muon_layer_blocks_assembly owner -muon_layer_tail_assembly owner"
+      table: suffix | nsize | args
+        storage_mixed  | {{2 3 4}}     | -both " -muon_type dense -problem_ranks {{1,0 1,1,1,0}}" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
+        storage_mixed2 | {{4 6}}       | -both " -muon_type dense -problem_ranks 1,2,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
+        storage_mixed3 | 6             | -both " -muon_type dense -problem_ranks 1,3,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
+        storage_rows   | {{1 2 3 4 6}} | -both " -muon_type dense" -a " -muon_exchange_type rows; -muon_exchange_type rows -muon_type ef21; -muon_exchange_type rows -problem_ready backward"
+
+  # A step late: the weights are those of no delay one step later, where a step is left out, too, or failed once and is taken again. Gradients do not depend on weights
+  testset:
+    nsize: {{1 2 3}}
+    args: -steps 6 -later 1 -last -all " -muon_max_steps 7 -problem_curvature 0 -problem_ready odd" -each " -muon_nan stop; -muon_nan skip -problem_bad 2" -a " -muon_delay 1; -muon_delay 1 -problem_bad 2" -b " -muon_delay 0"
+    table: suffix | args
+      delay_dense   | -both " -muon_type dense -muon_schedule linear -muon_momentum_warmup 3 -muon_weight_decay 0.2"
+      delay_worker  | -both " -muon_type dense -muon_schedule cosine -muon_momentum_at worker -muon_exchange_mode reduce"
+      delay_ef21    | -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -muon_schedule trapezoid -muon_schedule_warmup 2 -ef21_init gradient -muon_exchange_type star"
+      delay_ef14    | -both " -muon_type ef14 -ef14_compressor qsgd -ef14_compressor_bits 4 -muon_exchange_type replicated -muon_nesterov ema"
+      delay_sign    | -both " -problem_layers square,tall,wide -muon_type sign"
+      delay_drawn   | -both " -problem_layers square,tall,wide -muon_type sign -sign_tie random -muon_state_precision single"
+      delay_polar   | -both " -problem_layers square,tall,wide -muon_type sign -sign_tie random -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"
+
+  # A run that goes on with a checkpoint is the run that was not interrupted: whatever is under way, and whatever step of a round
+  testset:
+    nsize: {{1 2 3}}
+    testset:
+      args: -steps 6 -traffic -restart 1;2;3;4;5
+      table: suffix | args
+        restart_ef21  | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear"
+        restart_dense | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type dense -muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen"
+
+    # Two workers with the same gradients are one: what is under way of both is that of the one that goes on
+    table: suffix | nsize | args
+      restart_one | 2 | -steps 6 -restart 3 -then " -problem_mean 0" -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense -muon_schedule linear -muon_rule_match gain:adamw"
+    # Ranks have weights of their own; what a checkpoint calls the weights are the shared ones
+    testset:
+      args: -own -all " -muon_type local -muon_learning_rate 0.125 -muon_rule_match gain:adamw,row:frozen"
+      table: suffix | args
+        restart_late    | -steps 6 -traffic -restart 1;2;3;4;5 -both " -local_steps 2 -muon_max_steps 7 -problem_ready odd -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"
+        restart_local   | -steps 7 -state -traffic -restart 1;2;3;4;5;6 -both " -local_steps 3 -outer_muon_type dense -local_stagger {{false true}}"
+        restart_local21 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -local_stagger"
+        restart_local14 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk"
+
+  # Nodes of ranks that are one worker take the steps of one worker a node that has the mean gradient, and send as much; votes on the layers of each home have headers of their own. They go on with a checkpoint
+  testset:
+    nsize: 4
+    testset:
+      args: -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2; -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -problem_weighted; -muon_type ef21 -ef21_downlink step -lmo_type l21 -muon_clip 1 -muon_clip_layers all; -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw; -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated"
+      table: suffix | args
+        nodes         | -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
+        nodes_restart | -traffic -restart 2 -all " -muon_node_size 2"
+    testset:
+      args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted"
+      table: suffix | args
+        nodes_local         | -own -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
+        nodes_local_restart | -own -traffic -restart 2 -all " -muon_node_size 2"
+    testset:
+      args: -each " -muon_type sign -sign_tie random -muon_rule_match gain:adamw,row:adamw,embed:sgd"
+      table: suffix | args
+        nodes_sign         | -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
+        nodes_sign_restart | -traffic -restart 2 -all " -muon_node_size 2"
+    table: suffix | nsize | args
+      nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2"
+
+TEST*/

@@ -1,0 +1,571 @@
+/*
+   The problem that tests of whole steps train: layers of a table in any storage, over any ranks of a worker,
+   with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
+
+     layers NAME,...          rows of ProblemShapes, the first six by default
+     storage mat|rows|columns|transposed   as the table says, or arrays by rows, by columns, or of the transposes by columns
+     single                   arrays are floats
+     ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
+     whole                    each rank of a worker has a whole gradient, of which the worker's is the mean
+     mean K                   one rank has the mean of the gradients of K ranks (0: of all), and is a worker with one rank of each
+                              other K ranks; what is made of nodes, or of rows, is compared with it
+     same                     all workers have the data of the first
+     weighted                 the worker of rank r weighs 1 + r
+     scale X                  of all gradients
+     noise N                  each step adds numbers between -1/N and 1/N to the gradient, 0 for none
+     curvature 0              gradients do not depend on the weights, so that sums of them are exact
+     ready PATTERN            in what order MuonLayerGradientReady() is called
+     routine 0                gradients are there before the step, and no routine is called
+     bad S                    rank 0 has a NaN in step S, the first time it is taken
+
+   The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
+   of 2^-11.
+*/
+#pragma once
+
+#include <petscmuon.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "number_common.h"
+
+typedef enum {
+  PROBLEM_MAT,
+  PROBLEM_VEC,
+  PROBLEM_ARRAY_SINGLE, /* arrays by rows, of floats or doubles */
+  PROBLEM_ARRAY_DOUBLE
+} ProblemKind;
+
+typedef struct {
+  const char *name, *norm, *polar, *rule;
+  PetscInt    m, n, gap; /* gap: room behind each column of the matrix, or line of the array */
+  ProblemKind kind;
+} ProblemShape;
+
+/*
+   Square, tall, wide, one row, a column that is a vector, one matrix that is moved entry by entry; a second one of
+   the same shape; what moves smoothly with its gradient; polar factors by an iteration; norms of singular values, blocks
+   that straddle ranks, one entry, fewer rows than ranks, other rules, other precisions and orders
+*/
+static const ProblemShape ProblemShapes[] = {
+  {"square", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 6, 0, PROBLEM_MAT},
+  {"tall", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 9, 4, 3, PROBLEM_MAT},
+  {"wide", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 9, 0, PROBLEM_MAT},
+  {"row", MUONLMOMAX, NULL, MUONLAYERLMO, 1, 7, 2, PROBLEM_MAT},
+  {"gain", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 11, 1, 0, PROBLEM_VEC},
+  {"embed", MUONLMOMAX, NULL, MUONLAYERLMO, 10, 3, 0, PROBLEM_MAT},
+  {"twin", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 9, 4, 0, PROBLEM_MAT},
+  {"mat", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 6, 5, 1, PROBLEM_MAT},
+  {"polar", MUONLMOSPECTRAL, MUONPOLARQDWH, MUONLAYERLMO, 4, 9, 0, PROBLEM_MAT},
+  {"nuclear", MUONLMONUCLEAR, NULL, MUONLAYERLMO, 5, 6, 0, PROBLEM_MAT},
+  {"blocks", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 9, 4, 0, PROBLEM_MAT},
+  {"entry", MUONLMOMAX, NULL, MUONLAYERLMO, 1, 1, 0, PROBLEM_MAT},
+  {"column", MUONLMOCOLUMN, NULL, MUONLAYERLMO, 2, 3, 0, PROBLEM_MAT},
+  {"bias", MUONLMOFROBENIUS, NULL, MUONLAYERADAMW, 8, 1, 0, PROBLEM_VEC},
+  {"head", MUONLMOROW, NULL, MUONLAYERLMO, 6, 5, 0, PROBLEM_ARRAY_SINGLE},
+  {"tail", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 4, 0, PROBLEM_ARRAY_DOUBLE},
+  {"plain", MUONLMOMAX, NULL, MUONLAYERSGD, 4, 4, 0, PROBLEM_MAT},
+  {"one", MUONLMOMAX, NULL, MUONLAYERLMO, 7, 1, 2, PROBLEM_MAT},
+};
+
+typedef enum {
+  PROBLEM_STORAGE_MAT,
+  PROBLEM_STORAGE_ROWS,
+  PROBLEM_STORAGE_COLUMNS,
+  PROBLEM_STORAGE_TRANSPOSED
+} ProblemStorage;
+static const char *const ProblemStorages[] = {"mat", "rows", "columns", "transposed", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
+
+typedef enum {
+  PROBLEM_READY_NONE,
+  PROBLEM_READY_BACKWARD, /* the last layer first */
+  PROBLEM_READY_REVERSED, /* on the last rank in the other order */
+  PROBLEM_READY_MISSING,  /* the last rank leaves out a layer */
+  PROBLEM_READY_TWICE,    /* the last rank says it twice of a layer in the first step, which is an error on all; then backward */
+  PROBLEM_READY_ODD       /* of every other layer */
+} ProblemReady;
+static const char *const ProblemReadys[] = {"none", "backward", "reversed", "missing", "twice", "odd", "ProblemReady", "PROBLEM_READY_", NULL};
+
+enum {
+  PROBLEM_LAYERS = PETSC_STATIC_ARRAY_LENGTH(ProblemShapes),
+  PROBLEM_FILL   = 12345 /* in gaps, where it must stay */
+};
+
+/* Entries of a layer that are here: weights or a gradient */
+typedef struct {
+  void         *data;
+  PetscDataType type;
+  PetscBool     rows; /* entries of a row, or of a column of the transpose, lie side by side */
+  PetscInt      first, count, ld;
+} ProblemArray;
+
+typedef struct {
+  const ProblemShape *shape;
+  MuonLayer           layer;
+  Mat                 W;
+  Vec                 w;
+  ProblemArray        weights;
+  void               *own, *g; /* memory of an array, and of its gradient where that is the caller's */
+  MPI_Comm            comm;    /* of a worker's ranks, where they are several */
+  PetscMPIInt         ranks, position;
+} ProblemLayer;
+
+typedef struct {
+  Muon           muon;
+  MPI_Comm       comm;
+  PetscInt       n;
+  ProblemLayer   layer[PROBLEM_LAYERS];
+  PetscMPIInt    rank, size;  /* of all ranks */
+  PetscMPIInt    first, mean; /* ranks whose gradients are averaged here */
+  ProblemStorage storage;
+  ProblemReady   ready;
+  PetscBool      single, whole, same, weighted, curvature, routine;
+  PetscReal      scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
+  PetscInt       noise, seed, bad;
+} Problem;
+
+/* What the user read of the last error on this rank */
+static char ProblemError[1024];
+
+static PetscErrorCode ProblemCatch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
+{
+  PetscFunctionBegin;
+  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(ProblemError, message, sizeof(ProblemError));
+  PetscFunctionReturn(code);
+}
+
+/* The call fails on this rank with this code, and the message has these words */
+#define ProblemFails(call, expected, words) \
+  do { \
+    PetscErrorCode code_; \
+    ProblemError[0] = '\0'; \
+    PetscCall(PetscPushErrorHandler(ProblemCatch, NULL)); \
+    code_ = (call); \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCheck(code_ == (expected) && strstr(ProblemError, words) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, '%s', expected %d, '%s'", #call, (int)code_, ProblemError, (int)(expected), words); \
+  } while (0)
+
+/* A multiple of 2^-10 in [-1, 1) */
+static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
+{
+  return (double)(TestHash((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d) % 2048) / 1024 - 1;
+}
+
+static inline double ProblemGet(const ProblemArray *a, PetscInt i, PetscInt j)
+{
+  const PetscInt at = a->rows ? i * a->ld + j : i + j * a->ld;
+
+  return a->type == PETSC_FLOAT ? (double)((const float *)a->data)[at] : a->type == PETSC_DOUBLE ? ((const double *)a->data)[at] : (double)PetscRealPart(((const PetscScalar *)a->data)[at]);
+}
+
+static inline void ProblemPut(const ProblemArray *a, PetscInt i, PetscInt j, double x)
+{
+  const PetscInt at = a->rows ? i * a->ld + j : i + j * a->ld;
+
+  if (a->type == PETSC_FLOAT) ((float *)a->data)[at] = (float)x;
+  else if (a->type == PETSC_DOUBLE) ((double *)a->data)[at] = x;
+  else ((PetscScalar *)a->data)[at] = (PetscScalar)x;
+}
+
+/* Machine epsilon of what moves the layer */
+static inline double ProblemEpsilon(const ProblemLayer *l)
+{
+  return l->weights.type == PETSC_FLOAT ? (double)FLT_EPSILON : (double)PETSC_MACHINE_EPSILON;
+}
+
+static inline PetscErrorCode ProblemOfMat(Mat A, ProblemArray *a)
+{
+  PetscScalar *data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(A, &a->ld));
+  PetscCall(MatDenseGetArray(A, &data));
+  a->data = data;
+  PetscCall(MatDenseRestoreArray(A, &data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemOfVec(Vec v, ProblemArray *a)
+{
+  PetscScalar *data;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArray(v, &data));
+  a->data = data;
+  PetscCall(VecRestoreArray(v, &data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the gradient of a layer goes */
+static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, ProblemArray *a)
+{
+  MuonLayerStorage storage;
+
+  PetscFunctionBegin;
+  *a = l->weights;
+  if (p->whole) {
+    a->first = 0;
+    a->count = l->shape->m;
+    a->ld    = a->count;
+  }
+  PetscCall(MuonLayerGetStorage(l->layer, &storage));
+  if (storage == MUON_LAYER_MAT) {
+    Mat G;
+
+    PetscCall(MuonLayerGetGradient(l->layer, &G));
+    PetscCall(ProblemOfMat(G, a));
+  } else if (storage == MUON_LAYER_VEC) {
+    Vec g;
+
+    PetscCall(MuonLayerGetGradientVec(l->layer, &g));
+    PetscCall(ProblemOfVec(g, a));
+  } else {
+    MuonLayerArray array;
+
+    PetscCall(MuonLayerGetGradientArray(l->layer, &array));
+    PetscCheck(p->storage == PROBLEM_STORAGE_TRANSPOSED || (array.rows == a->count && array.first == a->first), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: a gradient of rows %" PetscInt_FMT " and %" PetscInt_FMT " more, expected %" PetscInt_FMT " and %" PetscInt_FMT, l->shape->name, array.first, array.rows, a->first, a->count);
+    a->data = l->g != NULL ? l->g : array.w;
+    a->ld   = array.ld;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline double ProblemWeight(const Problem *p, PetscMPIInt rank)
+{
+  return p->weighted ? 1.0 + rank : 1.0;
+}
+
+/* The gradient of a worker at an entry whose weight is w, or the mean of the gradients of those that are averaged here */
+static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt i, PetscInt j, PetscInt step, double w)
+{
+  const ProblemLayer *l = &p->layer[number];
+  const PetscInt      e = i * l->shape->n + j;
+  double              g = 0, sum = 0;
+
+  for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
+    const PetscInt worker = p->same ? 0 : r / l->ranks;
+    double         one    = p->curvature ? (double)(1 + (e + worker) % 3) / 2 * (w - 2 * ProblemNumber(number, e, worker, 7)) : 0;
+
+    if (p->noise > 0) one += ProblemNumber(number, e, worker, 100 + step) / (double)p->noise;
+    if (r % l->ranks != 0 && r > p->first) continue; /* of the same worker */
+    g += ProblemWeight(p, r) * one;
+    sum += ProblemWeight(p, r);
+  }
+  return g / sum * (double)p->scale * (1 + (double)p->shake * ProblemEpsilon(l) * ProblemNumber(number, e, step, 1000 + p->seed));
+}
+
+/* Of a step, into the memory of all layers */
+static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
+{
+  const PetscBool last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) {
+    const PetscInt      number = p->ready == PROBLEM_READY_REVERSED && last ? k : p->n - 1 - k;
+    ProblemLayer *const l      = &p->layer[number];
+    const PetscBool     mean   = p->whole && l->ranks > 1 && p->mean == 1 ? PETSC_TRUE : PETSC_FALSE;
+    ProblemArray        g;
+
+    PetscCall(ProblemGetGradient(p, l, &g));
+    for (PetscInt i = 0; i < g.count; i++) {
+      const PetscInt  row = g.first + i, at = row - l->weights.first;
+      const PetscBool here = at >= 0 && at < l->weights.count ? PETSC_TRUE : PETSC_FALSE;
+
+      for (PetscInt j = 0; j < l->shape->n; j++) {
+        double x = here ? ProblemGradient(p, number, row, j, step, ProblemGet(&l->weights, at, j)) : 0;
+
+        /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
+        if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
+        ProblemPut(&g, i, j, x);
+      }
+    }
+    if (step == p->bad && p->rank == 0 && number == 1) ProblemPut(&g, 0, 0, (double)NAN);
+    PetscCall(MuonProgress(p->muon));
+    if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
+    PetscCall(MuonLayerGradientReady(l->layer));
+    if (p->ready == PROBLEM_READY_TWICE && last && number == 1) PetscCall(MuonLayerGradientReady(l->layer));
+  }
+  if (step == p->bad) p->bad = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The loss is a number that tells ranks and steps apart */
+static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *ctx)
+{
+  Problem *p   = (Problem *)ctx;
+  double   all = 0, sum = 0;
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  PetscCall(ProblemSetGradients(p, step));
+  for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
+    all += ProblemWeight(p, r) * (double)(step + 1 + r);
+    sum += ProblemWeight(p, r);
+  }
+  *loss = (PetscReal)(all / sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemStep(Problem *p)
+{
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
+  if (p->ready == PROBLEM_READY_TWICE) {
+    ProblemFails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
+    p->ready = PROBLEM_READY_BACKWARD;
+    if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
+  }
+  PetscCall(MuonStep(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Comm comm, PetscBool owngradient)
+{
+  const ProblemShape *s          = l->shape;
+  const PetscBool     transposed = p->storage == PROBLEM_STORAGE_TRANSPOSED ? PETSC_TRUE : PETSC_FALSE;
+  PetscMPIInt         rank, size;
+  MuonLayerArray      array;
+  size_t              bytes;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  /* All rows but the last rank's are few: a layout that is not PETSc's */
+  l->weights.first = PetscMin((PetscInt)rank, s->m);
+  l->weights.count = (rank == size - 1 ? s->m : PetscMin((PetscInt)rank + 1, s->m)) - l->weights.first;
+  l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS ? PETSC_FALSE : PETSC_TRUE;
+  l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
+  l->weights.ld    = s->gap + (l->weights.rows ? s->n : l->weights.count);
+  bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * sizeof(double);
+  PetscCall(PetscCalloc1(bytes, (char **)&l->own));
+  if (owngradient) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
+  l->weights.data = l->own;
+  PetscCall(MuonLayerArrayInitialize(&array));
+  array.comm     = comm;
+  array.type     = l->weights.type;
+  array.rowmajor = l->weights.rows && transposed == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  array.M        = transposed ? s->n : s->m;
+  array.N        = transposed ? s->m : s->n;
+  if (size > 1) {
+    array.first = l->weights.first;
+    array.rows  = l->weights.count;
+  }
+  array.ld = l->weights.ld;
+  array.w  = l->own;
+  array.g  = l->g;
+  PetscCall(MuonAddLayerArray(p->muon, s->name, &array, &l->layer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Comm comm, PetscBool owngradient)
+{
+  const ProblemShape *s = l->shape;
+  PetscMPIInt         size;
+  PetscInt            end;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  l->weights.type = PETSC_SCALAR;
+  if (p->storage != PROBLEM_STORAGE_MAT || s->kind >= PROBLEM_ARRAY_SINGLE) PetscCall(ProblemAddArray(p, l, comm, owngradient));
+  else if (s->kind == PROBLEM_MAT) {
+    PetscCall(MatCreate(comm, &l->W));
+    PetscCall(MatSetSizes(l->W, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
+    PetscCall(MatSetType(l->W, MATDENSE));
+    if (size == 1) PetscCall(MatDenseSetLDA(l->W, s->m + s->gap));
+    PetscCall(MatSeqDenseSetPreallocation(l->W, NULL));
+    PetscCall(MatMPIDenseSetPreallocation(l->W, NULL));
+    PetscCall(MatGetOwnershipRange(l->W, &l->weights.first, &end));
+    PetscCall(ProblemOfMat(l->W, &l->weights));
+    l->weights.count = end - l->weights.first;
+    PetscCall(MuonAddLayer(p->muon, s->name, l->W, &l->layer));
+  } else {
+    PetscCall(VecCreate(comm, &l->w));
+    PetscCall(VecSetSizes(l->w, PETSC_DECIDE, s->m));
+    PetscCall(VecSetType(l->w, VECSTANDARD));
+    PetscCall(VecGetOwnershipRange(l->w, &l->weights.first, &end));
+    PetscCall(ProblemOfVec(l->w, &l->weights));
+    l->weights.ld = l->weights.count = end - l->weights.first;
+    PetscCall(MuonAddVecLayer(p->muon, s->name, l->w, &l->layer));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norms, rules and the weights that every rank begins with; options go before the table */
+static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
+{
+  ProblemLayer *const l    = &p->layer[number];
+  const ProblemArray *a    = &l->weights;
+  const PetscInt      line = a->rows ? l->shape->n : a->count, lines = a->rows ? a->count : l->shape->n;
+  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld};
+  PetscBool           norm, polar;
+  MuonLMO             lmo;
+  MuonPolar           factor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_type", &norm));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &polar));
+  PetscCall(MuonLayerGetLMO(l->layer, &lmo));
+  if (norm == PETSC_FALSE) PetscCall(MuonLMOSetType(lmo, l->shape->norm));
+  if (norm == PETSC_FALSE && polar == PETSC_FALSE && l->shape->polar != NULL) {
+    PetscCall(MuonLMOGetPolar(lmo, &factor));
+    PetscCall(MuonPolarSetType(factor, l->shape->polar));
+  }
+  if (strcmp(l->shape->rule, MUONLAYERLMO) != 0) PetscCall(MuonLayerSetRule(l->layer, l->shape->rule));
+  if (p->whole) PetscCall(MuonLayerSetWholeGradient(l->layer, PETSC_TRUE));
+  for (PetscInt k = 0; k < lines; k++) {
+    for (PetscInt e = line; e < a->ld; e++) ProblemPut(&all, k, e, PROBLEM_FILL);
+  }
+  for (PetscInt i = 0; i < a->count; i++) {
+    for (PetscInt j = 0; j < l->shape->n; j++) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The gaps are the caller's */
+static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt number = 0; number < p->n; number++) {
+    const ProblemArray *a = &p->layer[number].weights;
+    const PetscInt      n = p->layer[number].shape->n, line = a->rows ? n : a->count, lines = a->rows ? a->count : n;
+    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld};
+
+    for (PetscInt k = 0; k < lines; k++) {
+      for (PetscInt e = line; e < a->ld; e++) PetscCheck(ProblemGet(&all, k, e) == PROBLEM_FILL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A gap of layer %s was written to", p->layer[number].shape->name);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PROBLEM_LAYERS])
+{
+  char     *names[PROBLEM_LAYERS];
+  PetscInt  values[PROBLEM_LAYERS], count = PROBLEM_LAYERS, mean = 1, storage = 0, ready = 0;
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-problem_layers", names, &count, &given));
+  p->n = given ? count : 6;
+  for (PetscInt l = 0; l < p->n; l++) {
+    PetscInt k = given ? 0 : l;
+
+    while (given && k < PROBLEM_LAYERS && strcmp(ProblemShapes[k].name, names[l]) != 0) k++;
+    PetscCheck(k < PROBLEM_LAYERS, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem_layers: no layer %s", names[l]);
+    p->layer[l].shape = &ProblemShapes[k];
+    if (given) PetscCall(PetscFree(names[l]));
+  }
+  count = PROBLEM_LAYERS;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-problem_ranks", values, &count, &given));
+  for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 4, &storage, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
+  p->storage = (ProblemStorage)storage;
+  p->ready   = (ProblemReady)ready;
+  p->routine = p->curvature = PETSC_TRUE;
+  p->scale                  = 1;
+  p->noise                  = 2;
+  p->bad                    = -1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_scale", &p->scale, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_single", &p->single, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_whole", &p->whole, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_same", &p->same, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_weighted", &p->weighted, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_curvature", &p->curvature, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_routine", &p->routine, NULL));
+  p->mean  = mean == 0 ? p->size : (PetscMPIInt)mean;
+  p->first = p->rank / p->mean * p->mean;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As the options say, those of the optimizer included, and ready for its first step */
+static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt seed)
+{
+  PetscMPIInt ranks[PROBLEM_LAYERS];
+  double      sum = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &p->rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &p->size));
+  PetscCall(ProblemReadOptions(p, ranks));
+  p->shake = shake;
+  p->seed  = seed;
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank % p->mean, p->rank, &p->comm));
+  PetscCall(MuonCreate(p->comm, &p->muon));
+  for (PetscInt l = 0; l < p->n; l++) {
+    const PetscBool spread = p->mean == 1 && ranks[l] > 1 ? PETSC_TRUE : PETSC_FALSE;
+
+    p->layer[l].ranks    = ranks[l];
+    p->layer[l].position = p->rank % ranks[l];
+    p->layer[l].comm     = MPI_COMM_NULL;
+    if (spread) PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks[l], p->rank, &p->layer[l].comm));
+    PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
+    PetscCall(ProblemSetLayer(p, l));
+  }
+  for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
+  if (p->weighted) PetscCall(MuonSetWorkerWeight(p->muon, (PetscReal)sum));
+  if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
+  PetscCall(MuonSetFromOptions(p->muon));
+  PetscCall(MuonSetUp(p->muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemDestroy(Problem *p)
+{
+  PetscInt step;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCheckGaps(p));
+  /* Sums may be under way when the optimizer goes */
+  PetscCall(MuonGetStepNumber(p->muon, &step));
+  if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
+  PetscCall(MuonDestroy(&p->muon));
+  for (PetscInt l = 0; l < p->n; l++) {
+    PetscCall(MatDestroy(&p->layer[l].W));
+    PetscCall(VecDestroy(&p->layer[l].w));
+    PetscCall(PetscFree(p->layer[l].own));
+    PetscCall(PetscFree(p->layer[l].g));
+    if (p->layer[l].comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&p->layer[l].comm));
+  }
+  PetscCallMPI(MPI_Comm_free(&p->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The weights of all layers behind one another, row by row, of the rows of all ranks of the communicator. Ranks that have
+   the same rows must have the same bits: those that all have set and those that all have not are then all that there are
+*/
+static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, double w[])
+{
+  uint64_t *bits;
+  int       d = 0, at = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
+  PetscCall(PetscMalloc1(2 * d, &bits));
+  memset(bits, 0xFF, 2 * (size_t)d * sizeof(*bits));
+  for (PetscInt k = 0; k < p->n; at += (int)(p->layer[k].shape->m * p->layer[k].shape->n), k++) {
+    const ProblemArray *a = &p->layer[k].weights;
+    const PetscInt      n = p->layer[k].shape->n;
+
+    for (PetscInt e = 0; e < a->count * n; e++) {
+      const double x = ProblemGet(a, e / n, e % n);
+
+      memcpy(&bits[at + a->first * n + e], &x, sizeof(x));
+      bits[d + at + a->first * n + e] = ~bits[at + a->first * n + e];
+    }
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bits, 2 * d, MPI_UINT64_T, MPI_BAND, comm));
+  for (int e = 0; e < d; e++) PetscCheck(bits[e] == ~bits[d + e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Ranks have different weights, or none has entry %d of %d", e, d);
+  memcpy(w, bits, (size_t)d * sizeof(*w));
+  PetscCall(PetscFree(bits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
