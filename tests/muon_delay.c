@@ -147,18 +147,34 @@ static PetscErrorCode TestRestart(const char options[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two workers with the same gradients are one: what is under way of both is that of the one that goes on */
-static PetscErrorCode TestElastic(const char options[])
+/*
+   Two workers with the same gradients are one: what is under way of both is that of the one that goes on. So are two ranks
+   of a node, each of which has what is under way of some layers
+*/
+static PetscErrorCode TestElastic(const char options[], const char node[])
 {
   Delayed     d, one;
   PetscMPIInt rank;
+  char        text[1024];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(Create(PETSC_COMM_WORLD, options, 1, 0, PETSC_FALSE, &d));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s -muon_node_size %s", options, node));
+  PetscCall(Create(PETSC_COMM_WORLD, text, 1, 0, PETSC_FALSE, &d));
   PetscCall(Steps(&d, 3));
   PetscCall(MuonSaveCheckpoint(d.p.muon, "late", 1));
   PetscCall(Steps(&d, 3));
+  PetscCall(Create(PETSC_COMM_WORLD, options, 1, 0, PETSC_FALSE, &one));
+  PetscCall(MuonLoadCheckpoint(one.p.muon, "late"));
+  PetscCall(Steps(&one, 3));
+  PetscCall(Compare(&one, &d, "as two workers from step ", text, 3));
+  PetscCall(TestDestroy(&one.p));
+  PetscCall(Create(PETSC_COMM_WORLD, text, 1, 0, PETSC_FALSE, &one));
+  PetscCall(Steps(&one, 1));
+  PetscCall(MuonLoadCheckpoint(one.p.muon, "late"));
+  PetscCall(Steps(&one, 3));
+  PetscCall(Compare(&one, &d, "again from step ", text, 3));
+  PetscCall(TestDestroy(&one.p));
   if (rank == 0) {
     PetscCall(Create(PETSC_COMM_SELF, options, 1, 0, PETSC_FALSE, &one));
     PetscCall(MuonLoadCheckpoint(one.p.muon, "late"));
@@ -183,6 +199,7 @@ int main(int argc, char **argv)
                                  "-muon_type sign -sign_tie random -muon_rule_match row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
   const char *const restart[] = {TOPK "-ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen",
                                  "-muon_type local -local_steps 2 -muon_rule_match row:frozen,gain:adamw -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"};
+  const char *const elastic[] = {"-muon_schedule linear -muon_rule_match gain:adamw", "-muon_nesterov ema -muon_momentum_warmup 4", "-muon_momentum_at worker -muon_weight_decay 0.2"};
   PetscMPIInt       size;
   PetscBool         options;
 
@@ -203,7 +220,9 @@ int main(int argc, char **argv)
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(same); k++) PetscCall(TestIdentity(same[k]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(restart); k++) PetscCall(TestRestart(restart[k]));
-  if (size == 2) PetscCall(TestElastic("-muon_schedule linear -muon_rule_match gain:adamw"));
+  for (PetscInt node = 1; node < 3 && size == 2; node++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(elastic); k++) PetscCall(TestElastic(elastic[k], node == 1 ? "1" : "2"));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
