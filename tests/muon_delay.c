@@ -78,13 +78,31 @@ static PetscErrorCode Compare(Delayed *one, Delayed *other, const char what[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What compression did to a layer in the step that was served: bytes, contraction and lag */
+static PetscErrorCode CompareCompression(Delayed *late, Delayed *now, const char options[])
+{
+  MuonEF21Compression a, b;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < now->p.n; l++) {
+    PetscCall(MuonEF21GetLayerCompression(late->p.muon, late->p.layer[l], &a));
+    PetscCall(MuonEF21GetLayerCompression(now->p.muon, now->p.layer[l], &b));
+    for (int k = 0; k < 2; k++)
+      PetscCheck(a.step == b.step + 1 && a.bytes[k] == b.bytes[k] && a.mean[k][0] == b.mean[k][0] && a.lag_mean[k][0] == b.lag_mean[k][0], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s, layer %" PetscInt_FMT ", way %d of step %" PetscInt_FMT ": %g bytes, lag %g, expected %g and %g", options, l, k, a.step, (double)a.bytes[k], (double)a.lag_mean[k][0], (double)b.bytes[k], (double)b.lag_mean[k][0]);
+    PetscCheck(late->p.size == 1 || a.bytes[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %" PetscInt_FMT ": no bytes went up", options, l);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The weights of delay 1 are those of no delay one step later, where a step is left out, too, or fails once */
 static PetscErrorCode TestIdentity(const char options[])
 {
   const struct {
     const char *nan;
     PetscInt    times;
-  } cases[] = {{"stop", 0}, {"skip", 2}, {"stop", 1}};
+  } cases[]                = {{"stop", 0}, {"skip", 2}, {"stop", 1}};
+  const PetscBool     ef21 = strstr(options, MUONEF21) != NULL ? PETSC_TRUE : PETSC_FALSE;
   MuonConvergedReason reason;
   PetscReal           loss;
   Delayed             late, now;
@@ -102,6 +120,10 @@ static PetscErrorCode TestIdentity(const char options[])
     }
     PetscCall(MuonSetParameter(now.p.muon, "muon_nan", cases[k].nan));
     PetscCall(MuonSetParameter(late.p.muon, "muon_nan", cases[k].nan));
+    if (ef21) {
+      PetscCall(MuonEF21SetMonitorCompression(now.p.muon, PETSC_TRUE));
+      PetscCall(MuonEF21SetMonitorCompression(late.p.muon, PETSC_TRUE));
+    }
     PetscCall(Steps(&now, STEPS));
     PetscCall(Steps(&late, STEPS + 1));
     if (cases[k].times == 1) { /* the step that failed is taken again */
@@ -111,6 +133,7 @@ static PetscErrorCode TestIdentity(const char options[])
     PetscCall(MuonGetLoss(late.p.muon, &loss));
     PetscCheck(reason == MUON_CONVERGED_ITERATING && loss == STEPS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, loss %g, expected that of step %d", options, MuonConvergedReasons[reason], (double)loss, STEPS);
     PetscCall(Compare(&late, &now, "one step later, case ", options, (PetscInt)k));
+    if (ef21) PetscCall(CompareCompression(&late, &now, options));
     PetscCall(TestDestroy(&now.p));
     PetscCall(TestDestroy(&late.p));
   }

@@ -251,6 +251,7 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     served->cautious      = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
     served->measure       = muon->measure_update_rms;
     served->dual = served->squares = 0;
+    PetscCall(PetscArrayzero(shard->round->figure + 1, 3)); /* the way up is of when it was begun */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,8 +22,8 @@ static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonSta
   PetscFunctionBegin;
   group->round = muon->step;
   for (PetscInt k = 0; k < group->nshards; k++) {
-    group->shard[k].round->info = MuonShardNext(&group->shard[k])->info;
-    PetscCall(PetscArrayzero(group->shard[k].round->figure, 4));
+    group->shard[k].round->info      = MuonShardNext(&group->shard[k])->info;
+    group->shard[k].round->figure[0] = 0;
   }
   if (MuonGroupSkips(group) == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, status));
   PetscFunctionReturn(PETSC_SUCCESS);
