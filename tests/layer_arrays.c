@@ -180,7 +180,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
   PetscCall(CreateLayer(&W, rule, norm, blocks, &layer));
   if (strcmp(rule, MUONLAYERADAMW) == 0 || strcmp(rule, MUONLAYERNADAMW) == 0) PetscCall(LayerGet(layer, "adamw_epsilon", &epsilon));
   for (PetscInt s = 0; s < STEPS; s++) {
-    MuonLayerStepInfo info = {s, Rate, Decay, 0, -1, PETSC_FALSE, PETSC_FALSE, 0};
+    MuonLayerStepInfo info = {s, Rate, Decay, 0, 0, 0, -1, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
     MuonArray         X;
     double            expected = 0;
@@ -251,7 +251,7 @@ static PetscErrorCode Run(MuonLayerRule rule, MuonLMOType norm, PetscBool blocks
   }
   /* What is too long for a number is no step, whichever of the two is; only a norm ball has a scale */
   for (PetscInt k = strcmp(rule, MUONLAYERLMO) == 0 ? 0 : 1; k < 2; k++) {
-    MuonLayerStepInfo info = {STEPS, k == 0 ? 1e308 : 1e200, k == 0 ? 0 : 1e200, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
+    MuonLayerStepInfo info = {STEPS, k == 0 ? 1e308 : 1e200, k == 0 ? 0 : 1e200, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonStatus        status;
     MuonArray         X;
 
@@ -289,7 +289,7 @@ static PetscErrorCode CheckRules(void)
 /* A step as a message is the step to the last bit, whatever the order of memory and the precisions */
 static PetscErrorCode CheckMessages(MuonLMOType norm, PetscBool blocks, MuonPrecision weights, MuonPrecision state, int rowmajor)
 {
-  MuonLayerStepInfo  info = {0, Rate, Decay, 0, 0, PETSC_FALSE, PETSC_FALSE, 0}, sent = info;
+  MuonLayerStepInfo  info = {0, Rate, Decay, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0}, sent = info;
   MuonCompressorCost cost, none;
   MuonStatus         status;
   MuonLayer          layer;
@@ -373,7 +373,7 @@ static PetscErrorCode See(MuonStateVisitor *visitor, const MuonState *state)
 /* State in the state's precision, each piece named once, and gone after a reset */
 static PetscErrorCode CheckState(void)
 {
-  MuonLayerStepInfo info = {0, Rate, Decay, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
+  MuonLayerStepInfo info = {0, Rate, Decay, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
   Seen              seen;
   MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, PETSC_FALSE, &seen};
   MuonStatus        status;

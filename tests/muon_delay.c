@@ -78,13 +78,31 @@ static PetscErrorCode Compare(Delayed *one, Delayed *other, const char what[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What compression did to a layer in the step that was served: bytes, contraction and lag */
+static PetscErrorCode CompareCompression(Delayed *late, Delayed *now, const char options[])
+{
+  MuonEF21Compression a, b;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < now->p.n; l++) {
+    PetscCall(MuonEF21GetLayerCompression(late->p.muon, late->p.layer[l], &a));
+    PetscCall(MuonEF21GetLayerCompression(now->p.muon, now->p.layer[l], &b));
+    for (int k = 0; k < 2; k++)
+      PetscCheck(a.step == b.step + 1 && a.bytes[k] == b.bytes[k] && a.mean[k][0] == b.mean[k][0] && a.lag_mean[k][0] == b.lag_mean[k][0], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s, layer %" PetscInt_FMT ", way %d of step %" PetscInt_FMT ": %g bytes, lag %g, expected %g and %g", options, l, k, a.step, (double)a.bytes[k], (double)a.lag_mean[k][0], (double)b.bytes[k], (double)b.lag_mean[k][0]);
+    PetscCheck(late->p.size == 1 || a.bytes[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %" PetscInt_FMT ": no bytes went up", options, l);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The weights of delay 1 are those of no delay one step later, where a step is left out, too, or fails once */
 static PetscErrorCode TestIdentity(const char options[])
 {
   const struct {
     const char *nan;
     PetscInt    times;
-  } cases[] = {{"stop", 0}, {"skip", 2}, {"stop", 1}};
+  } cases[]                = {{"stop", 0}, {"skip", 2}, {"stop", 1}};
+  const PetscBool     ef21 = strstr(options, MUONEF21) != NULL ? PETSC_TRUE : PETSC_FALSE;
   MuonConvergedReason reason;
   PetscReal           loss;
   Delayed             late, now;
@@ -102,6 +120,10 @@ static PetscErrorCode TestIdentity(const char options[])
     }
     PetscCall(MuonSetParameter(now.p.muon, "muon_nan", cases[k].nan));
     PetscCall(MuonSetParameter(late.p.muon, "muon_nan", cases[k].nan));
+    if (ef21) {
+      PetscCall(MuonEF21SetMonitorCompression(now.p.muon, PETSC_TRUE));
+      PetscCall(MuonEF21SetMonitorCompression(late.p.muon, PETSC_TRUE));
+    }
     PetscCall(Steps(&now, STEPS));
     PetscCall(Steps(&late, STEPS + 1));
     if (cases[k].times == 1) { /* the step that failed is taken again */
@@ -111,6 +133,7 @@ static PetscErrorCode TestIdentity(const char options[])
     PetscCall(MuonGetLoss(late.p.muon, &loss));
     PetscCheck(reason == MUON_CONVERGED_ITERATING && loss == STEPS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, loss %g, expected that of step %d", options, MuonConvergedReasons[reason], (double)loss, STEPS);
     PetscCall(Compare(&late, &now, "one step later, case ", options, (PetscInt)k));
+    if (ef21) PetscCall(CompareCompression(&late, &now, options));
     PetscCall(TestDestroy(&now.p));
     PetscCall(TestDestroy(&late.p));
   }
@@ -147,18 +170,34 @@ static PetscErrorCode TestRestart(const char options[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two workers with the same gradients are one: what is under way of both is that of the one that goes on */
-static PetscErrorCode TestElastic(const char options[])
+/*
+   Two workers with the same gradients are one: what is under way of both is that of the one that goes on. So are two ranks
+   of a node, each of which has what is under way of some layers
+*/
+static PetscErrorCode TestElastic(const char options[], const char node[])
 {
   Delayed     d, one;
   PetscMPIInt rank;
+  char        text[1024];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(Create(PETSC_COMM_WORLD, options, 1, 0, PETSC_FALSE, &d));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s -muon_node_size %s", options, node));
+  PetscCall(Create(PETSC_COMM_WORLD, text, 1, 0, PETSC_FALSE, &d));
   PetscCall(Steps(&d, 3));
   PetscCall(MuonSaveCheckpoint(d.p.muon, "late", 1));
   PetscCall(Steps(&d, 3));
+  PetscCall(Create(PETSC_COMM_WORLD, options, 1, 0, PETSC_FALSE, &one));
+  PetscCall(MuonLoadCheckpoint(one.p.muon, "late"));
+  PetscCall(Steps(&one, 3));
+  PetscCall(Compare(&one, &d, "as two workers from step ", text, 3));
+  PetscCall(TestDestroy(&one.p));
+  PetscCall(Create(PETSC_COMM_WORLD, text, 1, 0, PETSC_FALSE, &one));
+  PetscCall(Steps(&one, 1));
+  PetscCall(MuonLoadCheckpoint(one.p.muon, "late"));
+  PetscCall(Steps(&one, 3));
+  PetscCall(Compare(&one, &d, "again from step ", text, 3));
+  PetscCall(TestDestroy(&one.p));
   if (rank == 0) {
     PetscCall(Create(PETSC_COMM_SELF, options, 1, 0, PETSC_FALSE, &one));
     PetscCall(MuonLoadCheckpoint(one.p.muon, "late"));
@@ -183,6 +222,7 @@ int main(int argc, char **argv)
                                  "-muon_type sign -sign_tie random -muon_rule_match row:frozen,gain:frozen,embed:frozen -sign_update polar -muon_exchange_type replicated -muon_exchange_mode allreduce"};
   const char *const restart[] = {TOPK "-ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear", "-muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen",
                                  "-muon_type local -local_steps 2 -muon_rule_match row:frozen,gain:adamw -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"};
+  const char *const elastic[] = {"-muon_schedule linear -muon_rule_match gain:adamw", "-muon_nesterov ema -muon_momentum_warmup 4", "-muon_momentum_at worker -muon_weight_decay 0.2"};
   PetscMPIInt       size;
   PetscBool         options;
 
@@ -203,7 +243,9 @@ int main(int argc, char **argv)
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(same); k++) PetscCall(TestIdentity(same[k]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(restart); k++) PetscCall(TestRestart(restart[k]));
-  if (size == 2) PetscCall(TestElastic("-muon_schedule linear -muon_rule_match gain:adamw"));
+  for (PetscInt node = 1; node < 3 && size == 2; node++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(elastic); k++) PetscCall(TestElastic(elastic[k], node == 1 ? "1" : "2"));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }

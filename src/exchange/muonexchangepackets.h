@@ -23,7 +23,7 @@ struct _n_MuonExchangePackets {
   */
   const unsigned char **message;
   size_t               *messagebytes;
-  PetscBool             late; /* what the type calls only begins to move them */
+  PetscBool             begins; /* what the type calls only begins to move them; until MuonExchangeMoveEnd() */
 };
 
 /*

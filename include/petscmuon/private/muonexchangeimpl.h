@@ -100,7 +100,7 @@ typedef enum {
    here, down that of the owner, or, where every worker owns and nothing is sent, the worker's own. status names
    an error packet or a corrupt one (all its items have that status, and no message). GetOwn returns what this
    rank itself encoded, nothing where it sent an error packet. MoveBegin and MoveEnd are the two halves of the
-   way up: what was put is on its way between them, and must not be touched.
+   way up: what was put is on its way between them, and must not be touched. MoveEnd does nothing where nothing was begun.
 
    MuonExchangeSetMaxBytes(), after SetItems, says how many bytes a message on each item takes at most, up and
    down, the same at all workers: in place of a larger packet its sender sends MUON_STATUS_CORRUPT.

@@ -68,20 +68,18 @@ typedef struct {
    What lives for one round of one shard: from the gradient to the new weights. Arrays are borrowed
 */
 typedef struct {
-  MuonLayerStepInfo info;                  /* rate, decay, radius; what the step reports */
-  double            beta, gradient_weight; /* of momentum and gradient in the new momentum */
-  MuonArray         gradient, weights;     /* of the layer */
-  MuonArray         T;                     /* worker: what it sends, which becomes its momentum */
-  PetscBool         in_place;              /* T is the layer's own gradient */
-  PetscBool         begun;                 /* the sum of T over the workers is under way in the exchange */
-  PetscBool         summed;                /* the messages are in shard->sum already */
-  PetscBool         edited;                /* the weights were changed since the last step: shard->X is not looked at */
-  MuonArray         input;                 /* server of several ranks: of the LMO */
-  MuonArray         step;                  /* server: the step that the commit takes */
-  MuonCompressor    sent;                  /* what T was sent with */
-  MuonValidated     up_own, down_got;      /* validated messages: what this rank sent, where the type needs it, and the server's */
-  ptrdiff_t         own_at;                /* where up_own lies in the message that was sent, -1 where it has memory of its own */
-  double            figure[4];             /* bytes of this rank's messages up and down; lags, where they are measured */
+  MuonLayerStepInfo info;              /* rate, decay, radius, momentum; what the step reports */
+  MuonArray         gradient, weights; /* of the layer */
+  MuonArray         T;                 /* worker: what it sends, which becomes its momentum */
+  PetscBool         in_place;          /* T is the layer's own gradient */
+  PetscBool         begun;             /* the sum of T over the workers is under way in the exchange */
+  PetscBool         summed;            /* the messages are in shard->sum already */
+  PetscBool         edited;            /* the weights were changed since the last step: shard->X is not looked at */
+  MuonArray         input;             /* server of several ranks: of the LMO */
+  MuonArray         step;              /* server: the step that the commit takes */
+  MuonCompressor    sent;              /* what T was sent with */
+  MuonValidated     up_own, down_got;  /* validated messages: what this rank sent, where the type needs it, and the server's */
+  double            figure[4];         /* bytes of this rank's messages up and down; lags, where they are measured */
 } MuonRound;
 
 /*
@@ -114,7 +112,7 @@ typedef struct {
   MuonShardMean full;     /* of whole gradients */
   void         *data;     /* the type's */
 
-  MuonRound *round;
+  MuonRound *round; /* depth of the group: round[0] is at work, MuonShardNext() is that of the gradients of this step */
   PetscBool  ready; /* MuonLayerGradientReady() was called since the last step */
 
   /*
@@ -125,10 +123,8 @@ typedef struct {
   */
   PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
 
-  /* Of a group that is late */
-  MuonArray waiting;           /* T of the round under way, where the momentum is not T */
-  MuonArray change, changenew; /* of the weights in the last round and in this one, for the correction */
-  double    late[2][5];        /* rate, decay, radius and weights of momentum and gradient: of the round under way, of the next */
+  MuonArray Tsent;             /* worker: T of round[0], where it stays for another step and is no momentum */
+  MuonArray change, changenew; /* of the weights in the last round and in this one, for -muon_delay_correction */
 } MuonShard;
 
 /*
@@ -166,10 +162,10 @@ struct _n_MuonGroup {
   PetscLogDouble      inside;  /* of these, what stays in the node */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
   unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
-  PetscBool           late;    /* what is sent in one step is taken in the next */
+  PetscInt            depth;   /* 1: a round ends in its step; 2: in the next one, while the next round begins */
   PetscInt            phase;   /* of these layers */
   PetscBool           rests;   /* in this step, which is one of another phase */
-  PetscInt64          round;   /* the step whose gradients are at work */
+  PetscInt64          round;   /* the step whose gradients are at work in round[0], -1 for none */
 };
 
 /*
@@ -182,12 +178,11 @@ struct _MuonGroupOps {
   PetscErrorCode (*create)(Muon, MuonGroup);
   PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, mode, sizes of messages, assembly */
   PetscErrorCode (*check)(Muon, MuonGroup);
-  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);               /* from T to what is sent */
+  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);               /* from T to what is sent, which need not have arrived */
   PetscErrorCode (*servers)(Muon, MuonGroup, MuonRecord *, MuonStatus *); /* from what came to what is known of new weights everywhere */
   PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
-  PetscErrorCode (*arrive)(Muon, MuonGroup); /* waits for what workers() sent, where the group is late */
 };
 
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */
@@ -202,7 +197,7 @@ typedef struct {
    configure() makes a type's sub-objects, so that their options can be compared between the ranks; setup()
    allocates its state when owners are known.
 
-   In a step the driver calls, for each shard: momentum() may change shard->round->beta and shard->round->gradient_weight;
+   In a step the driver calls, for each shard: momentum() may change beta and gradient_weight of the round that begins;
    worker() says what is sent, T being the new momentum; aggregate() turns the sum of count messages into
    what momentum and LMO of the server see (the mean where it is NULL); apply() makes new weights of it (a step
    of the layer's optimizer where it is NULL); commit() changes the type's state, after all ranks have agreed.
@@ -212,7 +207,7 @@ struct _MuonOps {
   PetscErrorCode (*group)(Muon, MuonLayer, const MuonGroupOps **);
   PetscErrorCode (*configure)(Muon);
   PetscErrorCode (*setup)(Muon, MuonShard *);
-  PetscErrorCode (*momentum)(Muon, MuonShard *);
+  PetscErrorCode (*momentum)(Muon, MuonShard *, MuonLayerStepInfo *);
   PetscErrorCode (*worker)(Muon, MuonShard *, MuonUpload *);
   PetscErrorCode (*aggregate)(Muon, MuonShard *, const MuonArray *sum, PetscInt count);
   PetscErrorCode (*apply)(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *input, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
@@ -355,7 +350,8 @@ struct _p_Muon {
   PetscInt            step;
   PetscReal           loss, dual, rate; /* of the last step */
   PetscInt64          nancount;
-  PetscLogDouble      sent[2], meanup, meandown; /* encoded bits of this step that left this rank or came to it, and their mean over the ranks */
+  PetscLogDouble      counted[2][4];    /* bits up and down since the last status: three as in MuonTraffic, and those encoded that left this rank or came to it */
+  PetscLogDouble      meanup, meandown; /* the mean of the last over the ranks, in this step */
   MuonConvergedReason reason;
   MuonLayer           mismatch;  /* with MUON_DIVERGED_WEIGHTS, else NULL */
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
@@ -406,14 +402,11 @@ struct _p_Muon {
   PetscBool     *monitor_measures;
   void          *data;
 
-  PetscInt  delay;
-  PetscBool delay_correction;
-  struct {
-    PetscInt64     step;    /* of the round under way, -1 for none */
-    PetscBool      flying;  /* its messages were sent */
-    MuonStatus     status;  /* what became of this rank when it sent them */
-    PetscLogDouble bits[4]; /* of these, counted in the step that they come in */
-  } late;
+  PetscInt   delay;
+  PetscBool  delay_correction;
+  PetscInt64 begun;    /* the step whose round groups of depth 2 have begun, -1 for none */
+  MuonStatus sending;  /* what became of this rank when it began that */
+  PetscBool  underway; /* the messages of that, which were not waited for */
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
@@ -480,6 +473,12 @@ static inline PetscBool MuonShardCounts(const MuonShard *shard)
 static inline PetscBool MuonGroupKeepsOwn(const MuonGroup group)
 {
   return group->exchange->nworkers == 1 || (group->exchange->everywhere == PETSC_FALSE && group->mode != MUON_EXCHANGE_MODE_ALLREDUCE) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The round that the gradients of this step are for */
+static inline MuonRound *MuonShardNext(const MuonShard *shard)
+{
+  return &shard->round[shard->group->depth - 1];
 }
 
 /* What servers step from: weights of their own, or the workers' W */

@@ -15,10 +15,11 @@ typedef enum {
 /* What a layer's optimizer needs to know of a step */
 typedef struct {
   PetscInt step;
-  double   rate;   /* the layer's learning rate times schedule */
-  double   decay;  /* the weight decay that the optimizer applies to the weights in this step, 0 where none */
-  double   radius; /* rate times the layer's scale and shape factor, of a sharp step its square; with blocks, the largest of theirs */
-  double   dual;   /* output: <G,-D> where an LMO gave D, else 0 */
+  double   rate;                  /* the layer's learning rate times schedule */
+  double   decay;                 /* the weight decay that the optimizer applies to the weights in this step, 0 where none */
+  double   radius;                /* rate times the layer's scale and shape factor, of a sharp step its square; with blocks, the largest of theirs */
+  double   beta, gradient_weight; /* of momentum and gradient in the new momentum; these five, from rate on, are state of a round under way */
+  double   dual;                  /* output: <G,-D> where an LMO gave D, else 0 */
 
   PetscBool cautious; /* decay only the entries that the step does not move away from zero */
   PetscBool measure;  /* squares is asked for */

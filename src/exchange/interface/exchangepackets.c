@@ -165,7 +165,7 @@ static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonEx
 PetscErrorCode MuonExchangePacketsGather(MuonExchange exchange, MuonExchangePackets packets)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCheckTransport_Private((packets->late ? MuonTransportGatherBegin : MuonTransportGather)(&exchange->link->transport, 0, packets->out.data, packets->out.bytes[0], &packets->in)));
+  PetscCall(MuonExchangeCheckTransport_Private((packets->begins ? MuonTransportGatherBegin : MuonTransportGather)(&exchange->link->transport, 0, packets->out.data, packets->out.bytes[0], &packets->in)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,14 +179,14 @@ PetscErrorCode MuonExchangePacketsBroadcast(MuonExchange exchange, MuonExchangeP
 PetscErrorCode MuonExchangePacketsAllToAll(MuonExchange exchange, MuonExchangePackets packets)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCheckTransport_Private((packets->late ? MuonTransportAllToAllBegin : MuonTransportAllToAll)(&exchange->link->transport, packets->out.data, packets->out.offset, packets->out.bytes, &packets->in)));
+  PetscCall(MuonExchangeCheckTransport_Private((packets->begins ? MuonTransportAllToAllBegin : MuonTransportAllToAll)(&exchange->link->transport, packets->out.data, packets->out.offset, packets->out.bytes, &packets->in)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonExchangePacketsAllGather(MuonExchange exchange, MuonExchangePackets packets)
 {
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCheckTransport_Private((packets->late ? MuonTransportGatherBegin : MuonTransportGather)(&exchange->link->transport, MUON_TRANSPORT_EVERYWHERE, packets->out.data, packets->out.bytes[exchange->worker], &packets->in)));
+  PetscCall(MuonExchangeCheckTransport_Private((packets->begins ? MuonTransportGatherBegin : MuonTransportGather)(&exchange->link->transport, MUON_TRANSPORT_EVERYWHERE, packets->out.data, packets->out.bytes[exchange->worker], &packets->in)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,13 +233,13 @@ static PetscBool MuonExchangeMoves_Private(MuonExchange exchange, MuonExchangeDi
   return exchange->nworkers > 1 && (way == MUON_EXCHANGE_UP || exchange->everywhere == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static PetscErrorCode MuonExchangeSend_Private(MuonExchange exchange, MuonExchangeDirection way, PetscBool late, MuonStatus status)
+static PetscErrorCode MuonExchangeSend_Private(MuonExchange exchange, MuonExchangeDirection way, PetscBool begins, MuonStatus status)
 {
   const PetscBool   up    = way == MUON_EXCHANGE_UP ? PETSC_TRUE : PETSC_FALSE;
   const PetscMPIInt begin = up ? 0 : exchange->worker, end = up ? exchange->nworkers : begin + (exchange->everywhere ? 0 : 1);
 
   PetscFunctionBegin;
-  exchange->link->way[way].late = late;
+  exchange->link->way[way].begins = begins;
   PetscCall(MuonExchangeFinalize_Private(exchange, way, status, begin, end));
   if (MuonExchangeMoves_Private(exchange, way)) PetscCall((*(up ? exchange->ops->up : exchange->ops->down))(exchange, &exchange->link->way[way]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,9 +278,12 @@ PetscErrorCode MuonExchangeMoveBegin(MuonExchange exchange, MuonStatus status)
 
 PetscErrorCode MuonExchangeMoveEnd(MuonExchange exchange)
 {
-  int done;
+  const MuonExchangePackets packets = &exchange->link->way[MUON_EXCHANGE_UP];
+  int                       done;
 
   PetscFunctionBegin;
+  if (packets->begins == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  packets->begins = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(MUON_Exchange, exchange, 0, 0, 0));
   PetscCall(MuonExchangeCheckTransport_Private(MuonTransportArrive(&exchange->link->transport, 1, &done)));
   MuonExchangeOpen_Private(exchange, MUON_EXCHANGE_UP);

@@ -438,7 +438,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   PetscCall(PetscMemzero(&load, sizeof(load)));
   load.muon   = muon;
   load.reader = reader;
-  PetscCall(MuonDropLate_Private(muon));
+  PetscCall(MuonDropRounds_Private(muon));
   PetscCall(PetscCalloc5(layers, &load.workers, layers, &load.mean, layers * ranks, &load.weights, reader->records, &load.taken, reader->records, &load.sorted));
   for (size_t k = 0; k < reader->records; k++) load.sorted[k] = &reader->record[k];
   if (reader->records > 0) qsort(load.sorted, reader->records, sizeof(*load.sorted), MuonCheckpointOrder);

@@ -11,7 +11,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->full.mean));
   PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
-  PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->waiting));
+  PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->Tsent));
   if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
   visitor->holder = muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
@@ -26,9 +26,9 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscTryTypeMethod(muon, visitstate, shard, visitor);
   visitor->holder = MUON_STATE_EVERYONE;
   visitor->layer  = ((PetscObject)shard->layer)->name;
-  if (shard->group->late) PetscCall(MuonStateVisitBytes(visitor, "late", sizeof(shard->late[0]), shard->late[0]));
+  if (shard->group->depth > 1) PetscCall(MuonStateVisitBytes(visitor, "late", 5 * sizeof(double), &shard->round->info.rate));
   visitor->layer = "";
-  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->late.step), &muon->late.step));
+  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->begun), &muon->begun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

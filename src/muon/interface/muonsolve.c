@@ -200,17 +200,10 @@ PetscErrorCode MuonStep(Muon muon)
   muon->mismatch     = NULL;
   muon->synchronized = PETSC_FALSE;
   muon->failed.rank  = -1;
-  for (PetscInt k = 0; k < 3; k++) {
-    muon->traffic.up[k]   = muon->late.bits[k];
-    muon->traffic.down[k] = 0;
-  }
-  muon->sent[0] = muon->late.bits[3];
-  muon->sent[1] = 0;
-  PetscCall(PetscArrayzero(muon->late.bits, 4));
-  ierr = MuonTakeStep_Private(muon);
+  ierr               = MuonTakeStep_Private(muon);
   PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
   PetscCall(ierr);
-  if (muon->delay > 0 && muon->reason >= 0) PetscCall(MuonLateBegin_Private(muon));
+  if (muon->reason >= 0) PetscCall(MuonBegin_Private(muon));
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.total_up[k] += muon->traffic.up[k];
     muon->traffic.total_down[k] += muon->traffic.down[k];

@@ -148,9 +148,9 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->exchange != NULL && (muon->exchange->nitems > 0 || muon->delay == 0 || muon->setupcalled == PETSC_FALSE)) PetscCall(MuonExchangeView(muon->exchange, viewer));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     const MuonGroup group = muon->group[g], before = g > 0 ? muon->group[g - 1] : NULL;
-    const PetscBool other = (before != NULL && before->ops->votes) || (group->late && (before == NULL || before->late == PETSC_FALSE)) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool other = (before != NULL && before->ops->votes) || group->depth > (before == NULL ? 1 : before->depth) ? PETSC_TRUE : PETSC_FALSE;
 
-    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of what is late */
+    if (other && group->home <= 0) PetscCall(MuonExchangeView(group->exchange, viewer)); /* of means, beside votes; of another depth */
   }
   PetscCall(MuonViewRules_Private(muon, viewer));
   PetscCall(MuonViewLayers_Private(muon, viewer));

@@ -26,20 +26,19 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What layers of a group have in common beside operations: workers, home, phase, and whether they are late, as those of the workers' momentum are, which LMOs have */
+/* What layers of a group have in common beside operations: workers, home, phase and depth, which is 1 without the workers' momentum that LMOs have */
 typedef struct {
-  PetscInt    grid, phase;
+  PetscInt    grid, phase, depth;
   PetscMPIInt home;
-  PetscBool   late;
 } MuonGroupKey;
 
 static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
 {
-  const PetscBool late = muon->delay > 0 && muon->layer[l]->workermomentum ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt depth = muon->layer[l]->workermomentum ? 1 + muon->delay : 1;
 
   PetscFunctionBegin;
   *ops = NULL;
-  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || late != key->late || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || depth != key->depth || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
   PetscTryTypeMethod(muon, group, muon->layer[l], ops);
   if (*ops == NULL) *ops = mean;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,13 +46,13 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonG
 
 /*
    The layers of these workers and operations. Where every rank is a worker the optimizer's own exchange is
-   that of the first group that is not late. Messages are the matrices themselves until a type chooses other compressors
+   that of the first group of depth 1. Messages are the matrices themselves until a type chooses other compressors
 */
 static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *ops, const MuonGroupOps *mean)
 {
   MuonWorkerGrid grid = muon->grid[key->grid];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
@@ -61,7 +60,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
   group->grid  = grid;
   group->home  = key->home;
   group->phase = key->phase;
-  group->late  = key->late;
+  group->depth = key->depth;
   group->shard = muon->shard + muon->nshards;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     const MuonGroupOps *own;
@@ -106,8 +105,8 @@ static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *
 /* There is one at least */
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
-  const MuonGroupKey none   = {0, 0, -1, PETSC_FALSE};
-  const PetscInt     phases = PetscMax(muon->phases, 1), kinds = muon->delay > 0 ? 2 : 1;
+  const MuonGroupKey none   = {0, 0, 1, -1};
+  const PetscInt     phases = PetscMax(muon->phases, 1), kinds = 1 + muon->delay;
   PetscBool          carries = PETSC_FALSE;
   PetscMPIInt        most    = 0;
 
@@ -118,7 +117,7 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   for (PetscInt p = 0; p < muon->ngrids; p++) most += (PetscMPIInt)(kinds * phases) * muon->grid[p]->size;
   PetscCall(PetscMalloc1(muon->nactive + most + 1, &muon->group));
   for (PetscInt k = 0; k < kinds * phases * muon->ngrids; k++) {
-    MuonGroupKey key   = {k % muon->ngrids, k / muon->ngrids % phases, -1, k / muon->ngrids >= phases ? PETSC_TRUE : PETSC_FALSE};
+    MuonGroupKey key   = {k % muon->ngrids, k / muon->ngrids % phases, 1 + k / muon->ngrids / phases, -1};
     PetscBool    homes = PETSC_FALSE;
 
     for (PetscInt l = 0; l < muon->nlayers; l++) homes = muon->grid_of[l] == key.grid && muon->home_of[l] >= 0 ? PETSC_TRUE : homes;
@@ -133,25 +132,26 @@ PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonDropLate_Private(Muon muon)
+PetscErrorCode MuonDropRounds_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->nested != NULL) PetscCall(MuonDropLate_Private(muon->nested));
-  for (PetscInt g = 0; g < muon->ngroups && muon->late.flying; g++) {
-    if (muon->group[g]->late == PETSC_FALSE || MuonGroupIsAway(muon->group[g])) continue;
-    PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
+  if (muon->nested != NULL) PetscCall(MuonDropRounds_Private(muon->nested));
+  for (PetscInt g = 0; g < muon->ngroups && muon->underway; g++) {
+    if (muon->group[g]->depth == 1 || MuonGroupIsAway(muon->group[g])) continue;
+    PetscCall(MuonExchangeMoveEnd(muon->group[g]->exchange));
     PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
   }
-  muon->late.flying = PETSC_FALSE;
-  PetscCall(PetscArrayzero(muon->late.bits, 4));
+  muon->underway = PETSC_FALSE;
+  muon->sending  = MUON_STATUS_OK;
+  PetscCall(PetscArrayzero(muon->counted[0], 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
-  PetscCall(MuonDropLate_Private(muon));
-  muon->late.step = -1;
+  PetscCall(MuonDropRounds_Private(muon));
+  muon->begun = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];

@@ -32,8 +32,8 @@ PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 /* Workers, shards and groups, these with the operations of the type or else of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
-/* Collective: waits for messages of a round under way, which is sent again, or is no more where its step is -1 */
-PETSC_INTERN PetscErrorCode MuonDropLate_Private(Muon);
+/* Collective: waits for messages of rounds under way, which are sent again, or are no more where muon->begun is -1 */
+PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
 /* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
 /* The assembly of blocks inside the workers: of the shards in this order that this rank owns, or of all where it is NULL */

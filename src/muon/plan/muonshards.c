@@ -89,7 +89,7 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   shard->rows         = layer->rows;
   shard->row          = layer->first;
   shard->full.request = MPI_REQUEST_NULL;
-  PetscCall(PetscNew(&shard->round));
+  PetscCall(PetscCalloc1(group->depth, &shard->round));
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
   if (group->home >= 0) shard->sharded = PETSC_TRUE;
   else if (grid->size > 1) {
@@ -169,7 +169,7 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->full.mean, &shard->full.packed, &shard->weighted, &shard->waiting, &shard->change, &shard->changenew};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->full.mean, &shard->full.packed, &shard->weighted, &shard->Tsent, &shard->change, &shard->changenew};
 
   PetscFunctionBegin;
   shard->layer->shard           = NULL;

@@ -235,20 +235,23 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
   PetscFunctionBegin;
   PetscCall(MuonGetScheduleFactor_Private(muon, &schedule));
   for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonLayer          layer = muon->shard[p].layer;
-    MuonLayerStepInfo *info  = &muon->shard[p].round->info;
+    MuonShard         *shard = &muon->shard[p];
+    MuonLayer          layer = shard->layer;
+    MuonLayerStepInfo *info = &MuonShardNext(shard)->info, *served = &shard->round->info;
     PetscReal          rate, decay, factor;
 
     PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
-    info->step     = muon->step;
-    info->rate     = (double)(rate * schedule);
-    info->decay    = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
-    info->radius   = info->rate * (double)(layer->step == MUON_STEP_SHARP ? factor * factor : factor);
-    info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
-    info->measure  = muon->measure_update_rms;
-    info->dual = info->squares = 0;
-    PetscCall(PetscArrayzero(muon->shard[p].round->figure, 4));
+    info->step            = muon->step;
+    info->rate            = (double)(rate * schedule);
+    info->decay           = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
+    info->radius          = info->rate * (double)(layer->step == MUON_STEP_SHARP ? factor * factor : factor);
+    info->beta            = layer->workermomentum ? (double)layer->momentum : 0;
+    info->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - info->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
+    served->cautious      = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
+    served->measure       = muon->measure_update_rms;
+    served->dual = served->squares = 0;
+    PetscCall(PetscArrayzero(shard->round->figure + 1, 3)); /* the way up is of when it was begun */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

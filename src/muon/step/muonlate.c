@@ -1,21 +1,8 @@
 #include "muonstep.h" /*I "petscmuon.h" I*/
 
 /*
-   Rounds of one step that end in the next: messages travel while the program computes another gradient.
-
-   A step s makes T of its gradients, and knows that these are finite before it is taken. Then T waits, its messages
-   are sent, and MuonStep() returns. Step s + 1 makes the T after it, waits for the messages of step s, and takes
-   the round to its end with the rate, the decay and the seeds of step s. Where step s + 1 is refused its gradients are
-   left out: T waits on, and is sent again.
+   Rounds of one step that end in the next (depth 2): messages travel while the program computes another gradient.
 */
-
-enum {
-  LATE_RATE,
-  LATE_DECAY,
-  LATE_RADIUS,
-  LATE_BETA,
-  LATE_WEIGHT
-};
 
 PetscErrorCode MuonLateCheck_Private(Muon muon)
 {
@@ -31,82 +18,10 @@ PetscErrorCode MuonLateCheck_Private(Muon muon)
   for (PetscInt p = 0; p < muon->nshards && muon->delay_correction; p++) {
     const MuonShard *shard = &muon->shard[p];
 
-    PetscCheck(shard->group->late == PETSC_FALSE || (shard->group->ops->votes == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS), comm, PETSC_ERR_SUP,
+    PetscCheck(shard->group->depth == 1 || (shard->group->ops->votes == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS), comm, PETSC_ERR_SUP,
                "-%smuon_delay_correction: layer \"%s\" is moved by %s, which no server can correct; expected false, or weights that come from a server", prefix, ((PetscObject)shard->layer)->name,
                shard->group->ops->votes ? "votes" : "-ef21_downlink step");
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The way up of the round whose T waits */
-static PetscErrorCode MuonLateSend_Private(Muon muon)
-{
-  PetscFunctionBegin;
-  muon->late.status = MUON_STATUS_OK;
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
-    MuonGroup group = muon->group[g];
-
-    if (group->late == PETSC_FALSE || MuonGroupIsAway(group)) continue;
-    group->round = muon->late.step;
-    for (PetscInt k = 0; k < group->nshards; k++) {
-      group->shard[k].round->T    = *MuonShardWaiting(&group->shard[k]);
-      group->shard[k].round->sent = group->shard[k].up;
-    }
-    PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
-    PetscCall((*group->ops->workers)(muon, group, &muon->late.status));
-  }
-  muon->late.flying = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLateBegin_Private(Muon muon)
-{
-  PetscLogDouble *const bits = muon->late.bits, up[4] = {muon->traffic.up[0], muon->traffic.up[1], muon->traffic.up[2], muon->sent[0]};
-
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard *shard = &muon->shard[p];
-
-    if (shard->group->late == PETSC_FALSE) continue;
-    MuonArraySwap(&shard->Tnew, MuonShardWaiting(shard));
-    PetscCall(PetscArraycpy(shard->late[0], shard->late[1], 5));
-  }
-  muon->late.step = muon->step;
-  PetscCall(MuonLateSend_Private(muon));
-  for (int k = 0; k < 3; k++) {
-    bits[k]             = muon->traffic.up[k] - up[k];
-    muon->traffic.up[k] = up[k];
-  }
-  bits[3]       = muon->sent[0] - up[3];
-  muon->sent[0] = up[3];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLateArrive_Private(Muon muon, MuonStatus *status)
-{
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard         *shard  = &muon->shard[p];
-    MuonLayerStepInfo *info   = &shard->round->info;
-    const double       next[] = {info->rate, info->decay, info->radius, shard->round->beta, shard->round->gradient_weight};
-
-    if (shard->group->late == PETSC_FALSE) continue;
-    PetscCall(PetscArraycpy(shard->late[1], next, 5));
-    info->step                    = (PetscInt)muon->late.step;
-    info->rate                    = shard->late[0][LATE_RATE];
-    info->decay                   = shard->late[0][LATE_DECAY];
-    info->radius                  = shard->late[0][LATE_RADIUS];
-    shard->round->beta            = shard->late[0][LATE_BETA];
-    shard->round->gradient_weight = shard->late[0][LATE_WEIGHT];
-    shard->round->T               = *MuonShardWaiting(shard);
-  }
-  if (muon->late.step < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (muon->late.flying == PETSC_FALSE) PetscCall(MuonLateSend_Private(muon)); /* after a restart, or a step that was refused */
-  for (PetscInt g = 0; g < muon->ngroups; g++) {
-    if (muon->group[g]->late && MuonGroupIsAway(muon->group[g]) == PETSC_FALSE) PetscCall((*muon->group[g]->ops->arrive)(muon, muon->group[g]));
-  }
-  muon->late.flying = PETSC_FALSE;
-  MuonStatusMerge(muon->late.status, status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,8 +64,8 @@ PetscErrorCode MuonProgress(Muon muon)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   if (muon->nested != NULL) PetscCall(MuonProgress(muon->nested));
-  for (PetscInt g = 0; g < muon->ngroups && muon->late.flying; g++) {
-    if (muon->group[g]->late) MuonExchangeProgress(muon->group[g]->exchange);
+  for (PetscInt g = 0; g < muon->ngroups && muon->underway; g++) {
+    if (muon->group[g]->depth > 1) MuonExchangeProgress(muon->group[g]->exchange);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,16 +5,25 @@
    The operations of a group whose layers take a step along the mean of the workers' messages or sums.
 */
 
-/* An uncompressed message is kept where it was written, and the exchange's memory may have moved since */
+/* An uncompressed message is kept at the end of what was written, and the exchange's memory may have moved since */
 static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
 {
+  MuonValidated *const own = &shard->round->up_own;
   const unsigned char *message;
   size_t               bytes;
 
   PetscFunctionBegin;
-  if (shard->round->up_own.bytes == 0 || shard->round->own_at < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (own->bytes == 0 || own->data == own->buffer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonExchangeGetOwn(shard->group->exchange, MUON_EXCHANGE_UP, shard->id, &bytes, &message));
-  if (message != NULL) shard->round->up_own.data = message + shard->round->own_at;
+  if (message != NULL) own->data = message + bytes - own->bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonGroupMove_Private(MuonGroup group, MuonStatus status)
+{
+  PetscFunctionBegin;
+  if (group->depth > 1) PetscCall(MuonExchangeMoveBegin(group->exchange, status));
+  else PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,16 +58,8 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
     MuonNoteStatus(muon, shard->layer, *status);
   }
   if (MuonGroupSendsArrays(group, 0)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (group->late) PetscCall(MuonExchangeMoveBegin(group->exchange, *status));
-  else PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
+  PetscCall(MuonGroupMove_Private(group, *status));
   for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonFollowOwn_Private(&group->shard[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonArrive_Mean(Muon muon, MuonGroup group)
-{
-  PetscFunctionBegin;
-  if (group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(group, 0) == PETSC_FALSE) PetscCall(MuonExchangeMoveEnd(group->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,6 +174,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(MuonExchangeMoveEnd(group->exchange));
   if (group->no_downlink == PETSC_FALSE) PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, group->round));
   for (PetscInt k = 0; k < group->nshards; k++) group->shard[k].round->down_got.bytes = 0;
   if (group->assembly != NULL) PetscCall(MuonServeAssembled_Private(muon, group, record, status));
@@ -235,4 +237,4 @@ static PetscErrorCode MuonSetUp_Mean(Muon muon, MuonGroup group)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL, MuonArrive_Mean};
+const MuonGroupOps MuonGroupMean = {PETSC_FALSE, NULL, MuonSetUp_Mean, NULL, MuonWorkers_Mean, MuonServers_Mean, MuonCommit_Mean, NULL, NULL};

@@ -1,14 +1,50 @@
 #include "muonstep.h"
 
-/* The momenta of a group's workers, and what they send; in a group that is late they keep it until the step is taken */
-static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+/* The way up of round[0] */
+static PetscErrorCode MuonSend_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    MuonShard *shard = &group->shard[k];
+
+    if (group->depth > 1) shard->round->T = *MuonShardKept(shard);
+    shard->round->info.step = (PetscInt)group->round;
+    shard->round->sent      = shard->up;
+  }
+  PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
+  PetscCall((*group->ops->workers)(muon, group, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The round of this step's gradients becomes round[0]; with depth 1 it is that already */
+static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  group->round = muon->step;
+  for (PetscInt k = 0; k < group->nshards; k++) {
+    group->shard[k].round->info      = MuonShardNext(&group->shard[k])->info;
+    group->shard[k].round->figure[0] = 0;
+  }
+  if (MuonGroupSkips(group) == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBegin_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  muon->begun = muon->step;
+  for (PetscInt g = 0; g < muon->ngroups; g++) {
+    if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->sending));
+  }
+  muon->underway = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonMomenta_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   PetscLogDouble flops;
 
   PetscFunctionBegin;
-  group->replica = 0;
-  if (MuonGroupSkips(group)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (group->late == PETSC_FALSE) group->round = muon->step;
   PetscCall(PetscLogEventBegin(MUON_Momentum, muon, 0, 0, 0));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
@@ -19,11 +55,21 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
     MuonNoteStatus(muon, shard->layer, *status);
   }
   PetscCall(PetscLogEventEnd(MUON_Momentum, muon, 0, 0, 0));
-  if (group->late == PETSC_FALSE) {
-    PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_UP, group->round));
-    PetscCall((*group->ops->workers)(muon, group, status));
-  }
-  for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &group->shard[k].round->gradient));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The momenta of a group's workers, and what they send: with depth 1 T of this step, else that of the round that was begun before a step that was refused, or a restart */
+static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
+{
+  const PetscBool skips = MuonGroupSkips(group);
+
+  PetscFunctionBegin;
+  group->replica = 0;
+  if (skips == PETSC_FALSE) PetscCall(MuonMomenta_Private(muon, group, record, status));
+  if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
+  else group->round = muon->begun;
+  if (group->depth > 1 && skips == PETSC_FALSE && group->round >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
+  for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,8 +88,9 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
      for all shards      MuonCommit           [commit], M = T, {commit}: W += S
 
-   In groups that are late (-muon_delay) a step makes T, then finishes the round that the step before has begun, and
-   begins its own after the commit: MuonLateArrive(), MuonLateBegin().
+   With depth 2 (-muon_delay) {workers} follow the commit, MuonBegin(), and {servers} are those of the next step: T, which
+   is known to be finite, rate, decay and seeds wait with the round. Where the next step is refused its gradients are left
+   out, and the round is sent again.
 
    A loop over shards never ends early: a rank that failed goes on with error packets in place of its messages,
    so that all ranks make the same calls. Nothing of the state changes before MuonReduceStatus().
@@ -81,18 +128,23 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
-  if (muon->delay > 0) PetscCall(MuonLateArrive_Private(muon, &status));
+  MuonStatusMerge(muon->sending, &status);
+  muon->sending  = MUON_STATUS_OK;
+  muon->underway = PETSC_FALSE; /* each group waits for its own */
   MuonNextPhase(muon, status);
   PetscCall(MuonClipServers_Private(muon, &status));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonNextPhase(muon, status);
-    if (MuonGroupSkips(muon->group[g]) || (muon->group[g]->late && muon->late.step < 0)) continue;
+    if (MuonGroupSkips(muon->group[g]) || muon->group[g]->round < 0) continue;
     PetscCall((*muon->group[g]->ops->servers)(muon, muon->group[g], record, &status));
   }
   MuonNoteStatus(muon, NULL, status);
   if (failed == PETSC_FALSE) record->status = (double)status;
-  record->up   = muon->sent[0];
-  record->down = muon->sent[1];
+  record->up   = muon->counted[0][3];
+  record->down = muon->counted[1][3];
+  PetscCall(PetscArraycpy(muon->traffic.up, muon->counted[0], 3));
+  PetscCall(PetscArraycpy(muon->traffic.down, muon->counted[1], 3));
+  PetscCall(PetscMemzero(muon->counted, sizeof(muon->counted)));
   PetscCall(MuonReduceStatus_Private(muon, record, ok, differs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,10 +172,6 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscTryTypeMethod(muon, commit, shard);
   PetscCall(MuonCompressorCommit(shard->round->sent));
   if (shard->M.data != NULL && muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) MuonArraySwap(&shard->M, &shard->Mnew);
-  else if (shard->M.data != NULL && shard->group->late == PETSC_FALSE) { /* a late one is there since its round began */
-    if (shard->round->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, &shard->M));
-    else MuonArraySwap(&shard->M, &shard->Tnew);
-  }
   PetscCall((*shard->group->ops->commit)(muon, shard));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorCommit(shard->down));
@@ -131,6 +179,20 @@ static PetscErrorCode MuonCommitShard_Private(Muon muon, MuonShard *shard)
   PetscCall(MuonMeasureUpdate_Private(muon, shard));
   if (shard->X.data != NULL) MuonArraySwap(&shard->X, &shard->Xnew);
   if (shard->change.data != NULL) MuonArraySwap(&shard->change, &shard->changenew);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The gradient of a layer was used; where the step is taken, T of it is kept */
+static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
+{
+  MuonArray *kept = MuonShardKept(shard);
+
+  PetscFunctionBegin;
+  if (taken && kept->data != NULL) {
+    if (MuonShardNext(shard)->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, kept));
+    else MuonArraySwap(kept, &shard->Tnew);
+  }
+  PetscCall(MuonLayerInvalidateGradient(shard->layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,11 +230,11 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
   if (*ok) PetscTryTypeMethod(muon, ending, ok);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup       group = muon->group[g];
-    const PetscBool moves = *ok && group->rests == PETSC_FALSE && (group->late == PETSC_FALSE || muon->late.step >= 0) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool taken = *ok && group->rests == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && group->round >= 0 ? PETSC_TRUE : PETSC_FALSE;
 
     for (PetscInt k = 0; k < group->nshards && moves; k++) PetscCall(MuonCommitShard_Private(muon, &group->shard[k]));
     if (moves) PetscCall(MuonSpreadWeights_Private(muon, group));
-    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerInvalidateGradient(group->shard[k].layer));
+    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonEndGradient_Private(&group->shard[k], taken));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
   if (*ok) PetscTryTypeMethod(muon, end);

@@ -60,7 +60,7 @@ static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
   if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
   if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
   if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
-  return shard->M.data == NULL && shard->round->gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
+  return shard->M.data == NULL && shard->round->info.gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
@@ -109,11 +109,11 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
   *input = *sum;
   if (at_server && shard->M.data != NULL) {
-    if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->round->beta, &shard->M, shard->round->gradient_weight, sum, &shard->Mnew, &finite));
-    else PetscCall(MuonMomentumOfRounded_Private(shard->round->beta, &shard->M, shard->round->gradient_weight, sum, &shard->Mnew, &finite));
+    if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->round->info.beta, &shard->M, shard->round->info.gradient_weight, sum, &shard->Mnew, &finite));
+    else PetscCall(MuonMomentumOfRounded_Private(shard->round->info.beta, &shard->M, shard->round->info.gradient_weight, sum, &shard->Mnew, &finite));
     if (muon->nesterov == MUON_NESTEROV_NONE) *input = shard->Mnew;
-    else MuonArrayAxpby(shard->round->beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->round->beta : 1, sum);
-  } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->round->gradient_weight != 1) MuonArrayAxpby(shard->round->gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
+    else MuonArrayAxpby(shard->round->info.beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->round->info.beta : 1, sum);
+  } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->round->info.gradient_weight != 1) MuonArrayAxpby(shard->round->info.gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
   if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));
   PetscCall(MuonLogDeviceEnd(sum->memory, flops));
@@ -173,7 +173,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   MuonHashReplica_Private(shard, bytes, to);
   if (MuonShardCounts(shard)) record->dual += info->dual;
   if (info->measure) {
-    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
+    const MuonLayerStepInfo unit = {info->step, 1, 0, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
     MuonArray               update;
     MuonMark                mark;
 

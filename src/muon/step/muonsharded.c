@@ -74,7 +74,7 @@ static MuonShard *MuonGetSummed_Private(Muon muon, PetscInt l)
 {
   MuonShard *shard = (MuonShard *)muon->active[l]->readyctx;
 
-  return shard != NULL && (shard->group->rests || (shard->group->late && shard->full.mean.data == NULL)) ? NULL : shard;
+  return shard != NULL && (shard->group->rests || (shard->group->depth > 1 && shard->full.mean.data == NULL)) ? NULL : shard;
 }
 
 /*
@@ -88,7 +88,7 @@ PetscErrorCode MuonShardReady_Private(void *ctx)
   Muon       muon  = shard->muon;
 
   PetscFunctionBegin;
-  if (shard->group->late) PetscCall(MuonProgress(muon));
+  PetscCall(MuonProgress(muon));
   if (muon->objective != NULL && muon->computing == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS); /* the routine is going to write another gradient */
   if (shard->ready) muon->readytwice = shard->layer;                                                 /* an error on all ranks, at the end of the step */
   shard->ready = PETSC_TRUE;

@@ -14,8 +14,12 @@ PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
 PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool *ok);
+/* After a step that was taken: groups of depth 2 begin the round of its gradients */
+PETSC_INTERN PetscErrorCode MuonBegin_Private(Muon);
 /* A mean is formed of the messages, or the sums, of a group's workers */
 PETSC_INTERN const MuonGroupOps MuonGroupMean;
+/* Moves the messages up: with depth 1 they are there, else after MuonExchangeMoveEnd() */
+PETSC_INTERN PetscErrorCode MuonGroupMove_Private(MuonGroup, MuonStatus);
 
 /* Worker: gradient -> momentum T -> message, or the beginning of a sum over the workers */
 PETSC_INTERN PetscErrorCode MuonWorkerMomentum_Private(Muon, MuonShard *, MuonRecord *, MuonStatus *);
@@ -39,7 +43,7 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 /* The commit takes the step from the weights where they are: no other memory has the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
-  if (shard->muon->delay_correction && shard->group->late) return PETSC_FALSE; /* which looks at the new weights */
+  if (shard->change.data != NULL) return PETSC_FALSE; /* the correction looks at the new weights */
   if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -132,19 +136,13 @@ PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, P
 /* What a reason below zero has to say beside its name: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
 
-/*
-   Rounds that end in the step after that in which they began. T, whose messages are sent when the step is taken,
-   waits in the momentum's place or in its own. Arrive: before the servers' half of a step, waits for what is
-   under way; Begin: after a step that was taken; Correct: adds to new weights by how much their change differs
-   from that of the round before
-*/
+/* -muon_delay: what does not go with it; adds to new weights by how much their change differs from that of the round before */
 PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
-PETSC_INTERN PetscErrorCode MuonLateArrive_Private(Muon, MuonStatus *);
-PETSC_INTERN PetscErrorCode MuonLateBegin_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-static inline MuonArray    *MuonShardWaiting(MuonShard *shard)
+/* The array that T of a step that is taken becomes: the momentum or, with depth 2, what is sent; else it has no data */
+static inline MuonArray *MuonShardKept(MuonShard *shard)
 {
-  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->waiting;
+  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->Tsent;
 }
 
 /* Compressors of a type that has one of each direction for all layers; what its keys begin with is borrowed */

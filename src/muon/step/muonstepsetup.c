@@ -17,7 +17,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
   */
-  if (shard->full.mean.data != NULL || shard->group->late ||
+  if (shard->full.mean.data != NULL || shard->group->depth > 1 ||
       (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
     layer->ready    = MuonShardReady_Private;
     layer->readyctx = shard;
@@ -25,7 +25,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
-  if (shard->group->late && MuonShardWaiting(shard) == &shard->waiting) PetscCall(MuonArrayCreate(&state, state.precision, &shard->waiting));
+  if (shard->group->depth > 1 && MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
   if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -37,7 +37,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
     MuonArrayAxpby(1, &W, 0, &shard->X);
     layer->watched = muon->check_weights;
   }
-  if (muon->delay_correction && shard->group->late) {
+  if (muon->delay_correction && shard->group->depth > 1) {
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->change));
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->changenew));
   }

@@ -6,11 +6,11 @@
 
 void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard, int down, PetscBool owns, const MuonCompressorCost *cost)
 {
-  PetscLogDouble *bits   = down ? muon->traffic.down : muon->traffic.up;
+  PetscLogDouble *bits   = muon->counted[down];
   const PetscBool leaves = owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
 
   if (muon->isolated) return; /* nothing is sent but by the other optimizer */
-  if (leaves) muon->sent[down] += cost->encoded;
+  if (leaves) bits[3] += cost->encoded;
   if (leaves && shard != NULL) shard->round->figure[down] += cost->encoded / 8;
   bits[0] += cost->paper;
   bits[1] += cost->encoded;
@@ -50,7 +50,7 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
 }
 
 /*
-   Worker: shard->round->T is what the step sends. A new momentum takes the place of the gradient in the layer's own
+   Worker: T of the next round is what the step sends. A new momentum takes the place of the gradient in the layer's own
    memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a
    momentum T is the gradient itself: whether it is finite is found by what reads it next, the compressor or the
    server
@@ -59,6 +59,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
 {
   const PetscBool at_worker = muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER ? PETSC_TRUE : PETSC_FALSE;
   MuonLayer       layer     = shard->layer;
+  MuonRound      *round     = MuonShardNext(shard);
   const MuonArray state     = MuonShardStateShape(shard);
   MuonArray       G, M, whole, W;
   PetscBool       ours, usable;
@@ -66,44 +67,41 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   int             finite;
 
   PetscFunctionBegin;
-  shard->round->beta            = layer->workermomentum ? (double)layer->momentum : 0;
-  shard->round->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - shard->round->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
-  PetscTryTypeMethod(muon, momentum, shard);
-  if (shard->group->late == PETSC_FALSE) shard->round->sent = shard->up; /* else it is what the round under way was sent with */
-  if (shard->round->begun) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscTryTypeMethod(muon, momentum, shard, &round->info);
+  if (round->begun) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->full.mean.data != NULL) {
     ours = PETSC_FALSE;
     G    = shard->full.mean;
   } else {
-    PetscCall(MuonLayerGetGradientMemory(layer, &shard->round->gradient, &ours));
-    G = MuonShardPart(shard, &shard->round->gradient);
+    PetscCall(MuonLayerGetGradientMemory(layer, &round->gradient, &ours));
+    G = MuonShardPart(shard, &round->gradient);
   }
   M      = shard->M;
-  beta   = at_worker ? shard->round->beta : 0;
-  weight = at_worker ? shard->round->gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
-  decay  = at_worker ? shard->round->gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
+  beta   = at_worker ? round->info.beta : 0;
+  weight = at_worker ? round->info.gradient_weight * (MuonClipsLayer_Private(muon, layer) ? muon->clipfactor : 1) : 1;
+  decay  = at_worker ? round->info.gradient_weight * MuonCoupledDecay_Private(muon, layer) : 0;
   /* Entries that are replaced are those that are not finite in the precision of the state */
-  usable                 = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
-  usable                 = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
-  usable                 = usable && shard->group->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
-  shard->round->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
-  shard->round->T        = G;
+  usable          = G.precision == state.precision && (G.ld == G.len || shard->group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+  usable          = G.data != NULL && (usable || (at_worker == PETSC_FALSE && muon->nan != MUON_NAN_ZERO && MuonShardIsDirect(shard))) ? PETSC_TRUE : PETSC_FALSE;
+  usable          = usable && shard->group->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* the program writes the next gradient while T is on its way */
+  round->in_place = usable && ours ? PETSC_TRUE : PETSC_FALSE;
+  round->T        = G;
   if (at_worker == PETSC_FALSE) M.data = NULL;
   if (usable && M.data == NULL && weight == 1 && decay == 0 && (muon->nan != MUON_NAN_ZERO || MuonArrayIsFinite(&G))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->round->in_place == PETSC_FALSE) {
+  if (round->in_place == PETSC_FALSE) {
     if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
-    shard->round->T = shard->Tnew;
+    round->T = shard->Tnew;
   }
-  PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &shard->round->T, &finite));
+  PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &round->T, &finite));
   if (finite == 0) {
     PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", shard->name, muon->rank, muon->step));
-    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&shard->round->T)->MomentumReplace(shard->round->T.len, shard->round->T.count, M.data != NULL ? beta : 0, M.data, M.ld, shard->round->T.data, shard->round->T.ld);
+    if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&round->T)->MomentumReplace(round->T.len, round->T.count, M.data != NULL ? beta : 0, M.data, M.ld, round->T.data, round->T.ld);
     else MuonStatusMerge(MUON_STATUS_NANORINF, status);
   }
   if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
-  MuonArrayAxpby(decay, &W, 1, &shard->round->T);
+  MuonArrayAxpby(decay, &W, 1, &round->T);
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -136,7 +134,6 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
   PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
-  if (upload.R != NULL) shard->round->own_at = shard->round->up_own.data >= to && shard->round->up_own.data < to + bytes ? (ptrdiff_t)(shard->round->up_own.data - to) : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -90,12 +90,12 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)
+static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard, MuonLayerStepInfo *info)
 {
   PetscFunctionBegin;
   if (EF21IsFirst(muon, 0)) {
-    shard->round->beta            = 0;
-    shard->round->gradient_weight = 1;
+    info->beta            = 0;
+    info->gradient_weight = 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +108,7 @@ static PetscErrorCode MuonWorker_EF21(Muon muon, MuonShard *shard, MuonUpload *u
   PetscFunctionBegin;
   if (state->estimates == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   upload->R = &state->Gj;
-  if (EF21IsFirst(muon, shard->group->late ? 1 : 0)) upload->compressor = state->first;
+  if (EF21IsFirst(muon, shard->group->depth - 1)) upload->compressor = state->first;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

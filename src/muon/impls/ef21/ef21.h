@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   MuonCompressors all;
   MuonEF21Init    init;
-  int             started; /* steps that were committed, at most 2: what is late is sent behind the first */
+  int             started; /* steps that were committed, at most 2: with depth 2 the first round is sent behind the first */
   EF21Meter       meter;
   PetscInt        driftinterval;
   PetscBool       driftdue; /* after this step */

@@ -94,7 +94,7 @@ PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
 
     if (shard->group->rests) continue;
     /* Who is away has sent nothing: what its home has sent */
-    if (MuonGroupIsAway(shard->group) || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->late ? 1 : 0) ? first : shard->up;
+    if (MuonGroupIsAway(shard->group) || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->depth - 1) ? first : shard->up;
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
       const PetscMPIInt server = down ? PetscMax(shard->layer->owner, 0) : -1;

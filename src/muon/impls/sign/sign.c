@@ -65,7 +65,7 @@ static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
+static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard, MuonLayerStepInfo *info)
 {
   Muon_Sign *sign = (Muon_Sign *)muon->data;
   MuonArray  whole;
@@ -74,9 +74,9 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
   if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    shard->round->beta            = 0;
-    shard->round->gradient_weight = 1;
-  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) shard->round->gradient_weight = 1 - shard->round->beta;
+    info->beta            = 0;
+    info->gradient_weight = 1;
+  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) info->gradient_weight = 1 - info->beta;
   if (sign->measure == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   /* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));

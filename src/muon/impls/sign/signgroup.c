@@ -84,7 +84,7 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
   PetscCall(MuonVotesSetItems_Private(group));
   PetscCall(MuonExchangeResolveMode(group->exchange, PETSC_TRUE, NULL, &group->mode));
   if (MuonVotesAlone(group)) group->mode = MUON_EXCHANGE_MODE_GATHER; /* of its own votes, which are there */
-  PetscCheck(group->late == PETSC_FALSE || group->mode != MUON_EXCHANGE_MODE_REDUCE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+  PetscCheck(group->depth == 1 || group->mode != MUON_EXCHANGE_MODE_REDUCE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_exchange_mode reduce: its tree of votes waits at each rank on the way, which -%smuon_delay 1 does not; expected gather or allreduce", MuonPrefix(muon), MuonPrefix(muon));
   if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) {
     PetscCheck(votes->workers <= 32767, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_exchange_mode allreduce sums the votes of at most 32767 workers, got %d; gather has no limit", MuonPrefix(muon), votes->workers);
@@ -139,14 +139,6 @@ static PetscErrorCode MuonWorkers_Votes(Muon muon, MuonGroup group, MuonStatus *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonArrive_Votes(Muon muon, MuonGroup group)
-{
-  PetscFunctionBegin;
-  if (group->mode != MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonExchangeReduceEnd(group->exchange));
-  else if (MuonVotesAlone(group) == PETSC_FALSE) PetscCall(MuonExchangeMoveEnd(group->exchange));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonCheck_Votes(Muon muon, MuonGroup group)
 {
   PetscFunctionBegin;
@@ -182,6 +174,8 @@ static PetscErrorCode MuonCommit_Votes(Muon muon, MuonShard *shard)
 static PetscErrorCode MuonServers_Votes(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   PetscFunctionBegin;
+  PetscCall(MuonExchangeMoveEnd(group->exchange));
+  if (group->mode == MUON_EXCHANGE_MODE_ALLREDUCE) PetscCall(MuonExchangeReduceEnd(group->exchange));
   PetscCall(MuonVotesDown_Private(muon, group, record, status));
   if (group->assembly != NULL && MuonVotesOf(group)->rule.whole) PetscCall(MuonMajorityAssembled_Private(muon, group, status));
   for (PetscInt k = 0; k < group->nshards && *status == MUON_STATUS_OK; k++) {
@@ -191,4 +185,4 @@ static PetscErrorCode MuonServers_Votes(Muon muon, MuonGroup group, MuonRecord *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupVotes = {PETSC_TRUE, MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonWorkers_Votes, MuonServers_Votes, MuonCommit_Votes, MuonGetMemory_Votes, MuonDestroy_Votes, MuonArrive_Votes};
+const MuonGroupOps MuonGroupVotes = {PETSC_TRUE, MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonWorkers_Votes, MuonServers_Votes, MuonCommit_Votes, MuonGetMemory_Votes, MuonDestroy_Votes};

@@ -242,8 +242,7 @@ static PetscErrorCode MuonVotesUpGather_Private(Muon muon, MuonGroup group, Muon
     MuonVotesCountMessage(muon, group, 0, owns, entries, 1, to + head, (double)entries, 8.0 * (double)whole);
     PetscCall(MuonExchangeAdvance(group->exchange, MUON_EXCHANGE_UP, i, (size_t)whole));
   }
-  if (group->late) PetscCall(MuonExchangeMoveBegin(group->exchange, *status));
-  else PetscCall(MuonExchangeMove(group->exchange, MUON_EXCHANGE_UP, *status));
+  PetscCall(MuonGroupMove_Private(group, *status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,7 +306,6 @@ PetscErrorCode MuonVotesUp_Private(Muon muon, MuonGroup group, MuonStatus *statu
     MuonKernelVoteSpread(votes->bits, votes->own, group->exchange->worker == 0 ? votes->coin : NULL, votes->size, votes->counts[0]);
     MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, 8.0 * votes->size * (double)votes->bits);
     PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));
-    if (group->late == PETSC_FALSE) PetscCall(MuonExchangeReduceEnd(group->exchange));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
