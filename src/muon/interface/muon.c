@@ -262,7 +262,6 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", muon->csv, text, sizeof(text), NULL));
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
-  PetscCall(PetscOptionsName("-muon_advise", "Print what steps with other compressors, rounds and nodes would take, after the first ones", "MuonMonitorSet", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
   MuonTryAddons(muon, setfromoptions, muon, PetscOptionsObject);
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
@@ -370,9 +369,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_monitor_cancel             - removes the monitors that the program set
 . -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
 . -muon_view_cost [viewer]         - prints what each exchange would cost at the set-up, see `MuonViewCost()`
-. -muon_advise [viewer]            - prints what steps with other compressors, rounds and nodes would take, after the first ones
-. -muon_advise_steps n             - steps that it measures, behind the first
-. -muon_advise_study file          - losses that it prints beside
 - -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
 
   Level: beginner
@@ -380,11 +376,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   Notes:
   Layers may be added before or after. A key of a layer's optimizer, LMO or compressor holds for all layers;
   behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
-
-  `-muon_advise` measures the phases of steps behind the first, by PETSc's log, each compressor on the momentum of
-  each layer, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds of other
-  compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`. Layers in the memory of a device
-  are refused.
 
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.

@@ -98,7 +98,6 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 /* The keys that are no parameters and select no type, behind their families */
 static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},
                                                {"muon_", "view"},
-                                               {"muon_", "advise"},
                                                {"muon_", "monitor"},
                                                {"muon_", "monitor_csv"},
                                                {"muon_", "monitor_cancel"},

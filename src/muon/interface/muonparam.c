@@ -73,8 +73,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  INT(advise_steps, 5, 1, MUON_PARAMETER_LOCAL, "Steps that -muon_advise measures, behind the first"),
-  TEXT(advise_study, MUON_PARAMETER_LOCAL, "File with losses of a study, losses.csv, for -muon_advise"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 #define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))

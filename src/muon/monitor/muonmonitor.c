@@ -548,7 +548,5 @@ PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
     if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));
     if (same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, file));
   }
-  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_advise", MuonMonitorAdvise_Private, &flg));
-  if (flg) PetscCall(MuonAdviseBegin_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
