@@ -165,7 +165,7 @@ struct _n_MuonGroup {
   PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
   PetscLogDouble      inside;  /* of these, what stays in the node */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
-  unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
+  unsigned int        alike;   /* and of what an addon has found before the step, which ranks with the same rows have, too */
   PetscBool           late;    /* what is sent in one step is taken in the next */
   PetscInt            phase;   /* of these layers */
   PetscBool           rests;   /* in this step, which is one of another phase */
@@ -236,8 +236,9 @@ struct _MuonOps {
    What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
    options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
    in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
-   gradients; begin() after them, which may set fields of the record, and if its status is below zero there are none; end()
-   after the commit, ok where the step was taken. Data and texts of rows are freed with the optimizer, all else by reset()
+   gradients; begin() after them, which may set fields of the record and of the groups, and if its status is below zero there
+   are no gradients; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
+   the reason; end() after the commit, ok where the step was taken. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -251,6 +252,7 @@ typedef struct {
   PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where nobody set one */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
+  PetscErrorCode (*differ)(Muon);
   PetscErrorCode (*end)(Muon, PetscBool ok);
   PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
   PetscErrorCode (*view)(Muon, PetscViewer);
@@ -270,6 +272,7 @@ PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \
@@ -331,7 +334,7 @@ struct _p_Muon {
   PetscReal       device_batch_bytes; /* which the scratch memory knows too */
   PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
-  PetscBool       measure_update_rms, check_weights;
+  PetscBool       measure_update_rms;
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -353,14 +356,13 @@ struct _p_Muon {
   PetscInt64          nancount;
   PetscLogDouble      sent[2], meanup, meandown; /* encoded bits of this step that left this rank or came to it, and their mean over the ranks */
   MuonConvergedReason reason;
-  MuonLayer           mismatch;  /* with MUON_DIVERGED_WEIGHTS, else NULL */
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
   PetscBool           computing; /* the user's routine computes gradients, or failed when it did */
   MuonLayer           readytwice;
   struct {
     /*
        Of the round: the phase at work, and that in which this rank's status ceased to be MUON_STATUS_OK, -1 for
-       none. What failed in one phase makes others fail in later ones
+       none. What failed in one phase makes others fail in later ones. what without a rank is what the layer has
     */
     PetscInt    phase, at;
     MuonLayer   layer; /* at which, of this rank, and then of rank; NULL where it was none */

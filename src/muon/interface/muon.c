@@ -420,7 +420,6 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step             = 0;
   muon->nancount         = 0;
   muon->reason           = MUON_CONVERGED_ITERATING;
-  muon->mismatch         = NULL;
   muon->failed.rank      = -1;
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;

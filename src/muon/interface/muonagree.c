@@ -177,6 +177,28 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The weights of layers whose rows are spread over ranks are those of the first rank of the same position in
+   its worker
+*/
+PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
+{
+  unsigned int *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(muon->nlayers, &rows));
+  for (PetscInt p = 0; p < muon->ngrids; p++) {
+    if (muon->grid[p]->size == 1) continue;
+    for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
+    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+    }
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int *hash)
 {
   const PetscInt count = MuonBlocksCount_Private(&layer->blocks);

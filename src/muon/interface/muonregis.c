@@ -94,6 +94,7 @@ PetscErrorCode MuonRegisterAll(void)
     MuonAddonRegister_Theory,
     MuonAddonRegister_TestGradient,
     MuonAddonRegister_Cost,
+    MuonAddonRegister_Watch,
   };
 
   PetscFunctionBegin;

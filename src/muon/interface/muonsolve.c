@@ -197,9 +197,9 @@ PetscErrorCode MuonStep(Muon muon)
   MuonTryAddons(muon, start, muon);
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason       = MUON_CONVERGED_ITERATING;
-  muon->mismatch     = NULL;
   muon->synchronized = PETSC_FALSE;
   muon->failed.rank  = -1;
+  muon->failed.what  = NULL;
   for (PetscInt k = 0; k < 3; k++) {
     muon->traffic.up[k]   = muon->late.bits[k];
     muon->traffic.down[k] = 0;

@@ -77,7 +77,6 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   }
   PetscCall(MuonBeginSums_Private(muon));
   PetscTryTypeMethod(muon, begin, record);
-  PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
