@@ -150,7 +150,7 @@ static void CheckPaper(Muon muon)
   const double d = 23.5e6;
 
   for (int J = 2; J <= 64; J++) {
-    const MuonCost sums = MuonCostOfVote(SUMS, J, d, MUON_SIGN_TIE_PLUS), all = MuonCostOfVote(ALL, J, d, MUON_SIGN_TIE_PLUS), range = MuonCostOfVote(RANGE, J, d, MUON_SIGN_TIE_PLUS);
+    const MuonCost sums = MuonCostOfVote(SUMS, J, d, PETSC_FALSE), all = MuonCostOfVote(ALL, J, d, PETSC_FALSE), range = MuonCostOfVote(RANGE, J, d, PETSC_FALSE);
 
     CheckClose("bits to all over sums of int8", all.bytes / sums.bytes, J / 16.);
     CheckClose("bits to ranges over sums of int8", range.bytes / sums.bytes, 1 / 8.);
@@ -158,17 +158,17 @@ static void CheckPaper(Muon muon)
     CheckClose("work on all bits", all.work, J * 2937500.0);
   }
   /* 2.94 MB of bits are 8 times less than 23.5 MB of int8: what one of two ranks sends to the other */
-  CheckClose("bits of ResNet-50", MuonCostOfVote(ALL, 2, d, MUON_SIGN_TIE_PLUS).bytes, 2937500);
-  CheckClose("int8 of ResNet-50", MuonCostOfVote(SUMS, 2, d, MUON_SIGN_TIE_PLUS).bytes, 23.5e6);
-  CheckClose("int16 above 127 workers", MuonCostOfVote(SUMS, 128, d, MUON_SIGN_TIE_PLUS).bytes, 4 * d * 127 / 128);
+  CheckClose("bits of ResNet-50", MuonCostOfVote(ALL, 2, d, PETSC_FALSE).bytes, 2937500);
+  CheckClose("int8 of ResNet-50", MuonCostOfVote(SUMS, 2, d, PETSC_FALSE).bytes, 23.5e6);
+  CheckClose("int16 above 127 workers", MuonCostOfVote(SUMS, 128, d, PETSC_FALSE).bytes, 4 * d * 127 / 128);
   /* Counters of 1, 2 and 3 bits up the tree of 8 ranks, then the result */
-  CheckClose("tree of 8", MuonCostOfVote(TREE, 8, 80, MUON_SIGN_TIE_PLUS).bytes, 10 + 20 + 30 + 10);
+  CheckClose("tree of 8", MuonCostOfVote(TREE, 8, 80, PETSC_FALSE).bytes, 10 + 20 + 30 + 10);
   /* What the majority leaves undecided is a second bit, where there may be ties */
-  CheckClose("ties of 8", MuonCostOfVote(TREE, 8, 80, MUON_SIGN_TIE_ZERO).bytes, 10 + 20 + 30 + 20);
-  CheckClose("no ties of 7", MuonCostOfVote(STAR, 7, 80, MUON_SIGN_TIE_ZERO).bytes, 6 * 10 + 10);
-  CheckClose("padding", MuonCostOfVote(ALL, 2, 81, MUON_SIGN_TIE_PLUS).bytes, 11);
+  CheckClose("ties of 8", MuonCostOfVote(TREE, 8, 80, PETSC_TRUE).bytes, 10 + 20 + 30 + 20);
+  CheckClose("no ties of 7", MuonCostOfVote(STAR, 7, 80, PETSC_TRUE).bytes, 6 * 10 + 10);
+  CheckClose("padding", MuonCostOfVote(ALL, 2, 81, PETSC_FALSE).bytes, 11);
   {
-    const MuonCost star = MuonCostOfVote(STAR, 4, 8000, MUON_SIGN_TIE_PLUS);
+    const MuonCost star = MuonCostOfVote(STAR, 4, 8000, PETSC_FALSE);
 
     MuonCostLinkOf(muon)->alpha = (PetscReal)1e-3;
     MuonCostLinkOf(muon)->beta  = 8e6;
@@ -252,7 +252,7 @@ static PetscErrorCode CheckVote(MuonSignTie tie)
   PetscCall(MatZeroEntries(G));
   mpicount_reset();
   PetscCall(MuonStep(muon));
-  down = MuonCostOfVote(STAR, size, d, tie).bytes - (size - 1) * d / 8;
+  down = MuonCostOfVote(STAR, size, d, tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE).bytes - (size - 1) * d / 8;
   Check(rank > 0 || ((double)mpicount.sent >= down && (double)mpicount.sent <= down + headers) ? PETSC_TRUE : PETSC_FALSE, "bytes of a majority", (double)mpicount.sent, down);
   PetscCall(MuonDestroy(&muon));
   PetscCall(MatDestroy(&W));

@@ -238,7 +238,7 @@ struct _MuonOps {
    in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
    gradients; begin() after them, which may set fields of the record and of the groups, and if its status is below zero there
    are no gradients; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
-   the reason; end() after the commit, ok where the step was taken. Data and texts of rows are freed with the optimizer, all else by reset()
+   the reason; end() after the commit, ok where the step was taken; counted() when the step is, ahead of the monitors. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -254,10 +254,18 @@ typedef struct {
   PetscErrorCode (*begin)(Muon, MuonRecord *);
   PetscErrorCode (*differ)(Muon);
   PetscErrorCode (*end)(Muon, PetscBool ok);
+  PetscErrorCode (*counted)(Muon, PetscInt step);
   PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
 } MuonAddonOps;
+
+/* A monitor of a type: the key of its viewer, and what makes steps measure what it prints */
+typedef struct {
+  const char    *key;
+  MuonMonitorFn *monitor;
+  PetscErrorCode (*measure)(Muon, PetscBool);
+} MuonTypeMonitor;
 
 typedef struct {
   const char         *name;
@@ -273,6 +281,7 @@ PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \
@@ -334,7 +343,6 @@ struct _p_Muon {
   PetscReal       device_batch_bytes; /* which the scratch memory knows too */
   PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
-  PetscBool       measure_update_rms;
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -374,16 +382,10 @@ struct _p_Muon {
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
 
-  MuonValidationFn *validation;
-  void             *validationctx;
-  PetscInt          validationinterval, validated; /* the step after which value was found, -1 where there is none */
-  PetscReal         value;
-
   PetscInt       nmonitors, monitor_interval;
   MuonMonitorFn *monitor[MAXMUONMONITORS];
   void          *monitorctx[MAXMUONMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
-  char *csv;
 
   PetscReal                  agreement;            /* of votes: mean of |votes| over workers in the last step, -1 where nothing votes */
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
@@ -398,11 +400,8 @@ struct _p_Muon {
   PetscBool                  continues;                                 /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                 /* this rank was asked */
 
-  /* Set by a type that has a monitor: the key of its viewer, the monitor, and what is to be measured for it */
-  const char    *monitor_key;
-  MuonMonitorFn *monitor_fn;
-  PetscBool     *monitor_measures;
-  void          *data;
+  const MuonTypeMonitor *typemonitor; /* set by a type that has one */
+  void                  *data;
 
   PetscInt  delay;
   PetscBool delay_correction;
@@ -531,10 +530,6 @@ static inline PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
   return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
-/*
-   A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not
-   given twice
-*/
 
 /* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);

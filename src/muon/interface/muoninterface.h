@@ -5,7 +5,6 @@
 
 #include "../schedule/muonschedule.h"
 #include "../step/muonstep.h"
-#include "../monitor/muonmonitor.h"
 #include "../checkpoint/muoncheckpoint.h"
 
 /*

@@ -58,7 +58,6 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(downlink_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision in which weights that are not compressed come from their owners"),
   ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),
   BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
-  BOOL(measure_update_rms, 0, 0, "Measure the size of updates"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
   INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
   BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),

@@ -226,7 +226,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonGetShownRate_Private(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
-  PetscCall(MuonValidate_Private(muon, step));
+  MuonTryAddons(muon, counted, muon, step);
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));

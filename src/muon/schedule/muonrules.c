@@ -246,7 +246,6 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     info->decay    = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
     info->radius   = info->rate * (double)(layer->step == MUON_STEP_SHARP ? factor * factor : factor);
     info->cautious = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
-    info->measure  = muon->measure_update_rms;
     info->dual = info->squares = 0;
     PetscCall(PetscArrayzero(muon->shard[p].round->figure, 4));
   }

@@ -103,7 +103,7 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
-  if (muon->measure_update_rms == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->round->info.measure == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
     shard->group->bytes += sizeof(shard->round->info.squares);

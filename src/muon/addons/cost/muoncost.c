@@ -71,11 +71,11 @@ MuonCost MuonCostOf(double J, int n, const MuonCostMessages messages[])
   return all;
 }
 
-MuonCost MuonCostOfVote(int vote, double ranks, double entries, MuonSignTie tie)
+MuonCost MuonCostOfVote(int vote, double ranks, double entries, PetscBool ties)
 {
   const int              way  = MUON_COST_VOTES + vote;
-  const double           bits = ceil(entries / 8), sums = entries * (ranks > 127 ? 2 : 1);       /* of int8, or int16 */
-  const double           planes      = tie == MUON_SIGN_TIE_ZERO && fmod(ranks, 2) == 0 ? 2 : 1; /* the majority, and which entries it leaves */
+  const double           bits = ceil(entries / 8), sums = entries * (ranks > 127 ? 2 : 1); /* of int8, or int16 */
+  const double           planes      = ties && fmod(ranks, 2) == 0 ? 2 : 1;                /* the majority, and which entries it leaves */
   const MuonCostMessages messages[2] = {{Ways[way].up, Ways[way].mode == MUON_EXCHANGE_MODE_ALLREDUCE ? sums : bits, 1, 1 / ranks, 1 / ranks}, {Ways[way].down, planes * bits, 1, 1 / ranks, 1 / ranks}};
 
   return MuonCostOf(ranks, 2, messages);
@@ -84,7 +84,7 @@ MuonCost MuonCostOfVote(int vote, double ranks, double entries, MuonSignTie tie)
 /* A line of the table: a way, its messages, and its cost with the owners as they are */
 typedef struct {
   int              way;
-  MuonSignTie      tie;         /* of votes */
+  PetscBool        ties;        /* of votes */
   MuonCostMessages messages[3]; /* up, down, and records that carry sizes or the status of all ranks */
   MuonCost         cost;
 } MuonCostRow;
@@ -107,7 +107,7 @@ static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double ent
   MuonCostMessages messages[3] = {row->messages[0], row->messages[1], row->messages[2]};
   const PetscBool  star        = messages[1].pattern == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
 
-  if (row->way >= MUON_COST_VOTES) return MuonCostOfVote(row->way - MUON_COST_VOTES, workers, entries, row->tie);
+  if (row->way >= MUON_COST_VOTES) return MuonCostOfVote(row->way - MUON_COST_VOTES, workers, entries, row->ties);
   for (int k = 0; k < 3; k++) {
     messages[k].most  = star ? 1 : 1 / workers;
     messages[k].least = star ? 0 : 1 / workers;
@@ -334,8 +334,8 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
     PetscCall(PetscMemzero(row, sizeof(row))); /* votes have no messages of their own */
     for (n = 0; MUON_COST_VOTES + n < MUON_COST_WAYS; n++) {
       row[n].way  = MUON_COST_VOTES + n;
-      row[n].tie  = (MuonSignTie)MuonCostSwitch(MuonCostSender(muon), "sign_tie", MUON_SIGN_TIE_ZERO);
-      row[n].cost = MuonCostOfVote(n, workers, sizes.entries, row[n].tie);
+      row[n].ties = MuonCostSwitch(MuonCostSender(muon), "sign_tie", MUON_SIGN_TIE_ZERO) == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE;
+      row[n].cost = MuonCostOfVote(n, workers, sizes.entries, row[n].ties);
     }
     PetscCall(MuonCostViewRows_Private(muon, viewer, "votes on the signs of all entries, the work of the vote in the seconds", sizes.entries, n, row));
   }

@@ -51,8 +51,8 @@ typedef struct {
 
 /* n such directions one after the other, without MPI */
 PETSC_INTERN MuonCost MuonCostOf(double ranks, int n, const MuonCostMessages messages[]);
-/* A vote on so many entries, by the number of its way */
-PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries, MuonSignTie);
+/* A vote on so many entries, by the number of its way; ties: a majority says where there are some */
+PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries, PetscBool ties);
 /* On the link of the optimizer's options */
 PETSC_INTERN double MuonCostSeconds(Muon, const MuonCost *, PetscBool whole);
 /* A step's messages between workers if the exchange were of that type and mode. Collective, after MuonSetUp() */
