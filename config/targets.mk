@@ -106,7 +106,7 @@ install: lib $(MODULE)
 	install -m 644 $(PC) $(DEST)/lib/pkgconfig
 	install -m 644 $(CONF_COMMON) $(CONF_VARS) $(DEST)/lib/petscmuon/conf
 	for f in $(SHARED_FILES) $(TUTORIAL_FILES); do install -D -m 644 $$f $(DEST)/share/petscmuon/$${f#share/petscmuon/} || exit 1; done
-	for f in plot.py checkpoint.py lab/run lab/scaling lab/agent; do install -D -m 755 share/petscmuon/$$f $(DEST)/share/petscmuon/$$f || exit 1; done
+	for f in advise plot.py checkpoint.py lab/run lab/scaling lab/agent; do install -D -m 755 share/petscmuon/$$f $(DEST)/share/petscmuon/$$f || exit 1; done
 	install -D -m 755 config/mpiexec $(DEST)/share/petscmuon/bin/petscmuon-mpiexec
 	$(PYTHON3) config/tools/manual.py man $(DEST)/share/man/man3
 

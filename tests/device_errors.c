@@ -79,7 +79,6 @@ int main(int argc, char **argv)
       ranks      | -use ranks                             | Layer "q": its precision, memory or order in it differs between the ranks |
       compressor | -ef21_compressor rankk                 | Layer "q": weights in the memory of a device, for which compressor rankk has no kernels |
       lmo        | -lmo_type nuclear                      | Layer "q": weights in the memory of a device, for which -lmo_type nuclear has no kernels |
-      advise     | -muon_advise                           | Layer "q": -muon_advise takes layers in the memory of the host, not of a device |
 
     test:
       suffix: polar

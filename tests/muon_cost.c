@@ -1,6 +1,7 @@
 static char help[] = "The alpha-beta model: its patterns against simulated schedules, the example of the SignMuon paper, and what the optimizer makes of it.\n\n";
 
 #include "muon_common.h"
+#include "parameter_common.h"
 #include <muon/addons/cost/muoncost.h>
 #include "mpicount.h"
 #include <math.h>
@@ -149,7 +150,7 @@ static void CheckPaper(Muon muon)
   const double d = 23.5e6;
 
   for (int J = 2; J <= 64; J++) {
-    const MuonCost sums = MuonCostOfVote(SUMS, J, d), all = MuonCostOfVote(ALL, J, d), range = MuonCostOfVote(RANGE, J, d);
+    const MuonCost sums = MuonCostOfVote(SUMS, J, d, PETSC_FALSE), all = MuonCostOfVote(ALL, J, d, PETSC_FALSE), range = MuonCostOfVote(RANGE, J, d, PETSC_FALSE);
 
     CheckClose("bits to all over sums of int8", all.bytes / sums.bytes, J / 16.);
     CheckClose("bits to ranges over sums of int8", range.bytes / sums.bytes, 1 / 8.);
@@ -157,14 +158,17 @@ static void CheckPaper(Muon muon)
     CheckClose("work on all bits", all.work, J * 2937500.0);
   }
   /* 2.94 MB of bits are 8 times less than 23.5 MB of int8: what one of two ranks sends to the other */
-  CheckClose("bits of ResNet-50", MuonCostOfVote(ALL, 2, d).bytes, 2937500);
-  CheckClose("int8 of ResNet-50", MuonCostOfVote(SUMS, 2, d).bytes, 23.5e6);
-  CheckClose("int16 above 127 workers", MuonCostOfVote(SUMS, 128, d).bytes, 4 * d * 127 / 128);
+  CheckClose("bits of ResNet-50", MuonCostOfVote(ALL, 2, d, PETSC_FALSE).bytes, 2937500);
+  CheckClose("int8 of ResNet-50", MuonCostOfVote(SUMS, 2, d, PETSC_FALSE).bytes, 23.5e6);
+  CheckClose("int16 above 127 workers", MuonCostOfVote(SUMS, 128, d, PETSC_FALSE).bytes, 4 * d * 127 / 128);
   /* Counters of 1, 2 and 3 bits up the tree of 8 ranks, then the result */
-  CheckClose("tree of 8", MuonCostOfVote(TREE, 8, 80).bytes, 10 + 20 + 30 + 10);
-  CheckClose("padding", MuonCostOfVote(ALL, 2, 81).bytes, 11);
+  CheckClose("tree of 8", MuonCostOfVote(TREE, 8, 80, PETSC_FALSE).bytes, 10 + 20 + 30 + 10);
+  /* What the majority leaves undecided is a second bit, where there may be ties */
+  CheckClose("ties of 8", MuonCostOfVote(TREE, 8, 80, PETSC_TRUE).bytes, 10 + 20 + 30 + 20);
+  CheckClose("no ties of 7", MuonCostOfVote(STAR, 7, 80, PETSC_TRUE).bytes, 6 * 10 + 10);
+  CheckClose("padding", MuonCostOfVote(ALL, 2, 81, PETSC_FALSE).bytes, 11);
   {
-    const MuonCost star = MuonCostOfVote(STAR, 4, 8000);
+    const MuonCost star = MuonCostOfVote(STAR, 4, 8000, PETSC_FALSE);
 
     MuonCostLinkOf(muon)->alpha = (PetscReal)1e-3;
     MuonCostLinkOf(muon)->beta  = 8e6;
@@ -218,6 +222,43 @@ static PetscErrorCode CheckSteps(PetscInt number, PetscBool *last)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The star's rank 0 sends the majority, each plane of it 16 times what its packet, sizes and the agreement may take */
+static PetscErrorCode CheckVote(MuonSignTie tie)
+{
+  const PetscInt m = 256, n = 16 * AGREEMENT_BYTES / 8;
+  const double   d = (double)(m * n), headers = 36 + 64 + 3 * 8 + 32 + AGREEMENT_BYTES;
+  Muon           muon;
+  MuonExchange   exchange;
+  MuonLayer      layer;
+  Mat            W, G;
+  PetscMPIInt    rank, size;
+  double         down;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &W));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  PetscCall(MuonSetType(muon, MUONSIGN));
+  PetscCall(MuonAddLayer(muon, "w", W, &layer));
+  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_tie", MuonSignTies[tie]));
+  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_direction", "momentum"));
+  PetscCall(TestSetOfMuonType(muon, MUONSIGN, "sign_update", "none"));
+  PetscCall(MuonGetExchange(muon, &exchange));
+  PetscCall(MuonExchangeSetType(exchange, MUONEXCHANGESTAR));
+  PetscCall(MuonExchangeSetMode(exchange, MUON_EXCHANGE_MODE_GATHER));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonLayerGetGradient(layer, &G));
+  PetscCall(MatZeroEntries(G));
+  mpicount_reset();
+  PetscCall(MuonStep(muon));
+  down = MuonCostOfVote(STAR, size, d, tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE).bytes - (size - 1) * d / 8;
+  Check(rank > 0 || ((double)mpicount.sent >= down && (double)mpicount.sent <= down + headers) ? PETSC_TRUE : PETSC_FALSE, "bytes of a majority", (double)mpicount.sent, down);
+  PetscCall(MuonDestroy(&muon));
+  PetscCall(MatDestroy(&W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      what[32] = "model";
@@ -238,6 +279,7 @@ int main(int argc, char **argv)
   if (strcmp(what, "steps") == 0) {
     PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &mpicount_ignored, NULL));
     for (PetscInt number = 0; last == PETSC_FALSE; number++) PetscCall(CheckSteps(number, &last));
+    for (int tie = 0; MuonSignTies[tie + 3] != NULL; tie++) PetscCall(CheckVote((MuonSignTie)tie));
     PetscCall(PetscCommDestroy(&mpicount_ignored));
   }
   if (strcmp(what, "view") == 0) {

@@ -184,7 +184,8 @@ static PetscErrorCode CheckValidation(void)
   PetscCall(Create("-muon_max_steps 5 -muon_monitor_interval 4 -muon_monitor_csv habits.csv", &p));
   PetscCall(MuonGetValidation(p.muon, NULL, &step));
   PetscCheck(step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A value before any step");
-  PetscCall(MuonSetValidation(p.muon, Validation, 2, &p));
+  PetscCall(MuonSetValidation(p.muon, Validation, 3, &p));
+  PetscCall(MuonSetParameter(p.muon, "muon_validation_interval", "2"));
   PetscCall(MuonSolve(p.muon));
   PetscCall(MuonGetValidation(p.muon, &value, &step));
   PetscCheck(step == 4 && value == (PetscReal)(50 + 2 * (p.size - 1)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ", value %g", step, (double)value);
@@ -239,5 +240,11 @@ int main(int argc, char **argv)
     args: -wrong
     error: -muon_test_gradient: the gradients are wrong in 1 of
     requires: !defined(PETSC_USE_COMPLEX)
+
+  test:
+    suffix: noroutine
+    nsize: 2
+    args: -muon_validation_interval 1
+    error: -muon_validation_interval 1: there is no routine of MuonSetValidation()
 
 TEST*/

@@ -20,10 +20,8 @@ FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.spl
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
 # Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
-LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "monitor": 1, "checkpoint": 1, "interface": 2, "impls": 2, "local": 3, "addons": 3}}
-# The adviser has the model of the addon cost until it is a program
-ABOVE_ALL = ("src/muon/monitor/muonadvise.c",)
-FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "monitor"), ("impls", "checkpoint")}
+LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "checkpoint": 1, "interface": 2, "impls": 2, "local": 3, "addons": 3}}
+FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "checkpoint")}
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
 WITHOUT_MPI = ("wire", "file", "kernels")
@@ -176,7 +174,7 @@ def check_rooms(s, root):
       yield number, "the room %s knows nothing of MPI" % s.room
     if room not in (None, s.room) and FLOORS.get(room, 99) >= FLOORS[s.room] and (s.room, room) not in SIDEWAYS:
       yield number, "the room %s (floor %d) includes %s of the room %s (floor %s)" % (s.room, FLOORS[s.room], name, room, FLOORS.get(room, "?"))
-    if path and type_of(path) and type_of(path) != type_of(s.path) and s.path not in ABOVE_ALL:
+    if path and type_of(path) and type_of(path) != type_of(s.path):
       yield number, "%s belongs to one type or addon and is included by that alone" % name
 
 def target_room(s, name, root):
@@ -195,7 +193,7 @@ def folder_of(path):
 
 def check_levels(sources):
   """Includes and direct calls between the folders of a component, and how many files a folder has."""
-  inside = [s for s in sources if folder_of(s.path) and s.path not in ABOVE_ALL]
+  inside = [s for s in sources if folder_of(s.path)]
   heads = [(s.path, head, re.search(r"(\w+)\s*\(", head)) for s in inside if s.path.endswith(".c") for _, head, _, _ in functions(s)]
   owner = {name.group(1): path for path, head, name in heads if name and "static " not in head}
   for s in inside:

@@ -468,7 +468,7 @@ static PetscErrorCode Measure(const Run *run, PetscInt blocks, PetscInt width, P
   for (PetscInt p = 0; p < parts; p++) {
     MuonCost cost;
 
-    if (run->vote > 0) cost = MuonCostOfVote(run->vote - 1, size, Entries(&task[p]));
+    if (run->vote > 0) cost = MuonCostOfVote(run->vote - 1, size, Entries(&task[p]), PETSC_TRUE);
     else PetscCall(MuonGetCost_Private(task[p].muon, type, mode, &cost, &priced));
     for (int k = 0; k < 2; k++) result->predicted[k] += MuonCostSeconds(task[p].muon, &cost, k > 0 ? PETSC_TRUE : PETSC_FALSE);
     result->rounds += cost.rounds;

@@ -25,7 +25,7 @@ def header(path, start):
 
 
 def write(path, rows, names=None):
-  names = names or header("src/muon/monitor/muonmonitor.c", "step")
+  names = names or header("src/muon/addons/monitor/muonmonitor.c", "step")
   with open(path, "w", newline="") as f:
     out = csv.writer(f, lineterminator="\n")
     out.writerow(names)

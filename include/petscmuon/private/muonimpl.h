@@ -161,7 +161,7 @@ struct _n_MuonGroup {
   PetscLogDouble      bytes;   /* handed to MPI in this step beside the exchange and the assembly */
   PetscLogDouble      inside;  /* of these, what stays in the node */
   unsigned int        replica; /* checksum of what this rank is about to apply where others compute the same */
-  unsigned int        weights; /* and of a sample of the weights that others have too, before the step */
+  unsigned int        alike;   /* and of what an addon has found before the step, which ranks with the same rows have, too */
   PetscInt            depth;   /* 1: a round ends in its step; 2: in the next one, while the next round begins */
   PetscInt            phase;   /* of these layers */
   PetscBool           rests;   /* in this step, which is one of another phase */
@@ -231,8 +231,9 @@ struct _MuonOps {
    What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
    options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
    in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
-   gradients; begin() after them, which may set fields of the record, and if its status is below zero there are none; end()
-   after the commit, ok where the step was taken. Data and texts of rows are freed with the optimizer, all else by reset()
+   gradients; begin() after them, which may set fields of the record and of the groups, and if its status is below zero there
+   are no gradients; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
+   the reason; end() after the commit, ok where the step was taken; counted() when the step is, ahead of the monitors. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -246,11 +247,20 @@ typedef struct {
   PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where nobody set one */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
+  PetscErrorCode (*differ)(Muon);
   PetscErrorCode (*end)(Muon, PetscBool ok);
+  PetscErrorCode (*counted)(Muon, PetscInt step);
   PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
 } MuonAddonOps;
+
+/* A monitor of a type: the key of its viewer, and what makes steps measure what it prints */
+typedef struct {
+  const char    *key;
+  MuonMonitorFn *monitor;
+  PetscErrorCode (*measure)(Muon, PetscBool);
+} MuonTypeMonitor;
 
 typedef struct {
   const char         *name;
@@ -265,6 +275,8 @@ PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \
@@ -313,10 +325,6 @@ struct _p_Muon {
   PetscInt64         seed;
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
-  PetscInt           advise_steps;
-  char              *advise_study;
-  PetscInt           advised;         /* steps that the adviser has seen */
-  PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
   PetscBool isolated, synchronized, changed; /* the second: in this step the other one took its; the third: MuonWeightsChanged() was called since then */
@@ -330,7 +338,6 @@ struct _p_Muon {
   PetscReal       device_batch_bytes; /* which the scratch memory knows too */
   PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
-  PetscBool       measure_update_rms, check_weights;
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
   MuonScheduleFn *schedulefn;
@@ -353,14 +360,13 @@ struct _p_Muon {
   PetscLogDouble      counted[2][4];    /* bits up and down since the last status: three as in MuonTraffic, and those encoded that left this rank or came to it */
   PetscLogDouble      meanup, meandown; /* the mean of the last over the ranks, in this step */
   MuonConvergedReason reason;
-  MuonLayer           mismatch;  /* with MUON_DIVERGED_WEIGHTS, else NULL */
   PetscInt            nsums;     /* of the active layers, the first so many have no sum under way that began before the step */
   PetscBool           computing; /* the user's routine computes gradients, or failed when it did */
   MuonLayer           readytwice;
   struct {
     /*
        Of the round: the phase at work, and that in which this rank's status ceased to be MUON_STATUS_OK, -1 for
-       none. What failed in one phase makes others fail in later ones
+       none. What failed in one phase makes others fail in later ones. what without a rank is what the layer has
     */
     PetscInt    phase, at;
     MuonLayer   layer; /* at which, of this rank, and then of rank; NULL where it was none */
@@ -372,16 +378,10 @@ struct _p_Muon {
   PetscReal worker_weight; /* of this rank as it was set */
   double   *weights;       /* of all ranks, with the mean 1; NULL where all are equal, and before the set-up */
 
-  MuonValidationFn *validation;
-  void             *validationctx;
-  PetscInt          validationinterval, validated; /* the step after which value was found, -1 where there is none */
-  PetscReal         value;
-
   PetscInt       nmonitors, monitor_interval;
   MuonMonitorFn *monitor[MAXMUONMONITORS];
   void          *monitorctx[MAXMUONMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
-  char *csv;
 
   PetscReal                  agreement;            /* of votes: mean of |votes| over workers in the last step, -1 where nothing votes */
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
@@ -396,11 +396,8 @@ struct _p_Muon {
   PetscBool                  continues;                                 /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                 /* this rank was asked */
 
-  /* Set by a type that has a monitor: the key of its viewer, the monitor, and what is to be measured for it */
-  const char    *monitor_key;
-  MuonMonitorFn *monitor_fn;
-  PetscBool     *monitor_measures;
-  void          *data;
+  const MuonTypeMonitor *typemonitor; /* set by a type that has one */
+  void                  *data;
 
   PetscInt   delay;
   PetscBool  delay_correction;
@@ -532,10 +529,6 @@ static inline PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
   return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
-/*
-   A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not
-   given twice
-*/
 
 /* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);

@@ -49,7 +49,6 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)muon), &muon->size));
   PetscCall(MuonWorkspaceCreate(&muon->work));
   muon->worker_weight = 1;
-  muon->validated     = -1;
 
   PetscCall(MuonParametersCreate((PetscObject)muon));
   PetscCall(MuonAddonsCreate_Private(muon));
@@ -102,7 +101,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   PetscTryTypeMethod(muon, destroy);
   PetscCall(PetscMemzero(muon->ops, sizeof(struct _MuonOps)));
   muon->data             = NULL;
-  muon->monitor_key      = NULL;
+  muon->typemonitor      = NULL;
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
@@ -258,11 +257,9 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(MuonSetType(muon, flg ? text : deftype));
   PetscCall(PetscOptionsString("-muon_preset", "A published optimizer by its name", "MuonSetPreset", muon->preset, text, sizeof(text), NULL));
   PetscCall(MuonParametersSetFromOptions((PetscObject)muon, PetscOptionsObject));
-  PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", text, sizeof(text), NULL));
-  PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", muon->csv, text, sizeof(text), NULL));
   PetscCall(PetscOptionsName("-muon_monitor_cancel", "Remove the monitors that the program set", "MuonMonitorCancel", &flg));
+  if (flg) PetscCall(MuonMonitorCancel(muon)); /* those of options follow */
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
-  PetscCall(PetscOptionsName("-muon_advise", "Print what steps with other compressors, rounds and nodes would take, after the first ones", "MuonMonitorSet", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
   MuonTryAddons(muon, setfromoptions, muon, PetscOptionsObject);
   PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
@@ -286,7 +283,6 @@ PetscErrorCode MuonReadAllOptions_Private(PetscObject object)
   PetscCall(PetscOptionsGetString(object->options, object->prefix, "-muon_preset", name, sizeof(name), &flg));
   if (flg) PetscCall(MuonSetPreset(muon, name));
   PetscCall(MuonReadOptions_Private(muon));
-  PetscCall(MuonMonitorSetFromOptions_Private(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,12 +363,10 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_monitor [viewer]           - one line a step
 . -muon_monitor_csv file           - one row a step in a file
 . -muon_monitor_interval n         - every n-th step only
+. -muon_validation_interval n      - in which steps the routine of `MuonSetValidation()` is called
 . -muon_monitor_cancel             - removes the monitors that the program set
 . -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
 . -muon_view_cost [viewer]         - prints what each exchange would cost at the set-up, see `MuonViewCost()`
-. -muon_advise [viewer]            - prints what steps with other compressors, rounds and nodes would take, after the first ones
-. -muon_advise_steps n             - steps that it measures, behind the first
-. -muon_advise_study file          - losses that it prints beside
 - -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
 
   Level: beginner
@@ -380,11 +374,6 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
   Notes:
   Layers may be added before or after. A key of a layer's optimizer, LMO or compressor holds for all layers;
   behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
-
-  `-muon_advise` measures the phases of steps behind the first, by PETSc's log, each compressor on the momentum of
-  each layer, and the link where neither `-muon_cost_alpha` nor `-muon_cost_beta` is given. The seconds of other
-  compressors, local steps, delays and nodes follow by the model of `MuonViewCost()`. Layers in the memory of a device
-  are refused.
 
   At the first step a warning names each key that begins as the keys of this library do and that nothing
   reads.
@@ -429,7 +418,6 @@ PetscErrorCode MuonReset(Muon muon)
   muon->step             = 0;
   muon->nancount         = 0;
   muon->reason           = MUON_CONVERGED_ITERATING;
-  muon->mismatch         = NULL;
   muon->failed.rank      = -1;
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;

@@ -26,7 +26,7 @@ PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
 }
 
 /* What is not in the rows: the numbers of the optimizer, then one a layer */
-static const char *const MuonNumbers[] = {"step", "validation", "validation interval", "scheduled factor", "scheduled momentum", "scheduled decay", "programs of checkpoints", "function of the schedule", "exchange is set up"};
+static const char *const MuonNumbers[] = {"step", "scheduled factor", "scheduled momentum", "scheduled decay", "programs of checkpoints", "function of the schedule", "exchange is set up"};
 enum {
   BESIDES = PETSC_STATIC_ARRAY_LENGTH(MuonNumbers)
 };
@@ -41,15 +41,13 @@ static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->programs->program[k].name, strlen(muon->programs->program[k].name) + 1);
   PetscCall(PetscMalloc1(BESIDES + muon->nlayers, numbers));
   (*numbers)[0] = (double)muon->step;
-  (*numbers)[1] = muon->validation != NULL ? 1 : 0;
-  (*numbers)[2] = (double)muon->validationinterval;
-  (*numbers)[3] = scheduled ? (double)muon->scheduled.factor : 0;
-  (*numbers)[4] = scheduled ? (double)muon->scheduled.momentum : 0;
-  (*numbers)[5] = scheduled ? (double)muon->scheduled.decay : 0;
-  (*numbers)[6] = (double)programs;
-  (*numbers)[7] = muon->schedulefn != NULL ? 1 : 0;
+  (*numbers)[1] = scheduled ? (double)muon->scheduled.factor : 0;
+  (*numbers)[2] = scheduled ? (double)muon->scheduled.momentum : 0;
+  (*numbers)[3] = scheduled ? (double)muon->scheduled.decay : 0;
+  (*numbers)[4] = (double)programs;
+  (*numbers)[5] = muon->schedulefn != NULL ? 1 : 0;
   if (muon->setupcalled) PetscCall(MuonExchangeIsSetUp(muon->exchange, &planned));
-  (*numbers)[8] = planned ? 1 : 0;
+  (*numbers)[6] = planned ? 1 : 0;
   for (PetscInt l = 0; l < muon->nlayers; l++) (*numbers)[BESIDES + l] = muon->layer[l]->wholegradient ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -174,6 +172,28 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
     if (same == PETSC_FALSE) PetscCall(MuonRaiseDifference_Private(muon));
   }
   muon->scheduled.valid = scheduled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The weights of layers whose rows are spread over ranks are those of the first rank of the same position in
+   its worker
+*/
+PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
+{
+  unsigned int *rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(muon->nlayers, &rows));
+  for (PetscInt p = 0; p < muon->ngrids; p++) {
+    if (muon->grid[p]->size == 1) continue;
+    for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
+    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
+    for (PetscInt l = 0; l < muon->nlayers; l++) {
+      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
+    }
+  }
+  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

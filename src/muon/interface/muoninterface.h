@@ -5,7 +5,6 @@
 
 #include "../schedule/muonschedule.h"
 #include "../step/muonstep.h"
-#include "../monitor/muonmonitor.h"
 #include "../checkpoint/muoncheckpoint.h"
 
 /*
@@ -30,6 +29,7 @@ PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
 /* Ranks that differ in layers, options or, where workers are known, weights raise one error that names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon, PetscBool workers);
+PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[]);
 /* Collective, first in each call that communicates: the ranks are in the same call with the same options, or raise one error */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
 /* MuonSetUp() behind it */

@@ -58,8 +58,6 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(downlink_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision in which weights that are not compressed come from their owners"),
   ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),
   BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
-  BOOL(check_weights, 1, 0, "Look for weights that others changed or that differ between ranks"),
-  BOOL(measure_update_rms, 0, 0, "Measure the size of updates"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),
   INT(monitor_interval, 1, 1, 0, "Monitors speak of every n-th step"),
   BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
@@ -73,8 +71,6 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
   ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
-  INT(advise_steps, 5, 1, MUON_PARAMETER_LOCAL, "Steps that -muon_advise measures, behind the first"),
-  TEXT(advise_study, MUON_PARAMETER_LOCAL, "File with losses of a study, losses.csv, for -muon_advise"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 #define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))

@@ -197,9 +197,9 @@ PetscErrorCode MuonStep(Muon muon)
   MuonTryAddons(muon, start, muon);
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason       = MUON_CONVERGED_ITERATING;
-  muon->mismatch     = NULL;
   muon->synchronized = PETSC_FALSE;
   muon->failed.rank  = -1;
+  muon->failed.what  = NULL;
   ierr               = MuonTakeStep_Private(muon);
   PetscCall(MuonCountSentBytes_Private(muon)); /* of a step that failed, too */
   PetscCall(ierr);
@@ -219,7 +219,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonGetShownRate_Private(muon, &muon->rate));
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
-  PetscCall(MuonValidate_Private(muon, step));
+  MuonTryAddons(muon, counted, muon, step);
   /* What monitors wrote of a step is there before a checkpoint says that it was taken */
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));

@@ -17,7 +17,7 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
                           shard->sharded              ? "rows of state"
                           : MuonLayerIsEntries(layer) ? "entries"
                                                       : "rows",
-                          shard->group->grid->size, MuonGroupHasReplicas_Private(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
+                          shard->group->grid->size, MuonGroupHasReplicas(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -198,10 +198,9 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
     muon->traffic.down[k] = outer->traffic.down[k];
   }
   if (outer->reason < 0) {
-    *ok            = PETSC_FALSE;
-    muon->reason   = outer->reason;
-    muon->mismatch = outer->mismatch;
-    muon->failed   = outer->failed;
+    *ok          = PETSC_FALSE;
+    muon->reason = outer->reason;
+    muon->failed = outer->failed;
   }
   if (outer->nan != MUON_NAN_SKIP || outer->nancount == skipped) PetscFunctionReturn(PETSC_SUCCESS);
   muon->nancount++;

@@ -249,7 +249,6 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     info->beta            = layer->workermomentum ? (double)layer->momentum : 0;
     info->gradient_weight = muon->momentum_style == MUON_MOMENTUM_EMA ? 1 - info->beta : (layer->workermomentum ? 1 - (double)muon->dampening : 1);
     served->cautious      = muon->weight_decay_style == MUON_WEIGHT_DECAY_CAUTIOUS ? PETSC_TRUE : PETSC_FALSE;
-    served->measure       = muon->measure_update_rms;
     served->dual = served->squares = 0;
     PetscCall(PetscArrayzero(shard->round->figure + 1, 3)); /* the way up is of when it was begun */
   }

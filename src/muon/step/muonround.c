@@ -124,7 +124,6 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   }
   PetscCall(MuonBeginSums_Private(muon));
   PetscTryTypeMethod(muon, begin, record);
-  PetscCall(MuonWatchWeights_Private(muon));
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
@@ -156,7 +155,7 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
-  if (muon->measure_update_rms == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->round->info.measure == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
     shard->group->bytes += sizeof(shard->round->info.squares);

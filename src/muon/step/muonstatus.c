@@ -52,10 +52,9 @@ PetscErrorCode MuonDescribeReason_Private(Muon muon, size_t length, char text[])
 
   PetscFunctionBegin;
   text[0] = '\0';
-  if (muon->mismatch != NULL) PetscCall(PetscSNPrintf(text, length, " (layer \"%s\" has other weights on some ranks)", ((PetscObject)muon->mismatch)->name));
-  if (muon->mismatch != NULL || muon->failed.rank < 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (muon->failed.layer != NULL) PetscCall(PetscSNPrintf(layer, sizeof(layer), " layer \"%s\"", ((PetscObject)muon->failed.layer)->name));
-  PetscCall(PetscSNPrintf(text, length, " (%s%s on rank %d)", muon->failed.what, layer, muon->failed.rank));
+  if (muon->failed.rank >= 0) PetscCall(PetscSNPrintf(text, length, " (%s%s on rank %d)", muon->failed.what, layer, muon->failed.rank));
+  else if (muon->failed.what != NULL && layer[0] != '\0') PetscCall(PetscSNPrintf(text, length, " (%s has %s)", layer + 1, muon->failed.what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,8 +68,8 @@ typedef struct {
   PetscInt    layer;
   PetscMPIInt twice; /* the first rank with a gradient that was ready twice, and the layer */
   PetscInt    again;
-  PetscBool   gradient;                            /* somebody has one */
-  PetscBool   replicas, weights, measure, options; /* are the same where they should be */
+  PetscBool   gradient;                          /* somebody has one */
+  PetscBool   replicas, alike, measure, options; /* are the same where they should be */
 } MuonOutcome;
 
 /*
@@ -98,14 +97,14 @@ static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count
     first = all + (size_t)count * (size_t)t + MUON_RECORD_COUNT + 2 * g;
     if (own[0] != first[0]) outcome->replicas = PETSC_FALSE;
     if (group->nshards > 0 && group->shard[0].sharded) first = all + MUON_RECORD_COUNT + 2 * g;
-    if (own[1] != first[1]) outcome->weights = PETSC_FALSE;
+    if (own[1] != first[1]) outcome->alike = PETSC_FALSE;
   }
 }
 
 /*
    The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every
    rank has the same bits. Where each rank owns, the checksums of what they are about to apply are compared:
-   ranks whose arithmetic differs would part unseen. So are those of weights that several ranks have.
+   ranks whose arithmetic differs would part unseen. So are those of addons.
 */
 static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *record, MuonOutcome *outcome)
 {
@@ -118,14 +117,14 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   PetscCall(PetscMemcpy(mine, record, sizeof(*record)));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     mine[MUON_RECORD_COUNT + 2 * g]     = (double)muon->group[g]->replica;
-    mine[MUON_RECORD_COUNT + 2 * g + 1] = (double)muon->group[g]->weights;
+    mine[MUON_RECORD_COUNT + 2 * g + 1] = (double)muon->group[g]->alike;
   }
   PetscCall(MuonExchangeGatherRecords(muon->exchange, count, mine, all));
   outcome->worst    = MUON_STATUS_OK;
   outcome->gradient = muon->step > 0 ? PETSC_TRUE : PETSC_FALSE;
   outcome->missing = outcome->twice = outcome->failed = -1;
-  outcome->replicas = outcome->weights = outcome->measure = outcome->options = PETSC_TRUE;
-  muon->save                                                                 = PETSC_FALSE;
+  outcome->replicas = outcome->alike = outcome->measure = outcome->options = PETSC_TRUE;
+  muon->save                                                               = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
   muon->agreement               = -1;
   for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->ops->votes ? 0 : muon->agreement;
@@ -188,11 +187,8 @@ PetscErrorCode MuonReduceStatus_Private(Muon muon, const MuonRecord *record, Pet
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));
   }
-  if (outcome.weights == PETSC_FALSE && outcome.worst != MUON_STATUS_CORRUPT) {
-    /* Weights that differ explain what failed */
-    muon->reason = MUON_DIVERGED_WEIGHTS;
-    PetscCall(MuonFindMismatch_Private(muon, muon->step % MUON_LAYER_SAMPLES, &muon->mismatch));
-    PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", muon->mismatch != NULL ? ((PetscObject)muon->mismatch)->name : "", muon->step));
+  if (outcome.alike == PETSC_FALSE && outcome.worst != MUON_STATUS_CORRUPT) {
+    MuonTryAddons(muon, differ, muon); /* which explains what failed */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(outcome.worst != MUON_STATUS_OK || outcome.replicas, comm, PETSC_ERR_PLIB,

@@ -113,12 +113,6 @@ static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
   return muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? (double)layer->weight_decay : 0;
 }
 
-/* Weights that differ where they must not: looked for in each step; the first layer where a sample of them does. Collective */
-PETSC_INTERN PetscErrorCode MuonWatchWeights_Private(Muon);
-PETSC_INTERN PetscBool      MuonGroupHasReplicas_Private(Muon, const MuonGroup);
-PETSC_INTERN PetscErrorCode MuonFindMismatch_Private(Muon, PetscInt slice, MuonLayer *);
-PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[]);
-
 /*
    Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ
    from the host's and are to be compared

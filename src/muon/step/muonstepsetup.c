@@ -35,7 +35,6 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   if (shard->down_assigns == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
     MuonArrayAxpby(1, &W, 0, &shard->X);
-    layer->watched = muon->check_weights;
   }
   if (muon->delay_correction && shard->group->depth > 1) {
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->change));
@@ -43,7 +42,6 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   }
   if (shard->X.data != NULL || (shard->group->no_downlink && MuonShardTakes(shard) == PETSC_FALSE)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->Xnew));
   PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
-  if (layer->watched) PetscCall(MuonLayerNoteWeights(layer));
   layer->server          = &shard->X;
   layer->serverisweights = shard->X.data == NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

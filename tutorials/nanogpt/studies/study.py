@@ -602,7 +602,7 @@ class Report:
       self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
 
   def advice(self):
-    """The file of -muon_advise_study: options that say what is sent and when, and last losses."""
+    """The file of share/petscmuon/advise --study: options that say what is sent and when, and last losses."""
     kept, lines = r"-(muon_(type|delay(_correction)?|node_size|momentum_at|layer_rule)|(outer|local|ef21|ef14|sign)_\w+)( [^-]\S*)?", []
     for name in self.plan.runs:
       values = [one["loss"] for one in self.found.get((name, self.plan.first), {}).values() if math.isfinite(one["loss"])]

@@ -17,7 +17,7 @@ from ._memory import KINDS, address_of, memory_of
 # Structs of C may have grown since this was written
 MORE = 256
 # What the keys of viewers end in: PETSc has no value that switches one off
-SHOW = ("_monitor", "_view", "_view_cost", "_advise", "_converged_reason")
+SHOW = ("_monitor", "_view", "_view_cost", "_converged_reason")
 # The methods that begin when rank 0 has heard of all ranks, each by a tag of its own
 MEET = ("step()", "save()", "load()", "state_dict()", "load_state_dict()")
 

@@ -27,12 +27,19 @@ double MuonCostSeconds(Muon muon, const MuonCost *cost, PetscBool whole)
   return (double)link->alpha * cost->rounds + 8 / (double)link->beta * (whole ? cost->whole : cost->bytes) + cost->work / (double)link->gamma;
 }
 
-double MuonCostSwitch(Muon muon, const char key[])
+/* Whose messages are sent: with local steps those of the other optimizer */
+static Muon MuonCostSender(Muon muon)
+{
+  return muon->nested != NULL ? muon->nested : muon;
+}
+
+/* A parameter that only some optimizers have, or what it is without */
+static double MuonCostSwitch(Muon muon, const char key[], double without)
 {
   void                *field;
   const MuonParameter *row = MuonParametersFind((PetscObject)muon, key, &field);
 
-  return row != NULL ? MuonParameterGet_Private(row, field) : 0;
+  return row != NULL ? MuonParameterGet_Private(row, field) : without;
 }
 
 MuonCost MuonCostOf(double J, int n, const MuonCostMessages messages[])
@@ -64,11 +71,12 @@ MuonCost MuonCostOf(double J, int n, const MuonCostMessages messages[])
   return all;
 }
 
-MuonCost MuonCostOfVote(int vote, double ranks, double entries)
+MuonCost MuonCostOfVote(int vote, double ranks, double entries, PetscBool ties)
 {
   const int              way  = MUON_COST_VOTES + vote;
   const double           bits = ceil(entries / 8), sums = entries * (ranks > 127 ? 2 : 1); /* of int8, or int16 */
-  const MuonCostMessages messages[2] = {{Ways[way].up, Ways[way].mode == MUON_EXCHANGE_MODE_ALLREDUCE ? sums : bits, 1, 1 / ranks, 1 / ranks}, {Ways[way].down, bits, 1, 1 / ranks, 1 / ranks}};
+  const double           planes      = ties && fmod(ranks, 2) == 0 ? 2 : 1;                /* the majority, and which entries it leaves */
+  const MuonCostMessages messages[2] = {{Ways[way].up, Ways[way].mode == MUON_EXCHANGE_MODE_ALLREDUCE ? sums : bits, 1, 1 / ranks, 1 / ranks}, {Ways[way].down, planes * bits, 1, 1 / ranks, 1 / ranks}};
 
   return MuonCostOf(ranks, 2, messages);
 }
@@ -76,22 +84,13 @@ MuonCost MuonCostOfVote(int vote, double ranks, double entries)
 /* A line of the table: a way, its messages, and its cost with the owners as they are */
 typedef struct {
   int              way;
+  PetscBool        ties;        /* of votes */
   MuonCostMessages messages[3]; /* up, down, and records that carry sizes or the status of all ranks */
   MuonCost         cost;
 } MuonCostRow;
 
-void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3])
-{
-  const PetscBool star = messages[1].pattern == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
-
-  for (int k = 0; k < 3; k++) {
-    messages[k].most  = star ? 1 : 1 / workers;
-    messages[k].least = star ? 0 : 1 / workers;
-  }
-  for (int d = 0; d < 2; d++) messages[d].calls = ceil(messages[d].calls / ranks);
-}
-
-void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
+/* Groups follow one another, but those of the ranks of a node go at the same time, on its one link. rounds: of its ranks so far */
+static void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
 {
   const double before = group->home > 0 ? *rounds : 0;
 
@@ -102,12 +101,17 @@ void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, doub
   all->work += one->work;
 }
 
+/* Between so many workers: if not one rank owns all, shares are even */
 static MuonCost MuonCostOfRow(const MuonCostRow *row, double workers, double entries)
 {
   MuonCostMessages messages[3] = {row->messages[0], row->messages[1], row->messages[2]};
+  const PetscBool  star        = messages[1].pattern == MUON_COST_BROADCAST ? PETSC_TRUE : PETSC_FALSE;
 
-  if (row->way >= MUON_COST_VOTES) return MuonCostOfVote(row->way - MUON_COST_VOTES, workers, entries);
-  MuonCostOfNodes(workers, 1, messages);
+  if (row->way >= MUON_COST_VOTES) return MuonCostOfVote(row->way - MUON_COST_VOTES, workers, entries, row->ties);
+  for (int k = 0; k < 3; k++) {
+    messages[k].most  = star ? 1 : 1 / workers;
+    messages[k].least = star ? 0 : 1 / workers;
+  }
   return MuonCostOf(workers, 3, messages);
 }
 
@@ -161,22 +165,8 @@ static PetscErrorCode MuonCostGetSizes_Private(Muon muon, MuonCostSizes *sizes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int MuonCostFindWay(const MuonGroup group, PetscBool sums)
-{
-  int found = -1, best = 0;
-
-  for (int way = 0; way < MUON_COST_VOTES; way++) {
-    const int fits = strcmp(Ways[way].type, ((PetscObject)group->exchange)->type_name) == 0 ? 2 + (group->mode == Ways[way].mode) : strcmp(Ways[way].type, MUONEXCHANGELAYERWISE) == 0;
-
-    if ((Ways[way].mode != MUON_EXCHANGE_MODE_GATHER) != (sums == PETSC_TRUE) || fits <= best) continue;
-    best  = fits;
-    found = way;
-  }
-  return found;
-}
-
 /* The owners are those of an exchange of this type over the same shards */
-PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const double bytes[], MuonCostMessages m[3], PetscBool *legal)
+static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, const double bytes[], MuonCostMessages m[3], PetscBool *legal)
 {
   const PetscBool sums = Ways[way].mode == MUON_EXCHANGE_MODE_GATHER ? PETSC_FALSE : PETSC_TRUE;
   MuonExchange    mine = group->exchange, other;
@@ -274,7 +264,7 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 {
   const MuonCostLink *link  = MuonCostLinkOf(muon);
   const MuonGroup     group = MuonCostSender(muon)->group[0];
-  const double        steps = MuonCostSwitch(muon, "local_steps"), late = MuonCostSwitch(MuonCostSender(muon), "delay");
+  const double        steps = MuonCostSwitch(muon, "local_steps", 0), late = MuonCostSwitch(MuonCostSender(muon), "delay", 0);
   int                 best = -1;
   const char         *type = ((PetscObject)group->exchange)->type_name;
 
@@ -344,7 +334,8 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
     PetscCall(PetscMemzero(row, sizeof(row))); /* votes have no messages of their own */
     for (n = 0; MUON_COST_VOTES + n < MUON_COST_WAYS; n++) {
       row[n].way  = MUON_COST_VOTES + n;
-      row[n].cost = MuonCostOfVote(n, workers, sizes.entries);
+      row[n].ties = MuonCostSwitch(MuonCostSender(muon), "sign_tie", MUON_SIGN_TIE_ZERO) == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE;
+      row[n].cost = MuonCostOfVote(n, workers, sizes.entries, row[n].ties);
     }
     PetscCall(MuonCostViewRows_Private(muon, viewer, "votes on the signs of all entries, the work of the vote in the seconds", sizes.entries, n, row));
   }
@@ -383,12 +374,12 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
 
   The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
   would choose; sizes are the most that a message may have, and after a step those of this step. The second
-  is of votes on signs, one bit an entry up. What is sent inside a worker of several ranks is in neither.
+  is of votes on signs, one bit an entry up; down it is two with `-sign_tie zero` and an even number of workers. What is sent inside a worker of several ranks is in neither.
   With `-muon_node_size` a node has one link, which its ranks share; without, each rank has one.
 
   With local steps these are the messages of the outer optimizer, once in so many steps.
 
-  No step is taken, and nothing is measured; `-muon_advise` measures.
+  No step is taken, and nothing is measured; `share/petscmuon/advise` puts this beside what `-log_view` measured.
 
   References:
 . * - SignMuon\: Communication-Efficient Distributed Muon Optimization, 2026, arXiv 2605.16311; the model, and the votes except range

@@ -49,26 +49,11 @@ typedef struct {
   double          bytes, calls, most, least;
 } MuonCostMessages;
 
-/* Whose messages are sent: with local steps those of the other optimizer */
-static inline Muon MuonCostSender(Muon muon)
-{
-  return muon->nested != NULL ? muon->nested : muon;
-}
-
 /* n such directions one after the other, without MPI */
 PETSC_INTERN MuonCost MuonCostOf(double ranks, int n, const MuonCostMessages messages[]);
-/* Up, down and records between so many workers, each of so many ranks: if not one rank owns all, shares are even */
-PETSC_INTERN void MuonCostOfNodes(double workers, double ranks, MuonCostMessages messages[3]);
-/* Groups follow one another, but those of the ranks of a node go at the same time, on its one link. rounds: of its ranks so far */
-PETSC_INTERN void MuonCostAdd(const MuonGroup, const MuonCost *one, MuonCost *all, double *rounds);
-/* A vote on so many entries, by the number of its way; -1 behind the last */
-PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries);
+/* A vote on so many entries, by the number of its way; ties: a majority says where there are some */
+PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries, PetscBool ties);
 /* On the link of the optimizer's options */
 PETSC_INTERN double MuonCostSeconds(Muon, const MuonCost *, PetscBool whole);
-/* A parameter that only some optimizers have, 0 without */
-PETSC_INTERN double MuonCostSwitch(Muon, const char key[]);
-/* The way that messages of a group go, or sums; and the messages, of so many bytes for each of its shards, up and down */
-PETSC_INTERN int            MuonCostFindWay(const MuonGroup, PetscBool sums);
-PETSC_INTERN PetscErrorCode MuonCostOfGroup_Private(const MuonGroup, int way, const double bytes[], MuonCostMessages[3], PetscBool *legal);
 /* A step's messages between workers if the exchange were of that type and mode. Collective, after MuonSetUp() */
 PETSC_INTERN PetscErrorCode MuonGetCost_Private(Muon, MuonExchangeType, MuonExchangeMode, MuonCost *, PetscBool *legal);

@@ -247,9 +247,9 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
 
 PetscErrorCode EF21MeterSetMonitor_Private(Muon muon)
 {
+  static const MuonTypeMonitor monitor = {"-ef21_monitor_compression", EF21MonitorCompression_Private, MuonEF21SetMonitorCompression};
+
   PetscFunctionBegin;
-  muon->monitor_key      = "-ef21_monitor_compression";
-  muon->monitor_fn       = EF21MonitorCompression_Private;
-  muon->monitor_measures = &((Muon_EF21 *)muon->data)->meter.wanted;
+  muon->typemonitor = &monitor;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

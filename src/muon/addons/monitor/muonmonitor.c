@@ -1,7 +1,7 @@
 #if !defined(_DEFAULT_SOURCE)
   #define _DEFAULT_SOURCE /* ftruncate(), fileno() */
 #endif
-#include "muonmonitor.h" /*I "petscmuon.h" I*/
+#include "../../plan/muonplan.h" /*I "petscmuon.h" I*/
 #include <petscdraw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,26 @@ static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dua
 #define COLUMNS    PETSC_STATIC_ARRAY_LENGTH(MuonColumns)
 #define LOSS       0
 #define VALIDATION 7 /* behind the reason, in the file */
+
+typedef struct {
+  MuonValidationFn *validation;
+  void             *validationctx;
+  PetscInt          interval;  /* of validations, 0 for none */
+  PetscInt          validated; /* steps that were taken when value was found, 0 where there is none */
+  PetscReal         value;
+  PetscBool         measure; /* the size of updates */
+} MuonMonitorData;
+
+static inline MuonMonitorData *MuonMonitorOf(Muon muon)
+{
+  return (MuonMonitorData *)MuonAddonData(muon, "monitor");
+}
+
+/* Whether there is a line or a row: every interval-th step, and those that were validated */
+static PetscBool MuonMonitorHasLine_Private(Muon muon, PetscInt step)
+{
+  return MuonMonitorSpeaks(muon, step) || MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE;
+}
 
 /*
    Bits are the mean over the ranks of what left them, and so are those of messages of 32 bits an entry that they
@@ -34,9 +54,11 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
     fp32[1] += bits * (J - 1) / J;
   }
   {
-    const double    known[] = {(double)loss,        (double)muon->rate,     (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1),
-                               (double)muon->value, (double)muon->agreement};
-    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, muon->validated == step ? PETSC_TRUE : PETSC_FALSE, muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
+    const double known[] = {
+      (double)loss,           (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1), (double)MuonMonitorOf(muon)->value,
+      (double)muon->agreement};
+    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE,
+                               muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
 
     PetscCall(PetscArraycpy(value, known, COLUMNS));
     PetscCall(PetscArraycpy(has, there, COLUMNS));
@@ -50,115 +72,11 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
 */
 typedef struct {
   FILE       *file;
+  char       *name;
   MPI_Comm    comm;
   PetscMPIInt failed;
   PetscBool   begun; /* what was in the file before this run is gone, or is what this run goes on with */
 } MuonCSV;
-
-static PetscErrorCode MuonMonitorCSVDestroy_Private(void **);
-
-/*@
-  MuonMonitor - Calls the monitors of an optimizer
-
-  Collective
-
-  Input Parameters:
-+ muon - the optimizer
-. step - the step that was taken
-- loss - mean over the workers of the loss at the weights before it
-
-  Level: developer
-
-  Note:
-  `MuonStep()` calls this routine; a caller who writes another step does it there.
-
-.seealso: `Muon`, `MuonMonitorSet()`, `MuonStep()`
-@*/
-PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    const PetscBool      ours = muon->monitordestroy[i] == MuonViewerAndFormatDestroy || muon->monitordestroy[i] == MuonMonitorCSVDestroy_Private ? PETSC_TRUE : PETSC_FALSE; /* whose errors are those of all ranks */
-    const PetscErrorCode ierr = (*muon->monitor[i])(muon, step, loss, muon->monitorctx[i]);
-
-    if (ours) PetscCall(ierr);
-    else PetscCall(MuonErrorOfAll_Private(muon, "MuonMonitorSet()", ierr));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MuonMonitorSet - Adds a routine that is called after each step
-
-  Logically Collective
-
-  Input Parameters:
-+ muon    - the optimizer
-. monitor - the routine, see `MuonMonitorFn`
-. ctx     - its context, or `NULL`
-- destroy - frees the context, or `NULL`
-
-  Calling sequence of `monitor`:
-+ muon - the optimizer
-. step - the step that was taken
-. loss - mean over the workers of the loss at the weights before it
-- ctx  - the context
-
-  Options Database Keys:
-+ -muon_monitor [viewer]   - one line a step, or graphs of the loss and of the layers, `draw::draw_lg`
-. -muon_monitor_csv file   - one row a step in a file
-- -muon_monitor_interval n - every n-th step only
-
-  Level: intermediate
-
-  Note:
-  A routine that is set twice with the same context is called once.
-
-.seealso: `Muon`, `MuonMonitorCancel()`, `MuonMonitorDefault()`, `MuonMonitorSetCSV()`, `MuonGetTraffic()`
-@*/
-PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, PetscErrorCode (*destroy)(void **))
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  PetscCheck(monitor != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_NULL, "MuonMonitorSet(): the routine is NULL; MuonMonitorCancel() removes monitors");
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    if (muon->monitor[i] == monitor && muon->monitorctx[i] == ctx && muon->monitordestroy[i] == destroy) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCheck(muon->nmonitors < MAXMUONMONITORS, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "An optimizer has at most %d monitors", MAXMUONMONITORS);
-  muon->monitor[muon->nmonitors]        = monitor;
-  muon->monitorctx[muon->nmonitors]     = ctx;
-  muon->monitordestroy[muon->nmonitors] = destroy;
-  muon->nmonitors++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MuonMonitorCancel - Removes all monitors
-
-  Logically Collective
-
-  Input Parameter:
-. muon - the optimizer
-
-  Options Database Key:
-. -muon_monitor_cancel - removes the monitors that the program set, those of the options database stay
-
-  Level: intermediate
-
-.seealso: `Muon`, `MuonMonitorSet()`
-@*/
-PetscErrorCode MuonMonitorCancel(Muon muon)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  for (PetscInt i = 0; i < muon->nmonitors; i++) {
-    if (muon->monitordestroy[i] != NULL) PetscCall((*muon->monitordestroy[i])(&muon->monitorctx[i]));
-  }
-  muon->nmonitors = 0;
-  PetscCall(PetscFree(muon->csv));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*@C
   MuonSetValidation - Sets a routine that measures how good the weights are on data that no worker trains on
@@ -176,6 +94,9 @@ PetscErrorCode MuonMonitorCancel(Muon muon)
 . value - what this rank found, of which the mean over the ranks is shown; with the weights of `MuonSetWorkerWeight()` where these differ
 - ctx   - the context
 
+  Options Database Key:
+. -muon_validation_interval interval - the interval, 0 for none
+
   Level: intermediate
 
   Note:
@@ -191,9 +112,9 @@ PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt inter
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscValidLogicalCollectiveInt(muon, interval, 3);
   PetscCheck(interval >= 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "MuonSetValidation(): interval %" PetscInt_FMT " must be at least 1", interval);
-  muon->validation         = fn;
-  muon->validationinterval = interval;
-  muon->validationctx      = ctx;
+  MuonMonitorOf(muon)->validation    = fn;
+  MuonMonitorOf(muon)->validationctx = ctx;
+  PetscCall(MuonParametersAssign((PetscObject)muon, "validation_interval", fn != NULL ? (double)interval : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,20 +138,39 @@ PetscErrorCode MuonGetValidation(Muon muon, PetscReal *value, PetscInt *step)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (value != NULL) *value = muon->value;
-  if (step != NULL) *step = muon->validated;
+  if (value != NULL) *value = MuonMonitorOf(muon)->value;
+  if (step != NULL) *step = MuonMonitorOf(muon)->validated - 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
+static PetscErrorCode MuonValidateHere_Private(Muon muon, MuonMonitorData *monitor)
 {
   PetscFunctionBegin;
-  if (muon->validation == NULL || muon->reason < 0 || ((step + 1) % muon->validationinterval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetValidation()", (*muon->validation)(muon, &muon->value, muon->validationctx)));
-  if (muon->weights != NULL) muon->value *= (PetscReal)muon->weights[muon->rank];
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &muon->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
-  muon->value /= (PetscReal)muon->size;
-  muon->validated = step;
+  PetscCheck(monitor->validation != NULL, PETSC_COMM_SELF, PETSC_ERR_ORDER, "-%smuon_validation_interval %" PetscInt_FMT ": there is no routine of MuonSetValidation()", MuonPrefix(muon), monitor->interval);
+  PetscCall((*monitor->validation)(muon, &monitor->value, monitor->validationctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The validation, where this step asks for it */
+static PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
+{
+  MuonMonitorData *monitor = MuonMonitorOf(muon);
+
+  PetscFunctionBegin;
+  if (monitor->interval == 0 || muon->reason < 0 || ((step + 1) % monitor->interval != 0 && step + 1 != muon->max_steps)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonErrorOfAll_Private(muon, "MuonSetValidation()", MuonValidateHere_Private(muon, monitor)));
+  if (muon->weights != NULL) monitor->value *= (PetscReal)muon->weights[muon->rank];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &monitor->value, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)muon)));
+  monitor->value /= (PetscReal)muon->size;
+  monitor->validated = step + 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Servers measure what they do where the round says so */
+static PetscErrorCode MuonMonitorBegin_Private(Muon muon, MuonRecord *record)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].round->info.measure = MuonMonitorOf(muon)->measure;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,7 +233,7 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   } most = {-1, 0};
 
   PetscFunctionBegin;
-  if (muon->measure_update_rms == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorOf(muon)->measure == PETSC_FALSE || muon->reason < 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 0; l < muon->nactive; l++) {
     if ((double)muon->active[l]->updaterms <= most.rms) continue;
     most.rms   = (double)muon->active[l]->updaterms;
@@ -350,7 +290,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorHasLine_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
   if (draw) {
     PetscCall(MuonMonitorDraw_Private(muon, step, loss, viewer));
@@ -428,11 +368,11 @@ static PetscErrorCode MuonMonitorCSV_Private(Muon muon, PetscInt step, PetscReal
   MuonCSV *csv = (MuonCSV *)ctx;
 
   PetscFunctionBegin;
-  if (MuonMonitorSpeaks(muon, step) == PETSC_FALSE && muon->validated != step) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MuonMonitorHasLine_Private(muon, step) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   csv->failed = csv->file != NULL && csv->begun == PETSC_FALSE && MuonCSVBegin_Private(csv, step, muon->continues);
   if (csv->file != NULL && csv->failed == 0) PetscCall(MuonCSVRow_Private(muon, step, loss, csv));
   PetscCallMPI(MPI_Bcast(&csv->failed, 1, MPI_INT, 0, csv->comm));
-  PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", muon->csv);
+  PetscCheck(csv->failed == 0, csv->comm, PETSC_ERR_FILE_WRITE, "-muon_monitor_csv %s: the file cannot be written", csv->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,6 +386,7 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   /* What could not be written was reported before */
   if (csv->file != NULL) failed = fclose(csv->file) != 0 && csv->failed == 0;
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
+  PetscCall(PetscFree(csv->name));
   PetscCall(PetscFree(csv));
   *ctx = NULL;
   PetscCheck(failed == 0, comm, PETSC_ERR_FILE_WRITE, "The file of -muon_monitor_csv cannot be closed");
@@ -495,8 +436,7 @@ PetscErrorCode MuonMonitorSetCSV(Muon muon, const char file[])
   PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, csv->comm));
   if (failed) PetscCall(PetscFree(csv));
   PetscCheck(failed == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_FILE_OPEN, "-muon_monitor_csv %s: the file cannot be opened for writing", file);
-  PetscCall(PetscFree(muon->csv));
-  PetscCall(PetscStrallocpy(file, &muon->csv));
+  PetscCall(PetscStrallocpy(file, &csv->name));
   PetscCall(MuonMonitorSet(muon, MuonMonitorCSV_Private, csv, MuonMonitorCSVDestroy_Private));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -527,28 +467,48 @@ static PetscErrorCode MuonMonitorViewerFromOptions_Private(Muon muon, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called inside MuonSetFromOptions(), after the optimizer's own keys; a second call replaces nothing twice */
-PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon)
+static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionItems PetscOptionsObject)
 {
-  char         file[PETSC_MAX_PATH_LEN];
-  const char  *prefix  = ((PetscObject)muon)->prefix;
-  PetscOptions options = ((PetscObject)muon)->options;
-  PetscBool    flg, same = PETSC_FALSE;
+  char      text[PETSC_MAX_PATH_LEN];
+  PetscBool flg, same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsHasName(options, prefix, "-muon_monitor_cancel", &flg));
-  if (flg) PetscCall(MuonMonitorCancel(muon));
+  PetscCall(PetscOptionsString("-muon_monitor", "One line a step", "MuonMonitorSet", "stdout", text, sizeof(text), NULL));
   PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_monitor", MuonMonitorDefault_Private, &flg));
-  if (muon->monitor_key != NULL) {
-    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->monitor_key, muon->monitor_fn, &flg));
-    if (flg) *muon->monitor_measures = PETSC_TRUE;
+  if (muon->typemonitor != NULL) {
+    PetscCall(MuonMonitorViewerFromOptions_Private(muon, muon->typemonitor->key, muon->typemonitor->monitor, &flg));
+    if (flg) PetscCall((*muon->typemonitor->measure)(muon, PETSC_TRUE));
   }
-  PetscCall(PetscOptionsGetString(options, prefix, "-muon_monitor_csv", file, sizeof(file), &flg));
-  if (flg) {
-    if (muon->csv != NULL) PetscCall(PetscStrcmp(muon->csv, file, &same));
-    if (same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, file));
+  PetscCall(PetscOptionsString("-muon_monitor_csv", "One row a step in a file", "MuonMonitorSetCSV", NULL, text, sizeof(text), &flg));
+  for (PetscInt i = 0; i < muon->nmonitors && flg; i++) {
+    if (muon->monitor[i] == MuonMonitorCSV_Private && strcmp(((const MuonCSV *)muon->monitorctx[i])->name, text) == 0) same = PETSC_TRUE;
   }
-  PetscCall(MuonMonitorViewerFromOptions_Private(muon, "-muon_advise", MuonMonitorAdvise_Private, &flg));
-  if (flg) PetscCall(MuonAdviseBegin_Private(muon));
+  if (flg && same == PETSC_FALSE) PetscCall(MuonMonitorSetCSV(muon, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define ROW(key, kind, field, most, help) \
+  { \
+    key, MUON_PARAMETER_##kind, offsetof(MuonMonitorData, field), 0, 0, most, NULL, MUON_PARAMETER_DATA, help \
+  }
+
+static const MuonParameter MuonMonitorParameters[] = {
+  ROW("validation_interval", INT, interval, MUON_UNBOUNDED, "Of how many steps one is validated, 0: none"), ROW("measure_update_rms", BOOL, measure, 1, "Measure the size of updates"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+static const char *const MuonMonitorKeys[] = {"monitor", "monitor_csv", NULL};
+
+PetscErrorCode MuonAddonRegister_Monitor(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows           = MuonMonitorParameters;
+  ops.size           = sizeof(MuonMonitorData);
+  ops.keys           = MuonMonitorKeys;
+  ops.setfromoptions = MuonMonitorSetFromOptions_Private;
+  ops.begin          = MuonMonitorBegin_Private;
+  ops.counted        = MuonValidate_Private;
+  PetscCall(MuonAddonRegister("monitor", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-#include "muonstep.h" /*I "petscmuon.h" I*/
+#include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
    Weights that are not what they should be: edited by the caller between two steps, or not the same on ranks
@@ -11,6 +11,15 @@
    Before a step each rank has a checksum of a sample of its weights, another one in each step, which the
    status reduction compares.
 */
+
+typedef struct {
+  PetscBool check;
+} MuonWatch;
+
+static inline PetscBool MuonWatches(Muon muon)
+{
+  return ((const MuonWatch *)MuonAddonData(muon, "watch"))->check;
+}
 
 /*@
   MuonGetDriftedLayer - Gets the layer whose weights differ between ranks that should hold the same
@@ -49,14 +58,8 @@
 PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
 {
   PetscFunctionBegin;
-  MuonGet(muon, MUON_CLASSID, layer, muon->mismatch);
+  MuonGet(muon, MUON_CLASSID, layer, muon->reason == MUON_DIVERGED_WEIGHTS ? muon->failed.layer : NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether there are ranks with the same rows of a group's layers, which they compare */
-PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
-{
-  return muon->size > 1 && muon->isolated == PETSC_FALSE && group->nshards > 0 && (group->shard[0].sharded || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
@@ -65,7 +68,7 @@ PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
 */
 static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
 {
-  const PetscBool watched = muon->check_weights && shard->X.data != NULL ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
+  const PetscBool watched = MuonWatches(muon) && shard->X.data != NULL ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
 
   PetscFunctionBegin;
   shard->round->edited  = PETSC_FALSE;
@@ -77,7 +80,15 @@ static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonWatchWeights_Private(Muon muon)
+/* What is written from now on is noted */
+static PetscErrorCode MuonWatchSetUp_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonWatchShard_Private(muon, &muon->shard[p]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonWatchBegin_Private(Muon muon, MuonRecord *record)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
@@ -85,37 +96,16 @@ PetscErrorCode MuonWatchWeights_Private(Muon muon)
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];
 
-    group->weights = 0;
-    if (muon->check_weights == PETSC_FALSE || MuonGroupHasReplicas_Private(muon, group) == PETSC_FALSE) continue;
-    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SAMPLES, &group->weights));
+    group->alike = 0;
+    if (MuonWatches(muon) == PETSC_FALSE || MuonGroupHasReplicas(muon, group) == PETSC_FALSE) continue;
+    for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonLayerHashWeights(group->shard[k].layer, muon->step % MUON_LAYER_SAMPLES, &group->alike));
   }
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The weights of layers whose rows are spread over ranks are those of the first rank of the same position in
-   its worker
-*/
-PetscErrorCode MuonCompareRows_Private(Muon muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[])
-{
-  unsigned int *rows;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(muon->nlayers, &rows));
-  for (PetscInt p = 0; p < muon->ngrids; p++) {
-    if (muon->grid[p]->size == 1) continue;
-    for (PetscInt l = 0; l < muon->nlayers; l++) rows[l] = mine[stride * l + weights];
-    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, muon->grid[p]->across));
-    for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (muon->grid_of[l] == p && muon->layer[l]->ranks > 1) first[stride * l + weights] = rows[l];
-    }
-  }
-  PetscCall(PetscFree(rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonFindMismatch_Private(Muon muon, PetscInt slice, MuonLayer *layer)
+/* The first layer of which the sample of this step differs */
+static PetscErrorCode MuonWatchDiffer_Private(Muon muon)
 {
   MPI_Comm      comm = PetscObjectComm((PetscObject)muon);
   unsigned int *mine, *first;
@@ -124,7 +114,7 @@ PetscErrorCode MuonFindMismatch_Private(Muon muon, PetscInt slice, MuonLayer *la
   PetscFunctionBegin;
   PetscCall(PetscCalloc2(muon->nlayers, &mine, muon->nlayers, &first));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLayerHashWeights(muon->layer[l], slice, &mine[l]));
+    if (muon->layer[l]->frozen == PETSC_FALSE) PetscCall(MuonLayerHashWeights(muon->layer[l], muon->step % MUON_LAYER_SAMPLES, &mine[l]));
   }
   PetscCall(PetscArraycpy(first, mine, muon->nlayers));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)muon->nlayers, MPI_UNSIGNED, 0, comm));
@@ -134,6 +124,27 @@ PetscErrorCode MuonFindMismatch_Private(Muon muon, PetscInt slice, MuonLayer *la
   PetscCall(PetscFree2(mine, first));
   muon->group[0]->bytes += (PetscLogDouble)(sizeof(differs) + (muon->rank == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0));
   for (PetscInt p = 0; p < muon->ngrids; p++) muon->group[0]->bytes += (PetscLogDouble)(muon->grid[p]->size > 1 && muon->grid[p]->worker == 0 ? (size_t)muon->nlayers * sizeof(*mine) : 0);
-  *layer = least < muon->nlayers ? muon->layer[least] : NULL;
+  muon->reason       = MUON_DIVERGED_WEIGHTS;
+  muon->failed.layer = least < muon->nlayers ? muon->layer[least] : NULL;
+  muon->failed.what  = "other weights on some ranks";
+  PetscCall(PetscInfo(muon, "Layer \"%s\": its weights differ between the ranks before step %" PetscInt_FMT "\n", least < muon->nlayers ? ((PetscObject)muon->layer[least])->name : "", muon->step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const MuonParameter MuonWatchParameters[] = {{"check_weights", MUON_PARAMETER_BOOL, offsetof(MuonWatch, check), 1, 0, 1, NULL, MUON_PARAMETER_DATA, "Look for weights that others changed or that differ between ranks"},
+                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+PetscErrorCode MuonAddonRegister_Watch(void)
+{
+  MuonAddonOps ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.rows   = MuonWatchParameters;
+  ops.size   = sizeof(MuonWatch);
+  ops.setup  = MuonWatchSetUp_Private;
+  ops.begin  = MuonWatchBegin_Private;
+  ops.differ = MuonWatchDiffer_Private;
+  PetscCall(MuonAddonRegister("watch", &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
