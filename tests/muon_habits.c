@@ -1,6 +1,7 @@
 static char help[] = "Habits of PETSc's users: which layers are compressed, what the log says of messages, gradients against differences, validation.\n\n";
 
 #include "muon_common.h"
+#include <petscmuon/private/muonimpl.h>
 
 static PetscErrorCode Create(const char options[], Problem *p)
 {
@@ -182,6 +183,8 @@ static PetscErrorCode CheckValidation(void)
 
   PetscFunctionBegin;
   PetscCall(Create("-muon_max_steps 5 -muon_monitor_interval 4 -muon_monitor_csv habits.csv", &p));
+  PetscCall(MuonSetFromOptions(p.muon)); /* again */
+  PetscCheck(p.muon->nmonitors == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " monitors of one file", p.muon->nmonitors);
   PetscCall(MuonGetValidation(p.muon, NULL, &step));
   PetscCheck(step == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A value before any step");
   PetscCall(MuonSetValidation(p.muon, Validation, 3, &p));
@@ -192,7 +195,7 @@ static PetscErrorCode CheckValidation(void)
   PetscCall(MuonMonitorCancel(p.muon));
   if (p.rank == 0) {
     file = fopen("habits.csv", "r");
-    PetscCheck(file != NULL && fgets(line, sizeof(line), file) != NULL && strstr(line, ",validation\n") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file has no column of validation");
+    PetscCheck(file != NULL && fgets(line, sizeof(line), file) != NULL && strstr(line, ",validation") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The file has no column of validation");
     for (int k = 0; k < 4; k++) {
       char expected[32] = ",";
 

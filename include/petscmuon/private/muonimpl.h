@@ -31,8 +31,8 @@ typedef struct {
      is none, more where a gradient was ready twice, -1 where there is no gradient at all
   */
   double missing;
-  double save;      /* this rank was asked for a checkpoint */
-  double agreement; /* of votes: this rank's part of the mean of |votes| over workers */
+  double save;  /* this rank was asked for a checkpoint */
+  double score; /* this rank's part of the score of a group's operations */
 } MuonRecord;
 #define MUON_RECORD_COUNT 11
 
@@ -183,6 +183,7 @@ struct _MuonGroupOps {
   PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
+  const char *score;                         /* what servers() adds to the record, as monitors call it; NULL for none */
 };
 
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */
@@ -383,7 +384,7 @@ struct _p_Muon {
   void          *monitorctx[MAXMUONMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
 
-  PetscReal                  agreement;            /* of votes: mean of |votes| over workers in the last step, -1 where nothing votes */
+  PetscReal                  score;                /* of the last step, -1 where no group has one */
   struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
   struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
   char                      *checkpoint, *restart; /* folders */

@@ -126,8 +126,8 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
   outcome->replicas = outcome->alike = outcome->measure = outcome->options = PETSC_TRUE;
   muon->save                                                               = PETSC_FALSE;
   muon->meanup = muon->meandown = 0;
-  muon->agreement               = -1;
-  for (PetscInt g = 0; g < muon->ngroups; g++) muon->agreement = muon->group[g]->ops->votes ? 0 : muon->agreement;
+  muon->score                   = -1;
+  for (PetscInt g = 0; g < muon->ngroups; g++) muon->score = muon->group[g]->ops->score != NULL ? 0 : muon->score;
   for (PetscMPIInt r = 0; r < muon->size; r++) {
     const MuonRecord *one = (const MuonRecord *)(all + (size_t)count * (size_t)r), *first = (const MuonRecord *)all;
 
@@ -139,7 +139,7 @@ static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *reco
     outcome->nans += one->nans;
     loss += (PetscReal)(one->loss * (muon->weights != NULL ? muon->weights[r] : 1));
     dual += (PetscReal)one->dual;
-    if (muon->agreement >= 0) muon->agreement += (PetscReal)one->agreement;
+    if (muon->score >= 0) muon->score += (PetscReal)one->score;
     muon->meanup += one->up / muon->size;
     muon->meandown += one->down / muon->size;
     if (one->options != first->options) outcome->options = PETSC_FALSE;

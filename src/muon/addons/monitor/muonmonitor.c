@@ -9,8 +9,8 @@
 
 #define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
-/* How a line says what is known of a step: loss, rate, dual norm, bits and parts of fp32 up and down, validation, agreement. All but the last are columns of the file */
-static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e", " agreement %.4f"};
+/* How a line says what is known of a step: loss, rate, dual norm, bits and parts of fp32 up and down, validation. They are the columns of the file */
+static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e"};
 #define COLUMNS    PETSC_STATIC_ARRAY_LENGTH(MuonColumns)
 #define LOSS       0
 #define VALIDATION 7 /* behind the reason, in the file */
@@ -55,10 +55,8 @@ static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal
   }
   {
     const double known[] = {
-      (double)loss,           (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1), (double)MuonMonitorOf(muon)->value,
-      (double)muon->agreement};
-    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE,
-                               muon->agreement >= 0 ? PETSC_TRUE : PETSC_FALSE};
+      (double)loss, (double)muon->rate, (double)muon->dual, (double)muon->meanup, (double)muon->meandown, (double)muon->meanup / PetscMax(fp32[0], 1), (double)muon->meandown / PetscMax(fp32[1], 1), (double)MuonMonitorOf(muon)->value};
+    const PetscBool there[] = {muon->objective != NULL ? PETSC_TRUE : PETSC_FALSE, PETSC_TRUE, dual, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE};
 
     PetscCall(PetscArraycpy(value, known, COLUMNS));
     PetscCall(PetscArraycpy(has, there, COLUMNS));
@@ -287,6 +285,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   PetscInt    tablevel, moved = 0;
   double      value[COLUMNS];
   PetscBool   draw, has[COLUMNS];
+  const char *score = NULL;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -304,6 +303,8 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   for (size_t k = 0; k < COLUMNS; k++) {
     if (has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumns[k], value[k]));
   }
+  for (PetscInt g = 0; g < muon->ngroups; g++) score = muon->group[g]->ops->score != NULL ? muon->group[g]->ops->score : score;
+  if (score != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.4f", score, (double)muon->score));
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
   if (muon->synchronized && muon->nested->phases > 1) {
     for (PetscInt p = 0; p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;

@@ -180,7 +180,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
 PetscErrorCode MuonSignGetAgreement(Muon muon, PetscReal *agreement)
 {
   PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, agreement, muon->agreement);
+  MuonGetOfType(muon, MUON_CLASSID, MUONSIGN, agreement, muon->score);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

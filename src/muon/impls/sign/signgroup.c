@@ -185,4 +185,4 @@ static PetscErrorCode MuonServers_Votes(Muon muon, MuonGroup group, MuonRecord *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const MuonGroupOps MuonGroupVotes = {PETSC_TRUE, MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonWorkers_Votes, MuonServers_Votes, MuonCommit_Votes, MuonGetMemory_Votes, MuonDestroy_Votes};
+const MuonGroupOps MuonGroupVotes = {PETSC_TRUE, MuonCreate_Votes, MuonSetUp_Votes, MuonCheck_Votes, MuonWorkers_Votes, MuonServers_Votes, MuonCommit_Votes, MuonGetMemory_Votes, MuonDestroy_Votes, "agreement"};

@@ -234,7 +234,7 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   if (everywhere) {
     PetscCall(MuonVotesCountItem_Private(muon, group, 0, votes->majority[0], votes->planes > 1 ? votes->majority[1] : NULL, &sum, status));
-    if (group->exchange->worker == 0) record->agreement += (double)sum / ((double)votes->workers * votes->entries);
+    if (group->exchange->worker == 0) record->score += (double)sum / ((double)votes->workers * votes->entries);
     for (unsigned k = 0; k < votes->planes; k++) group->replica = (unsigned int)MuonWireCRC32C((uint32_t)group->replica, votes->majority[k], votes->bytes);
   } else {
     PetscCall(MuonExchangeBegin(group->exchange, MUON_EXCHANGE_DOWN, (PetscInt64)muon->step));
@@ -243,7 +243,7 @@ PetscErrorCode MuonVotesDown_Private(Muon muon, MuonGroup group, MuonRecord *rec
 
       if (group->exchange->owner[i] != group->exchange->worker) continue;
       PetscCall(MuonVotesServeItem_Private(muon, group, i, &sum, status));
-      record->agreement += (double)sum / ((double)votes->workers * votes->entries);
+      record->score += (double)sum / ((double)votes->workers * votes->entries);
     }
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, muon, 0, 0, 0));
