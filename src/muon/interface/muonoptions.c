@@ -238,6 +238,9 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
                               300 steps, ema, ema
   dmuon                dense  0.95 sgd, sgd        moonlight  gram pe105 5,       decoupled   layerwise reduce lpt
                                                               restart after 2
+  muoneq               dense                       moonlight                      decoupled                                     rows before the LMO
+  normuon              dense  0.95 sgd, none       moonlight                      decoupled                                     normuon_row 0.95 after it
+  nanochat             dense  0.95 ema, ema        kj         polarexpress 5      cautious                                      rows; frobenius, normuon_long 0.9
   scion                dense  0.9 ema, none        scion      kj 5                1           replicated allreduce              1e-3
   scion-unconstrained  the same                                                   0
   ef21                 ef21   0.9 ema, none        none       kj 5                0           star; up topk 0.15 natural,       3.6e-4, trapezoid 0.4
@@ -274,6 +277,9 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   stays, and `MuonSetRuleMatch()` has the last word. The page on presets of the manual has the names; `MuonView()`
   prints what chose each layer's optimizer.
 
+  muoneq, normuon and nanochat have what `MUONLAYERBEFORE` and `MUONLAYERAFTER` do in these; nanochat's decay is that of the plain rate here, and
+  its rates belong to its model.
+
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is
   `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more.
 
@@ -284,6 +290,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 . * - B. Therien et al., MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv:2505.23725
 . * - A. Douillard et al., DiLoCo\: Distributed low-communication training of language models, arXiv:2311.08105
 . * - A. Sarfi et al., Communication efficient LLM pre-training with SparseLoCo, arXiv:2508.15706
+. * - MuonEq, arXiv:2603.28254, and NorMuon, arXiv:2510.05491
 - * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 
 .seealso: `Muon`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`

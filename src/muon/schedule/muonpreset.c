@@ -61,6 +61,12 @@ static const MuonPreset MuonPresets[] = {
    "-muon_momentum 0.95 -muon_momentum_style sgd -muon_dampening 0 -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay_style decoupled -lmo_polar_type gram -lmo_polar_coefficients pe105 -lmo_polar_steps 5 -lmo_polar_gram_restart 2 "
    "-muon_exchange_type layerwise -muon_exchange_assignment lpt -muon_exchange_mode reduce",
    HIDDEN},
+  {"muoneq", MUONDENSE, "-muon_layer_before rows -muon_shape_factor moonlight -muon_weight_decay_style decoupled", HIDDEN},
+  {"normuon", MUONDENSE, "-muon_layer_after normuon_row -muon_layer_after_beta 0.95 -muon_momentum 0.95 -muon_momentum_style sgd -muon_shape_factor moonlight -muon_weight_decay_style decoupled", HIDDEN},
+  {"nanochat", MUONDENSE,
+   "-muon_layer_before rows -muon_layer_after frobenius,normuon_long -muon_layer_after_beta 0.9 -muon_momentum 0.95 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients polarexpress "
+   "-lmo_polar_steps 5" NESTEROV_EMA,
+   LANGUAGE},
   {"scion", MUONDENSE, SCION DECAY("1"), NORMS},
   {"scion-unconstrained", MUONDENSE, SCION DECAY("0"), NORMS},
   {"ef21", MUONEF21, EF21("topk"), NORMS},
