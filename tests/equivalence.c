@@ -516,6 +516,14 @@ int main(int argc, char **argv)
         storage_mixed3 | 6             | -both " -muon_type dense -problem_ranks 1,3,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_rows   | {{1 2 3 4 6}} | -both " -muon_type dense" -a " -muon_exchange_type rows; -muon_exchange_type rows -muon_type ef21; -muon_exchange_type rows -problem_ready backward"
 
+  # Workers of unequal weights have the steps of one that has their weighted mean
+  testset:
+    nsize: 3
+    args: -compare rounding -all " -problem_weighted -muon_rule_match gain:adamw,row:frozen" -b " -problem_mean 0"
+    table: suffix | args
+      weighted_dense | -both " -muon_type dense" -a " -muon_exchange_type layerwise; -muon_exchange_type replicated; -muon_exchange_mode gather; -muon_exchange_type rows -muon_exchange_mode reduce"
+      weighted_ef21  | -both " -muon_type ef21" -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_mode reduce; -muon_exchange_mode allreduce"
+
   # A step late: the weights are those of no delay one step later, where a step is left out, too, or failed once and is taken again. Gradients do not depend on weights
   testset:
     nsize: {{1 2 3}}
@@ -558,6 +566,9 @@ int main(int argc, char **argv)
       table: suffix | args
         nodes         | -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_restart | -traffic -restart 2 -all " -muon_node_size 2"
+    # On other workers each gets the mean of what these had: ranks have the same weights
+    table: suffix | args
+      nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2"
     testset:
       args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted"
       table: suffix | args
