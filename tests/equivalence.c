@@ -4,6 +4,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -both OPTIONS      of both, too: what a row adds to its testset\n"
                      "  -each OPTIONS;...  of both runs, one pair of runs for each of these lists\n"
                      "  -a OPTIONS;...     of the first run, one for each of these lists, each compared with the second\n"
+                     "  -ways OPTIONS;...  of the first run, too, each with each of -a\n"
                      "  -b OPTIONS         of the second\n"
                      "  -steps N           4 by default\n"
                      "  -later N           the first run takes so many steps more, and is compared with the second that many steps before\n"
@@ -168,7 +169,7 @@ static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart,
 }
 
 /* Options behind one another make a run; what it did not read is misspelt, or tests nothing */
-static PetscErrorCode TraceRun(const char *const options[4], const Choices *choices, PetscInt steps, PetscInt restart, const char then[], PetscInt seed, Trace *trace)
+static PetscErrorCode TraceRun(const char *const options[5], const Choices *choices, PetscInt steps, PetscInt restart, const char then[], PetscInt seed, Trace *trace)
 {
   PetscOptions database;
   Problem      p;
@@ -179,7 +180,7 @@ static PetscErrorCode TraceRun(const char *const options[4], const Choices *choi
   PetscCall(PetscMemzero(trace, sizeof(*trace)));
   PetscCall(PetscOptionsCreate(&database));
   PetscCall(PetscOptionsPush(database));
-  for (int k = 0; k < 4; k++) PetscCall(PetscOptionsInsertString(NULL, options[k]));
+  for (int k = 0; k < 5; k++) PetscCall(PetscOptionsInsertString(NULL, options[k]));
   PetscCall(ProblemCreate(&p, seed < 0 ? 0 : 4, seed));
   trace->n     = p.n;
   trace->steps = steps;
@@ -285,7 +286,7 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
    is seen by changing the gradients by four units, three times. The bound is sixteen times the largest effect, and a
    sum of at most 45 numbers is off by less than 16 times 4 units
 */
-static PetscErrorCode Allow(const char *const options[4], const Choices *choices, const Trace *b, double allowed[])
+static PetscErrorCode Allow(const char *const options[5], const Choices *choices, const Trace *b, double allowed[])
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < b->n; k++) allowed[k] = 0;
@@ -344,9 +345,9 @@ static PetscErrorCode GetChoices(Choices *choices)
 
 int main(int argc, char **argv)
 {
-  char    all[1024], both[1024], each[3072], first[2048], second[1024], then[256], restart[64];
-  char   *alls[LISTS], *boths[LISTS], *eachs[LISTS], *as[LISTS], *bs[LISTS], *thens[LISTS], *restarts[LISTS];
-  int     n, neach, na, nrestarts;
+  char    all[1024], both[1024], each[3072], first[2048], second[1024], way[1024], then[256], restart[64];
+  char   *alls[LISTS], *boths[LISTS], *eachs[LISTS], *as[LISTS], *bs[LISTS], *ways[LISTS], *thens[LISTS], *restarts[LISTS];
+  int     n, neach, na, nways, nrestarts;
   Choices choices;
 
   PetscFunctionBeginUser;
@@ -357,21 +358,22 @@ int main(int argc, char **argv)
   PetscCall(GetLists("-each", each, sizeof(each), &neach, eachs));
   PetscCall(GetLists("-a", first, sizeof(first), &na, as));
   PetscCall(GetLists("-b", second, sizeof(second), &n, bs));
+  PetscCall(GetLists("-ways", way, sizeof(way), &nways, ways));
   PetscCall(GetLists("-then", then, sizeof(then), &n, thens));
   PetscCall(GetLists("-restart", restart, sizeof(restart), &nrestarts, restarts));
   for (int k = 0; k < neach; k++) {
-    const char *const other[4] = {alls[0], boths[0], eachs[k], bs[0]};
+    const char *const other[5] = {alls[0], boths[0], eachs[k], bs[0], ""};
     double            allowed[PROBLEM_LAYERS];
     Trace             a, b;
 
     PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s", eachs[k], bs[0]));
     PetscCall(TraceRun(other, &choices, choices.steps, -1, "", -1, &b));
     if (choices.comparison == ROUNDING) PetscCall(Allow(other, &choices, &b, allowed));
-    for (int i = 0; i < na * nrestarts; i++) {
-      const char *const one[4] = {alls[0], boths[0], eachs[k], as[i / nrestarts]};
+    for (int i = 0; i < na * nways * nrestarts; i++) {
+      const char *const one[5] = {alls[0], boths[0], eachs[k], as[i / nrestarts / nways], ways[i / nrestarts % nways]};
       const char *const at     = restarts[i % nrestarts];
 
-      PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s | %s%s%s", eachs[k], as[i / nrestarts], bs[0], at[0] != '\0' ? ", restarted at " : "", at));
+      PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s%s | %s%s%s", one[2], one[3], one[4], bs[0], at[0] != '\0' ? ", restarted at " : "", at));
       PetscCall(TraceRun(one, &choices, choices.steps + choices.later, at[0] != '\0' ? atoi(at) : -1, thens[0], -1, &a));
       PetscCall(Compare(&a, &b, &choices, allowed));
       PetscCall(TraceFree(&a));
@@ -394,8 +396,8 @@ int main(int argc, char **argv)
       args: -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode reduce -muon_exchange_assignment roundrobin; -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin; -muon_exchange_type replicated -muon_exchange_mode allreduce"
       table: suffix | args
         dense_exact    | -all " -muon_type dense -problem_curvature 0 -muon_nesterov ema" -b " -muon_exchange_type star -muon_exchange_mode gather"
-        dense_rounding | -compare rounding -all " -muon_type dense" -each " -problem_layers gain; -problem_layers mat" -b " -muon_exchange_type star -muon_exchange_mode gather"
-        dense_worker   | -compare rounding -all " -muon_type dense -muon_momentum_at worker" -each " -problem_layers gain; -problem_layers mat" -b " -muon_momentum_at server -muon_exchange_type star -muon_exchange_mode gather"
+        dense_rounding | -compare rounding -all " -muon_type dense -problem_layers gain,mat" -b " -muon_exchange_type star -muon_exchange_mode gather"
+        dense_worker   | -compare rounding -all " -muon_type dense -muon_momentum_at worker -problem_layers gain,mat" -b " -muon_momentum_at server -muon_exchange_type star -muon_exchange_mode gather"
 
   # EF21: whoever serves which layer, weights and state have the same bits
   testset:
@@ -493,7 +495,7 @@ int main(int argc, char **argv)
   testset:
     args: -steps 3 -compare rounding -all " -problem_layers tall,polar,nuclear,blocks,entry,column,bias,gain,head,tail,plain -muon_layer_blocks_blocks_rows 2,4,3 -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight" -b " -problem_mean 0"
     testset:
-      args: -each " ; -muon_assembly allgather; -muon_assembly owner" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole; -muon_exchange_type replicated -problem_whole -problem_ready backward"
+      args: -ways " ; -muon_assembly allgather; -muon_assembly owner" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole; -muon_exchange_type replicated -problem_whole -problem_ready backward"
       table: suffix | nsize | args
         storage_all   | {{1 2 3 4}} | -both " -muon_type dense -problem_ranks 0"
         storage_one   | {{2 3 4}}   | -both " -muon_type dense -problem_ranks 1"
@@ -509,12 +511,20 @@ int main(int argc, char **argv)
         storage_gram_two | {{4 6}}   | -each " -muon_type dense -problem_ranks 2" -a " -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather -muon_type ef21; -muon_exchange_type layerwise -problem_whole"
     # Layers of different workers in one optimizer; ranks that keep rows of layers which each of them has whole
     testset:
-      args: -each " ; -muon_assembly allgather; -muon_assembly owner; -muon_assembly gram -muon_layer_tall_assembly owner -muon_layer_nuclear_assembly owner -muon_layer_blocks_assembly owner -muon_layer_tail_assembly owner"
+      args: -ways " ; -muon_assembly allgather; -muon_assembly owner; -muon_assembly gram -muon_layer_tall_assembly owner -muon_layer_nuclear_assembly owner -muon_layer_blocks_assembly owner -muon_layer_tail_assembly owner"
       table: suffix | nsize | args
         storage_mixed  | {{2 3 4}}     | -both " -muon_type dense -problem_ranks {{1,0 1,1,1,0}}" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_mixed2 | {{4 6}}       | -both " -muon_type dense -problem_ranks 1,2,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_mixed3 | 6             | -both " -muon_type dense -problem_ranks 1,3,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_rows   | {{1 2 3 4 6}} | -both " -muon_type dense" -a " -muon_exchange_type rows; -muon_exchange_type rows -muon_type ef21; -muon_exchange_type rows -problem_ready backward"
+
+  # Workers of unequal weights have the steps of one that has their weighted mean
+  testset:
+    nsize: 3
+    args: -compare rounding -all " -problem_weighted -muon_rule_match gain:adamw,row:frozen" -b " -problem_mean 0"
+    table: suffix | args
+      weighted_dense | -both " -muon_type dense" -a " -muon_exchange_type layerwise; -muon_exchange_type replicated; -muon_exchange_mode gather; -muon_exchange_type rows -muon_exchange_mode reduce"
+      weighted_ef21  | -both " -muon_type ef21" -a " -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_mode reduce; -muon_exchange_mode allreduce"
 
   # A step late: the weights are those of no delay one step later, where a step is left out, too, or failed once and is taken again. Gradients do not depend on weights
   testset:
@@ -543,6 +553,7 @@ int main(int argc, char **argv)
       restart_one | 2 | -steps 6 -restart 3 -then " -problem_mean 0" -all " -muon_max_steps 7 -problem_same -problem_ready odd -muon_delay 1 -muon_type dense -muon_schedule linear -muon_rule_match gain:adamw"
     # Ranks have weights of their own; what a checkpoint calls the weights are the shared ones
     testset:
+      nsize: {{1 3}}
       args: -own -all " -muon_type local -muon_learning_rate 0.125 -muon_rule_match gain:adamw,row:frozen"
       table: suffix | args
         restart_late    | -steps 6 -traffic -restart 1;2;3;4;5 -both " -local_steps 2 -muon_max_steps 7 -problem_ready odd -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"
@@ -558,6 +569,9 @@ int main(int argc, char **argv)
       table: suffix | args
         nodes         | -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_restart | -traffic -restart 2 -all " -muon_node_size 2"
+    # On other workers each gets the mean of what these had: ranks have the same weights
+    table: suffix | args
+      nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2"
     testset:
       args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted"
       table: suffix | args

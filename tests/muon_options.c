@@ -458,6 +458,23 @@ int main(int argc, char **argv)
       suffix: view_dense
       args: -muon_type dense -muon_exchange_type star -muon_nesterov ema -muon_learning_rate 0.5 -muon_layer_embed_scale 2
 
+  # A step late: what is shown, and what it does not go with
+  testset:
+    args: -what solve -muon_delay
+    test:
+      suffix: delay
+      nsize: 2
+      args: 1 -muon_delay_correction -muon_view
+      filter: grep -o -E "delay.*|type: layer.*|load: the busiest worker"
+    table: suffix | nsize | args | error
+      delay_two        |   | 2                                                                                                                           | -muon_delay 2. must be in [0.,1.]
+      delay_correction |   | 0 -muon_delay_correction                                                                                                    | -muon_delay_correction: nothing is late with -muon_delay 0, expected 1
+      delay_local      |   | 1 -muon_type local                                                                                                          | -muon_delay 1: with -muon_type local rounds are late, not steps; expected -outer_muon_delay 1
+      delay_theory     |   | 1 -muon_type ef21 -muon_theory smooth -muon_theory_L0 1                                                                     | -muon_delay 1: the theorem of -muon_theory
+      delay_clip       |   | 1 -muon_type dense -muon_clip 1                                                                                             | -muon_delay 1: with -muon_clip 1. the mean gradient
+      delay_tree       | 2 | 1 -muon_type sign -muon_rule_match embed:frozen,bias:frozen,gain:frozen -muon_exchange_type star -muon_exchange_mode reduce | -muon_exchange_mode reduce: its tree of votes waits
+      delay_votes      |   | 1 -muon_type sign -muon_rule_match embed:frozen,bias:frozen,gain:frozen -muon_delay_correction                              | -muon_delay_correction: layer "h0.qkv" is moved by votes
+
   # Misspelt keys are named once, with the nearest one that exists, whatever the number of ranks, layers and steps
   testset:
     nsize: 2

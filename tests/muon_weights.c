@@ -1,4 +1,4 @@
-static char help[] = "Workers of unequal weights: means are those of the weighted gradients, EF21 keeps its invariant, votes refuse, checkpoints go on with the same weights or with others.\n\n";
+static char help[] = "Workers of unequal weights: EF21 keeps its invariant, votes refuse, checkpoints go on with the same weights or with others.\n\n";
 
 #include "muon_common.h"
 
@@ -8,95 +8,19 @@ static PetscReal Weight(PetscMPIInt rank)
   return (PetscReal)(1 + rank * (rank + 3) / 2);
 }
 
-typedef struct {
-  Problem   problem;
-  PetscReal factor; /* of this rank's gradients, and of its loss */
-} Scaled;
-
-static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
+static PetscErrorCode Run(PetscBool weighted, PetscInt steps, Problem *p)
 {
-  Scaled  *s = (Scaled *)ctx;
-  Problem *p = &s->problem;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemObjective(muon, loss, p));
-  *loss *= s->factor;
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *g;
-
-    if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
-    PetscCall(ProblemGetArray(p, l, PETSC_TRUE, &g));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) g[e] *= s->factor;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Run(PetscBool weighted, PetscInt steps, Scaled *s)
-{
-  Problem  *p   = &s->problem;
-  PetscReal sum = 0;
-
   PetscFunctionBegin;
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, p));
-  PetscCall(MuonSetObjectiveAndGradient(p->muon, Objective, s));
-  for (PetscMPIInt r = 0; r < p->size; r++) sum += Weight(r);
-  s->factor = weighted ? 1 : Weight(p->rank) * (PetscReal)p->size / sum;
   if (weighted) PetscCall(MuonSetWorkerWeight(p->muon, Weight(p->rank)));
   PetscCall(MuonSetFromOptions(p->muon));
   for (PetscInt k = 0; k < steps; k++) PetscCall(MuonStep(p->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   What sums gradients or momenta sees the same, weighted by the library or by the program, up to the rounding
-   of some steps
-*/
-static PetscErrorCode CheckMeans(void)
-{
-  const char *const ways[] = {"-muon_type dense -muon_exchange_type layerwise",
-                              "-muon_type dense -muon_exchange_type replicated",
-                              "-muon_type dense -muon_exchange_mode gather",
-                              "-muon_type dense -muon_exchange_type rows -muon_exchange_mode reduce",
-                              "-muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather",
-                              "-muon_type ef21 -muon_exchange_mode reduce",
-                              "-muon_type ef21 -muon_exchange_mode allreduce"};
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ways); k++) {
-    Scaled    a, b;
-    PetscReal loss[2];
-
-    PetscCall(PetscOptionsClearValue(NULL, "-muon_exchange_mode"));
-    PetscCall(PetscOptionsClearValue(NULL, "-muon_exchange_type"));
-    PetscCall(PetscOptionsInsertString(NULL, ways[k]));
-    PetscCall(Run(PETSC_TRUE, 4, &a));
-    PetscCall(Run(PETSC_FALSE, 4, &b));
-    PetscCall(MuonGetLoss(a.problem.muon, &loss[0]));
-    PetscCall(MuonGetLoss(b.problem.muon, &loss[1]));
-    PetscCheck(PetscAbsReal(loss[0] - loss[1]) <= 1000 * PETSC_MACHINE_EPSILON * loss[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", ways[k], (double)loss[0], (double)loss[1]);
-    for (PetscInt l = 0; l < NLAYERS; l++) {
-      PetscScalar *x, *y;
-
-      PetscCall(ProblemGetArray(&a.problem, l, PETSC_FALSE, &x));
-      PetscCall(ProblemGetArray(&b.problem, l, PETSC_FALSE, &y));
-      /*
-         Steps are of size 0.02 and of norm balls: what rounding changes in a gradient, a polar factor in
-         single amplifies
-      */
-      for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++)
-        PetscCheck(PetscAbsScalar(x[e] - y[e]) <= (PetscReal)2e-5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, layer %s: entry %" PetscInt_FMT " is %g, expected %g", ways[k], Shapes[l].name, e, (double)PetscRealPart(x[e]), (double)PetscRealPart(y[e]));
-    }
-    PetscCall(ProblemDestroy(&a.problem));
-    PetscCall(ProblemDestroy(&b.problem));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* G = sum of w_j G_j / sum of w_j, after steps with lossy messages */
-static PetscErrorCode CheckInvariant(Scaled *s, PetscBool weighted)
+static PetscErrorCode CheckInvariant(Problem *p, PetscBool weighted)
 {
-  Problem *p = &s->problem;
-
   PetscFunctionBegin;
   for (PetscInt l = 0; l < 2; l++) {
     PetscReal    sum = 0;
@@ -125,61 +49,58 @@ static PetscErrorCode CheckInvariant(Scaled *s, PetscBool weighted)
 
 static PetscErrorCode CheckEF21(void)
 {
-  Scaled    a, b;
+  Problem   a, b;
   State     one, other;
   PetscReal drift;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsClearValue(NULL, "-muon_exchange_mode"));
   PetscCall(PetscOptionsInsertString(NULL, "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor natural"));
   PetscCall(Run(PETSC_TRUE, 3, &a));
   PetscCall(CheckInvariant(&a, PETSC_TRUE));
-  PetscCall(MuonEF21GetDrift(a.problem.muon, &drift));
+  PetscCall(MuonEF21GetDrift(a.muon, &drift));
   PetscCheck(drift == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A drift of %g, which nobody measured", (double)drift);
-  PetscCall(MuonSaveCheckpoint(a.problem.muon, "weights.ckpt", 1));
-  PetscCall(MuonEF21GetDrift(a.problem.muon, &drift));
+  PetscCall(MuonSaveCheckpoint(a.muon, "weights.ckpt", 1));
+  PetscCall(MuonEF21GetDrift(a.muon, &drift));
   PetscCheck(drift >= 0 && drift <= 1000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A checkpoint finds a drift of %g", (double)drift);
-  for (int k = 0; k < 2; k++) PetscCall(MuonStep(a.problem.muon));
-  PetscCall(StateTake(&a.problem, &one));
+  for (int k = 0; k < 2; k++) PetscCall(MuonStep(a.muon));
+  PetscCall(StateTake(&a, &one));
   PetscCall(Run(PETSC_TRUE, 0, &b));
-  PetscCall(MuonLoadCheckpoint(b.problem.muon, "weights.ckpt"));
-  for (int k = 0; k < 2; k++) PetscCall(MuonStep(b.problem.muon));
+  PetscCall(MuonLoadCheckpoint(b.muon, "weights.ckpt"));
+  for (int k = 0; k < 2; k++) PetscCall(MuonStep(b.muon));
   PetscCall(CheckInvariant(&b, PETSC_TRUE));
-  PetscCall(StateTake(&b.problem, &other));
+  PetscCall(StateTake(&b, &other));
   PetscCheck(StateIsSame(&one, &other), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The run that goes on is another one");
   PetscCall(StateFree(&one));
   PetscCall(StateFree(&other));
-  PetscCall(ProblemDestroy(&a.problem));
-  PetscCall(ProblemDestroy(&b.problem));
+  PetscCall(ProblemDestroy(&a));
+  PetscCall(ProblemDestroy(&b));
   /* Workers that are equal take the weighted mean: the mean stays the same */
   PetscCall(Run(PETSC_FALSE, 0, &b));
-  PetscCall(MuonLoadCheckpoint(b.problem.muon, "weights.ckpt"));
+  PetscCall(MuonLoadCheckpoint(b.muon, "weights.ckpt"));
   PetscCall(CheckInvariant(&b, PETSC_FALSE));
-  PetscCall(MuonStep(b.problem.muon));
+  PetscCall(MuonStep(b.muon));
   PetscCall(CheckInvariant(&b, PETSC_FALSE));
-  PetscCall(ProblemDestroy(&b.problem));
+  PetscCall(ProblemDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  char   what[16] = "means";
-  Scaled s;
+  char    what[16] = "ef21";
+  Problem p;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-what", what, sizeof(what), NULL));
-  if (strcmp(what, "means") == 0) {
-    PetscCall(CheckMeans());
-    PetscCall(CheckEF21());
-  } else {
-    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &s.problem));
-    PetscCall(MuonSetFromOptions(s.problem.muon));
-    if (strcmp(what, "late") == 0) PetscCall(MuonSetUp(s.problem.muon));
-    PetscCall(MuonSetWorkerWeight(s.problem.muon, strcmp(what, "zero") == 0 ? 0 : s.problem.rank == 1 ? (PetscReal)(strcmp(what, "negative") == 0 ? -2 : 2) : 1));
-    PetscCall(MuonSetUp(s.problem.muon));
+  if (strcmp(what, "ef21") == 0) PetscCall(CheckEF21());
+  else {
+    PetscCall(ProblemCreate(PETSC_COMM_WORLD, NULL, &p));
+    PetscCall(MuonSetFromOptions(p.muon));
+    if (strcmp(what, "late") == 0) PetscCall(MuonSetUp(p.muon));
+    PetscCall(MuonSetWorkerWeight(p.muon, strcmp(what, "zero") == 0 ? 0 : p.rank == 1 ? (PetscReal)(strcmp(what, "negative") == 0 ? -2 : 2) : 1));
+    PetscCall(MuonSetUp(p.muon));
   }
-  if (strcmp(what, "means") != 0) PetscCall(ProblemDestroy(&s.problem));
+  if (strcmp(what, "ef21") != 0) PetscCall(ProblemDestroy(&p));
   PetscCall(PetscFinalize());
   return 0;
 }
