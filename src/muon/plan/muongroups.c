@@ -137,7 +137,7 @@ PetscErrorCode MuonDropRounds_Private(Muon muon)
   PetscFunctionBegin;
   if (muon->nested != NULL) PetscCall(MuonDropRounds_Private(muon->nested));
   for (PetscInt g = 0; g < muon->ngroups && muon->underway; g++) {
-    if (muon->group[g]->depth == 1 || MuonGroupIsAway(muon->group[g])) continue;
+    if (muon->group[g]->depth == 1) continue;
     PetscCall(MuonExchangeMoveEnd(muon->group[g]->exchange));
     PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
   }

@@ -157,7 +157,7 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
   if (muon->measure_update_rms == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->ranges != NULL) {
+  if (shard->port->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
     shard->group->bytes += sizeof(shard->round->info.squares);
   }
@@ -199,7 +199,7 @@ static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
 /* New weights of a group go from the owners to the other workers, as they are, and then to all ranks of a worker: all ranks take one group after the other */
 static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 {
-  const PetscBool away = MuonGroupIsAway(group), spread = MuonGroupSendsArrays(group, 1) && away == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool spread = MuonGroupSendsArrays(group, 1) && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < group->nshards && spread; k++) {
@@ -213,12 +213,10 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
-    MuonArray  W;
 
-    if (spread == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
+    if (spread == PETSC_FALSE && shard->port->whole == PETSC_FALSE) continue;
     if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
-    W = away ? shard->round->weights : MuonShardPart(shard, &shard->round->weights);
-    if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &shard->round->weights));
+    PetscCall(MuonPortGather_Private(shard->port, &shard->round->weights));
     PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

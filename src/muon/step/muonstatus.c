@@ -97,7 +97,7 @@ static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count
     while (position[t] != position[r]) t++;
     first = all + (size_t)count * (size_t)t + MUON_RECORD_COUNT + 2 * g;
     if (own[0] != first[0]) outcome->replicas = PETSC_FALSE;
-    if (group->nshards > 0 && group->shard[0].sharded) first = all + MUON_RECORD_COUNT + 2 * g;
+    if (group->nshards > 0 && group->shard[0].port->whole) first = all + MUON_RECORD_COUNT + 2 * g;
     if (own[1] != first[1]) outcome->weights = PETSC_FALSE;
   }
 }

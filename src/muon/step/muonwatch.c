@@ -56,7 +56,7 @@ PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
 /* Whether there are ranks with the same rows of a group's layers, which they compare */
 PetscBool MuonGroupHasReplicas_Private(Muon muon, const MuonGroup group)
 {
-  return muon->size > 1 && muon->isolated == PETSC_FALSE && group->nshards > 0 && (group->shard[0].sharded || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
+  return muon->size > 1 && muon->isolated == PETSC_FALSE && group->nshards > 0 && (group->shard[0].port->whole || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
