@@ -410,9 +410,9 @@ struct _p_Muon {
 
   PetscInt   delay;
   PetscBool  delay_correction;
-  PetscInt64 begun;    /* the step whose round groups of depth 2 have begun, -1 for none */
-  MuonStatus sending;  /* what became of this rank when it began that */
-  PetscBool  underway; /* the messages of that, which were not waited for */
+  PetscInt64 pending;  /* the step whose round groups of depth 2 have begun and not ended, -1 for none */
+  MuonStatus sending;  /* what became of this rank when it began that round */
+  PetscBool  underway; /* its messages are, which were not waited for yet */
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);

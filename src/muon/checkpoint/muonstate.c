@@ -28,7 +28,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   visitor->layer  = ((PetscObject)shard->layer)->name;
   if (shard->group->depth > 1) PetscCall(MuonStateVisitBytes(visitor, "late", 5 * sizeof(double), &shard->round->info.rate));
   visitor->layer = "";
-  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->begun), &muon->begun));
+  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->pending), &muon->pending));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -151,7 +151,7 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
   PetscCall(MuonDropRounds_Private(muon));
-  muon->begun = -1;
+  muon->pending = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];

@@ -32,7 +32,7 @@ PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 /* Workers, shards and groups, these with the operations of the type or else of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
-/* Collective: waits for messages of rounds under way, which are sent again, or are no more where muon->begun is -1 */
+/* Collective: waits for messages of rounds under way, which are sent again, or are no more where muon->pending is -1 */
 PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
 /* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);

@@ -32,7 +32,7 @@ static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonSta
 PetscErrorCode MuonBegin_Private(Muon muon)
 {
   PetscFunctionBegin;
-  muon->begun = muon->step;
+  muon->pending = muon->step;
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->sending));
   }
@@ -67,7 +67,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   group->replica = 0;
   if (skips == PETSC_FALSE) PetscCall(MuonMomenta_Private(muon, group, record, status));
   if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
-  else group->round = muon->begun;
+  else group->round = muon->pending;
   if (group->depth > 1 && skips == PETSC_FALSE && group->round >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
   for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
