@@ -56,13 +56,22 @@ struct _n_MuonWorkerGrid {
   MPI_Comm inside, across;
 };
 
-/* Whole gradients, each of one rank of a worker, and the rows that this rank has of their mean */
+/*
+   Where gradients of a layer come in and its weights go out, on every rank of a worker. A layer that is whole on each of
+   several ranks has gradients that are summed and weights that are gathered
+*/
 typedef struct {
-  MuonArray   mean;
+  Muon        muon;
+  MuonLayer   layer;
+  MuonGroup   group;
+  PetscInt   *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
+  PetscBool   whole;     /* on each of several ranks, which keep rows of its state, or one of them all of it */
+  PetscBool   ready;     /* MuonLayerGradientReady() was called since the last step */
+  MuonArray   mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
   MuonArray   packed;    /* the whole gradient with the rows of each rank side by side */
   MuonArray   staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
   MPI_Request request;   /* MPI_REQUEST_NULL where no sum is under way */
-} MuonShardMean;
+} MuonPort;
 
 /*
    What lives for one round of one shard: from the gradient to the new weights. Arrays are borrowed
@@ -93,27 +102,24 @@ typedef struct {
   MuonGroup group;
   PetscInt  id;        /* its number in the group's exchange */
   PetscInt  row, rows; /* of the layer */
-  PetscInt *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
-  char     *name;      /* enters random numbers and messages: the layer's where the shard is all of it */
+  MuonPort *port;
+  char     *name; /* enters random numbers and messages: the layer's where the shard is all of it */
   PetscBool owns;
-  PetscBool sharded; /* the layer is full on each of the worker's ranks, which keep rows of its state, or one of them all of it: gradients are summed, weights gathered */
 
   MuonCompressor up, down;            /* of this rank as a worker, and of the server */
   char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
   MuonDownlink   downlink;
   PetscBool      down_assigns; /* the message of the server is of the weights, not of a difference */
 
-  MuonArray     M, Mnew;  /* momentum, where muon->momentum_at says, and at a server what it becomes at the commit */
-  MuonArray     sum;      /* server: sum of the messages, then what the type made of it; kept where the exchange writes it or keep_sum is set */
-  MuonArray     X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
-  MuonArray     D;        /* memory for a step that the commit takes, where the gradient's cannot have it */
-  MuonArray     Tnew;     /* worker: T where the gradient lies in memory that is not ours or has another precision */
-  MuonArray     weighted; /* what MPI sums, times the worker's weight where that is not 1 */
-  MuonShardMean full;     /* of whole gradients */
-  void         *data;     /* the type's */
+  MuonArray M, Mnew;  /* momentum, where muon->momentum_at says, and at a server what it becomes at the commit */
+  MuonArray sum;      /* server: sum of the messages, then what the type made of it; kept where the exchange writes it or keep_sum is set */
+  MuonArray X, Xnew;  /* server: weights where the workers' differ from them, and what they become */
+  MuonArray D;        /* memory for a step that the commit takes, where the gradient's cannot have it */
+  MuonArray Tnew;     /* worker: T where the gradient lies in memory that is not ours or has another precision */
+  MuonArray weighted; /* what MPI sums, times the worker's weight where that is not 1 */
+  void     *data;     /* the type's */
 
   MuonRound *round; /* depth of the group: round[0] is at work, MuonShardNext() is that of the gradients of this step */
-  PetscBool  ready; /* MuonLayerGradientReady() was called since the last step */
 
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
@@ -402,9 +408,9 @@ struct _p_Muon {
 
   PetscInt   delay;
   PetscBool  delay_correction;
-  PetscInt64 begun;    /* the step whose round groups of depth 2 have begun, -1 for none */
-  MuonStatus sending;  /* what became of this rank when it began that */
-  PetscBool  underway; /* the messages of that, which were not waited for */
+  PetscInt64 pending;  /* the step whose round groups of depth 2 have begun and not ended, -1 for none */
+  MuonStatus sending;  /* what became of this rank when it began that round */
+  PetscBool  underway; /* its messages are, which were not waited for yet */
 };
 
 PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
@@ -447,6 +453,12 @@ static inline void MuonNextPhase(Muon muon, MuonStatus status)
 static inline MuonArray MuonShardPart(const MuonShard *shard, const MuonArray *whole)
 {
   return MuonArrayPart(whole, (size_t)(shard->row - shard->layer->first), 0, (size_t)shard->rows, MuonArrayColumns(whole));
+}
+
+/* The rows of a gradient; where whole ones are summed they are in the mean */
+static inline MuonArray MuonShardGradient(const MuonShard *shard, const MuonArray *whole)
+{
+  return shard->port->mean.data != NULL ? shard->port->mean : MuonShardPart(shard, whole);
 }
 
 /* Another rank of the node does all but its gradient and its weights */

@@ -8,8 +8,8 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   visitor->holder = MUON_STATE_WORKER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Tnew));
-  PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->full.mean));
-  PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->full.packed));
+  PetscCall(MuonStateVisitArray(visitor, "gradient.mean", PETSC_TRUE, PETSC_TRUE, &shard->port->mean));
+  PetscCall(MuonStateVisitArray(visitor, "gradient.packed", PETSC_FALSE, PETSC_TRUE, &shard->port->packed));
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
   PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->Tsent));
   if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
@@ -28,7 +28,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   visitor->layer  = ((PetscObject)shard->layer)->name;
   if (shard->group->depth > 1) PetscCall(MuonStateVisitBytes(visitor, "late", 5 * sizeof(double), &shard->round->info.rate));
   visitor->layer = "";
-  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->begun), &muon->begun));
+  if (shard == muon->shard && muon->delay > 0) PetscCall(MuonStateVisitBytes(visitor, "late.step", sizeof(muon->pending), &muon->pending));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

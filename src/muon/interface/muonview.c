@@ -11,10 +11,10 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 
   PetscFunctionBegin;
   if (shard != NULL && shard->group->home >= 0) PetscCall(PetscSNPrintf(text, length, ", at rank %d of each node of %d", shard->group->home, shard->group->grid->size));
-  if (shard == NULL || shard->ranges == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard == NULL || shard->port->ranges == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonShardGetAssembly_Private(muon, shard, 0, &kind, &flops));
   PetscCall(PetscSNPrintf(text, length, ", %s on %d ranks%s, assembly %s",
-                          shard->sharded              ? "rows of state"
+                          shard->port->whole          ? "rows of state"
                           : MuonLayerIsEntries(layer) ? "entries"
                                                       : "rows",
                           shard->group->grid->size, MuonGroupHasReplicas(muon, shard->group) ? "" : " and no other copy", MuonAssemblyKinds[kind]));
@@ -34,7 +34,7 @@ static PetscErrorCode MuonDescribeMessages_Private(const MuonShard *shard, size_
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscStrncpy(one[k], MuonDownlinks[MUON_DOWNLINK_STEP], sizeof(one[k])));
     if (both[k] != NULL) PetscCall(MuonCompressorDescribe_Private(both[k], 100, one[k]));
-    if (both[k] != NULL && both[k]->factors && shard->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
+    if (both[k] != NULL && both[k]->factors && shard->port->ranges != NULL) PetscCall(PetscSNPrintf(one[k] + strlen(one[k]), 40, " (V %d times)", shard->group->grid->size));
   }
   if (shard->group->ops->votes) PetscCall(PetscStrncpy(text, "votes", length));
   else PetscCall(PetscSNPrintf(text, length, "up %s, down %s", one[0], one[1]));

@@ -155,7 +155,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
   const Muon_Local *local = (const Muon_Local *)muon->data;
   MuonShard        *shard = (MuonShard *)muon->layer[l]->shard;
   MuonLayerStepInfo info  = shard->round->info;
-  MuonArray         own, rows, G = local->shared[l];
+  MuonArray         own, G = local->shared[l];
   MuonLayerArray    gradient;
 
   PetscFunctionBegin;
@@ -166,8 +166,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
   MuonArrayAxpby(1, &own, 0, &G);
   PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonShardMove_Private(muon, shard, &info, &G));
-  rows = MuonGroupIsAway(shard->group) ? G : MuonShardPart(shard, &G);
-  if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &rows, &G));
+  PetscCall(MuonPortGather_Private(shard->port, &G));
   MuonArrayAxpby(1, local->start[l].data != NULL ? &local->start[l] : &local->shared[l], -1, &G);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,7 +34,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
-  if (shard->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->port->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
   PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
@@ -82,7 +82,7 @@ static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem
     /* The rows of the block at each rank of the worker, in its own numbers */
     cut          = ranges + (size_t)*n * (size_t)(size + 1);
     with->ranges = cut;
-    for (PetscMPIInt r = 0; r <= size; r++) cut[r] = PetscMin(PetscMax(shard->ranges[r] - one->block.row, 0), one->block.m);
+    for (PetscMPIInt r = 0; r <= size; r++) cut[r] = PetscMin(PetscMax(shard->port->ranges[r] - one->block.row, 0), one->block.m);
     one->first = PetscMax(shard->row, one->block.row);
     one->rows  = with->ranges[shard->group->grid->position + 1] - with->ranges[shard->group->grid->position];
     if (one->rows == 0) one->first = shard->row;

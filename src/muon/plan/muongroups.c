@@ -137,7 +137,7 @@ PetscErrorCode MuonDropRounds_Private(Muon muon)
   PetscFunctionBegin;
   if (muon->nested != NULL) PetscCall(MuonDropRounds_Private(muon->nested));
   for (PetscInt g = 0; g < muon->ngroups && muon->underway; g++) {
-    if (muon->group[g]->depth == 1 || MuonGroupIsAway(muon->group[g])) continue;
+    if (muon->group[g]->depth == 1) continue;
     PetscCall(MuonExchangeMoveEnd(muon->group[g]->exchange));
     PetscCall(MuonExchangeReduceEnd(muon->group[g]->exchange));
   }
@@ -151,7 +151,7 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 {
   PetscFunctionBegin;
   PetscCall(MuonDropRounds_Private(muon));
-  muon->begun = -1;
+  muon->pending = -1;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonShardDestroy_Private(&muon->shard[p]));
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup group = muon->group[g];

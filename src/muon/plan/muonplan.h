@@ -32,12 +32,12 @@ PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 /* Workers, shards and groups, these with the operations of the type or else of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
-/* Collective: waits for messages of rounds under way, which are sent again, or are no more where muon->begun is -1 */
+/* Collective: waits for messages of rounds under way, which are sent again, or are no more where muon->pending is -1 */
 PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
 /* Whether there are ranks with the same rows of a group's layers, which they compare */
 static inline PetscBool MuonGroupHasReplicas(Muon muon, const MuonGroup group)
 {
-  return muon->size > 1 && muon->isolated == PETSC_FALSE && group->nshards > 0 && (group->shard[0].sharded || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
+  return muon->size > 1 && muon->isolated == PETSC_FALSE && group->nshards > 0 && (group->shard[0].port->whole || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */

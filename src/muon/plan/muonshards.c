@@ -78,28 +78,31 @@ PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt ta
 PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, PetscInt id, MuonLayer layer)
 {
   const MuonWorkerGrid grid = group->grid;
+  MuonPort            *port;
   char                 name[192];
 
   PetscFunctionBegin;
-  shard->muon         = muon;
-  shard->layer        = layer;
-  layer->shard        = shard;
-  shard->group        = group;
-  shard->id           = id;
-  shard->rows         = layer->rows;
-  shard->row          = layer->first;
-  shard->full.request = MPI_REQUEST_NULL;
+  PetscCall(PetscNew(&port));
   PetscCall(PetscCalloc1(group->depth, &shard->round));
+  shard->muon = port->muon = muon;
+  shard->layer = port->layer = layer;
+  shard->group = port->group = group;
+  port->request              = MPI_REQUEST_NULL;
+  layer->shard               = shard;
+  shard->port                = port;
+  shard->id                  = id;
+  shard->rows                = layer->rows;
+  shard->row                 = layer->first;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
-  if (group->home >= 0) shard->sharded = PETSC_TRUE;
+  if (group->home >= 0) port->whole = PETSC_TRUE;
   else if (grid->size > 1) {
-    PetscCall(PetscMalloc1(grid->size + 1, &shard->ranges));
-    shard->sharded = layer->ranks == 1 ? PETSC_TRUE : PETSC_FALSE;
-    if (shard->sharded) {
-      for (PetscMPIInt r = 0; r <= grid->size; r++) shard->ranges[r] = r * (layer->m / grid->size) + PetscMin((PetscInt)r, layer->m % grid->size);
-    } else PetscCall(PetscArraycpy(shard->ranges, layer->ranges, grid->size + 1));
-    shard->row  = shard->ranges[grid->position];
-    shard->rows = shard->ranges[grid->position + 1] - shard->row;
+    PetscCall(PetscMalloc1(grid->size + 1, &port->ranges));
+    port->whole = layer->ranks == 1 ? PETSC_TRUE : PETSC_FALSE;
+    if (port->whole) {
+      for (PetscMPIInt r = 0; r <= grid->size; r++) port->ranges[r] = r * (layer->m / grid->size) + PetscMin((PetscInt)r, layer->m % grid->size);
+    } else PetscCall(PetscArraycpy(port->ranges, layer->ranges, grid->size + 1));
+    shard->row  = port->ranges[grid->position];
+    shard->rows = port->ranges[grid->position + 1] - shard->row;
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s@%" PetscInt_FMT, ((PetscObject)layer)->name, shard->row));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) shard->keep_sum = PETSC_TRUE;
   }
@@ -169,7 +172,7 @@ PetscErrorCode MuonCheckHashes_Private(Muon muon)
 
 PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
 {
-  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->full.mean, &shard->full.packed, &shard->weighted, &shard->Tsent, &shard->change, &shard->changenew};
+  MuonArray *const arrays[] = {&shard->M, &shard->Mnew, &shard->Tnew, &shard->sum, &shard->X, &shard->Xnew, &shard->D, &shard->weighted, &shard->Tsent, &shard->change, &shard->changenew};
 
   PetscFunctionBegin;
   shard->layer->shard           = NULL;
@@ -184,7 +187,10 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   PetscCall(MuonValidatedDestroy(&shard->round->down_got));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(arrays); k++) PetscCall(MuonArrayDestroy(arrays[k]));
   PetscCall(PetscFree(shard->round));
-  PetscCall(PetscFree(shard->ranges));
+  PetscCall(MuonArrayDestroy(&shard->port->mean));
+  PetscCall(MuonArrayDestroy(&shard->port->packed));
+  PetscCall(PetscFree(shard->port->ranges));
+  PetscCall(PetscFree(shard->port));
   PetscCall(PetscFree(shard->name));
   PetscCall(PetscFree(shard->up_type));
   PetscCall(PetscFree(shard->down_type));

@@ -44,7 +44,7 @@ PetscErrorCode MuonClipWorker_Private(Muon muon)
 
     if (MuonClipsLayer_Private(muon, shard->layer) == PETSC_FALSE || MuonGroupSkips(shard->group)) continue;
     PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
-    G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
+    G = MuonShardGradient(shard, &whole);
     if (G.data != NULL) {
       one = MuonClipNorm_Private(&G);
       if (muon->nan == MUON_NAN_ZERO && !(one <= PETSC_MAX_REAL)) {

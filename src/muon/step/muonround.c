@@ -32,7 +32,7 @@ static PetscErrorCode MuonBeginRound_Private(Muon muon, MuonGroup group, MuonSta
 PetscErrorCode MuonBegin_Private(Muon muon)
 {
   PetscFunctionBegin;
-  muon->begun = muon->step;
+  muon->pending = muon->step;
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->depth > 1) PetscCall(MuonBeginRound_Private(muon, muon->group[g], &muon->sending));
   }
@@ -67,7 +67,7 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
   group->replica = 0;
   if (skips == PETSC_FALSE) PetscCall(MuonMomenta_Private(muon, group, record, status));
   if (group->depth == 1) PetscCall(MuonBeginRound_Private(muon, group, status));
-  else group->round = muon->begun;
+  else group->round = muon->pending;
   if (group->depth > 1 && skips == PETSC_FALSE && group->round >= 0 && muon->underway == PETSC_FALSE) PetscCall(MuonSend_Private(muon, group, &muon->sending));
   for (PetscInt k = 0; k < group->nshards && skips == PETSC_FALSE; k++) PetscCall(MuonLayerRestoreGradientMemory(group->shard[k].layer, &MuonShardNext(&group->shard[k])->gradient));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,7 +156,7 @@ static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
   PetscFunctionBegin;
   shard->layer->updaterms = -1;
   if (shard->round->info.measure == PETSC_FALSE || entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->ranges != NULL) {
+  if (shard->port->ranges != NULL) {
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &shard->round->info.squares, 1, MPI_DOUBLE, MPI_SUM, shard->group->grid->inside));
     shard->group->bytes += sizeof(shard->round->info.squares);
   }
@@ -198,7 +198,7 @@ static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
 /* New weights of a group go from the owners to the other workers, as they are, and then to all ranks of a worker: all ranks take one group after the other */
 static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 {
-  const PetscBool away = MuonGroupIsAway(group), spread = MuonGroupSendsArrays(group, 1) && away == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool spread = MuonGroupSendsArrays(group, 1) && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < group->nshards && spread; k++) {
@@ -212,12 +212,10 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
-    MuonArray  W;
 
-    if (spread == PETSC_FALSE && shard->sharded == PETSC_FALSE) continue;
+    if (spread == PETSC_FALSE && shard->port->whole == PETSC_FALSE) continue;
     if (spread == PETSC_FALSE) PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
-    W = away ? shard->round->weights : MuonShardPart(shard, &shard->round->weights);
-    if (shard->sharded) PetscCall(MuonShardGather_Private(muon, shard, &W, &shard->round->weights));
+    PetscCall(MuonPortGather_Private(shard->port, &shard->round->weights));
     PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -38,7 +38,7 @@ static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   muon->group[0]->bytes += sizeof(first);
   if (first == none) PetscFunctionReturn(PETSC_SUCCESS);
-  if (worst == MUON_STATUS_LMO || (worst == MUON_STATUS_NANORINF && first / places >= muon->size)) muon->begun = -1; /* no gradient of this step is to blame, and the round would fail again */
+  if (worst == MUON_STATUS_LMO || (worst == MUON_STATUS_NANORINF && first / places >= muon->size)) muon->pending = -1; /* no gradient of this step is to blame, and the round would fail again */
   place              = first % places;
   muon->failed.rank  = (PetscMPIInt)(first / places % muon->size);
   muon->failed.layer = place < LAYERS ? NULL : muon->active[place - LAYERS];
@@ -96,7 +96,7 @@ static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count
     while (position[t] != position[r]) t++;
     first = all + (size_t)count * (size_t)t + MUON_RECORD_COUNT + 2 * g;
     if (own[0] != first[0]) outcome->replicas = PETSC_FALSE;
-    if (group->nshards > 0 && group->shard[0].sharded) first = all + MUON_RECORD_COUNT + 2 * g;
+    if (group->nshards > 0 && group->shard[0].port->whole) first = all + MUON_RECORD_COUNT + 2 * g;
     if (own[1] != first[1]) outcome->alike = PETSC_FALSE;
   }
 }

@@ -57,13 +57,13 @@ PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down)
    those that are left, and the wait for means of whole gradients; collective: waits for those of a step that
    never came, where there may be any
 */
-PETSC_INTERN PetscErrorCode MuonShardReady_Private(void *);
+PETSC_INTERN PetscErrorCode MuonPortReady_Private(void *port);
 PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
 /* The shard's rows of whole weights, which the caller may have elsewhere, become the new ones */
 PETSC_INTERN PetscErrorCode MuonShardMove_Private(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *whole);
-/* The new weights of all ranks of a worker, where each has them whole */
-PETSC_INTERN PetscErrorCode MuonShardGather_Private(Muon, MuonShard *, const MuonArray *rows, const MuonArray *whole);
+/* The new weights of all ranks of a worker, where each has them whole: of their shards' rows */
+PETSC_INTERN PetscErrorCode MuonPortGather_Private(const MuonPort *, const MuonArray *whole);
 
 /*
    Server: input of the LMO, new weights by the type or the layer's optimizer, their message

@@ -12,15 +12,15 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 
   PetscFunctionBegin;
   if (MuonGroupIsAway(shard->group)) W = MuonArrayPart(&W, 0, 0, 0, MuonArrayColumns(&W));
-  if (shard->sharded || (shard->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->full.mean));
+  if (shard->port->whole || (shard->port->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->port->mean));
   /*
      A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
      where nothing comes before
   */
-  if (shard->full.mean.data != NULL || shard->group->depth > 1 ||
-      (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->ranges == NULL || shard->group->grid->nworkers > 1))) {
-    layer->ready    = MuonShardReady_Private;
-    layer->readyctx = shard;
+  if (shard->port->mean.data != NULL || shard->group->depth > 1 ||
+      (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1))) {
+    layer->ready    = MuonPortReady_Private;
+    layer->readyctx = shard->port;
   }
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
@@ -80,7 +80,7 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer",
              MuonPrefix(muon), ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
-  PetscCheck(shard->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+  PetscCheck(shard->port->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_layer_%s_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected none, or a layer of rows", MuonPrefix(muon), ((PetscObject)layer)->name, key, layer->ranks);
   PetscCheck(held == NULL || layer->weight_decay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: the weights keep their norm, and the weight decay is %g, expected 0", MuonPrefix(muon), ((PetscObject)layer)->name, key,
              (double)layer->weight_decay);
@@ -121,7 +121,7 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),
                name, type);
-    PetscCheck(shard->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+    PetscCheck(shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
                "-%s%s_downlink step of layer \"%s\": its rows are spread over %d ranks, and no rank has its step; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, shard->group->grid->size,
                MuonPrefix(muon), name, type);
   }

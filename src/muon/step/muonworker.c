@@ -69,9 +69,9 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscFunctionBegin;
   PetscTryTypeMethod(muon, momentum, shard, &round->info);
   if (round->begun) PetscFunctionReturn(PETSC_SUCCESS);
-  if (shard->full.mean.data != NULL) {
+  if (shard->port->mean.data != NULL) {
     ours = PETSC_FALSE;
-    G    = shard->full.mean;
+    G    = shard->port->mean;
   } else {
     PetscCall(MuonLayerGetGradientMemory(layer, &round->gradient, &ours));
     G = MuonShardPart(shard, &round->gradient);

@@ -118,7 +118,7 @@ static PetscErrorCode MuonTheoryAlpha_Private(Muon muon, const MuonShard *shard,
   const MuonLayer layer     = shard->layer;
   const MuonArray shape     = MuonShardStateShape(shard);
   const MuonNorm  frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2};
-  const PetscBool parts     = shard->ranges != NULL || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool parts     = shard->port->ranges != NULL || MuonLayerIsEntries(layer) ? PETSC_TRUE : PETSC_FALSE;
   double          least, most;
   PetscReal       one;
   PetscBool       assigns;

@@ -32,7 +32,7 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   distance[0] = distance[1] = ldexp(distance[0], exponent);
   PetscCall(MuonLayerGetRule(shard->layer, &rule));
   PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  if (lmo && !shard->ranges) {
+  if (lmo && !shard->port->ranges) {
     PetscCall(MuonLayerComputeNormArray(shard->layer, &D, dual, &norm));
     distance[1] = (double)norm;
   }

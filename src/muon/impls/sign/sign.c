@@ -81,7 +81,7 @@ static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard, MuonLayerSt
   /* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
   for (PetscInt b = 0; b < MuonVotesCount(shard) && whole.data != NULL; b++) {
-    MuonArray part, G = shard->full.mean.data != NULL ? shard->full.mean : MuonShardPart(shard, &whole);
+    MuonArray part, G = MuonShardGradient(shard, &whole);
     MuonBlock block;
 
     PetscCall(MuonVotesGetBlock(shard, b, &G, &part, &block));
