@@ -244,7 +244,7 @@ typedef struct {
   size_t               size;      /* of the data: zeros and the defaults of the rows at MuonCreate() */
   const MuonParameter *layerrows; /* of each layer, behind "muon_layer_NAME_" */
   size_t               layersize;
-  const char *const   *keys; /* options that are no rows, behind "muon_", up to a NULL: they are known for misspelled ones */
+  const char *const   *keys; /* options that are no rows, up to a NULL: they are known for misspelled ones. One that ends in _ is the prefix of a compressor */
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
   PetscErrorCode (*setup)(Muon);                     /* when it is */
@@ -263,7 +263,7 @@ typedef struct {
   void               *data;
 } MuonAddon;
 
-/* For the optimizers that are made afterwards. Names and rows are not copied */
+/* For the optimizers that are made afterwards. Names and rows are not copied. A type registers what every optimizer has of it under its own name */
 PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
 /* NULL where the optimizer has no such addon */
 PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
@@ -324,9 +324,8 @@ struct _p_Muon {
   PetscLogDouble     advise_begin[6]; /* its clocks, when it began */
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
-  PetscBool isolated, synchronized, changed; /* the second: in this step the other one took its; the third: MuonWeightsChanged() was called since then */
+  PetscBool isolated, synchronized; /* the second: in this step the other one took its */
   Muon      nested;
-  PetscInt  phases; /* in which layers take their steps, set by who sets group->rests; 0 and 1 where all layers take all steps */
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
@@ -416,12 +415,11 @@ struct _p_Muon {
   } late;
 };
 
-PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
-PETSC_EXTERN PetscErrorCode      MuonCreate_EF14(Muon);
-PETSC_EXTERN PetscErrorCode      MuonCreate_Local(Muon);
-PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonLocalParameters_Private[], MuonSignParameters_Private[];
-PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
-PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
+PETSC_INTERN PetscErrorCode MuonRegister_EF21(void);
+PETSC_INTERN PetscErrorCode MuonRegister_EF14(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Local(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Dense(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Sign(void);
 
 /* The first status that is not MUON_STATUS_OK stays */
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
@@ -511,6 +509,15 @@ static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
 static inline PetscBool MuonGroupSendsArrays(const MuonGroup group, int down)
 {
   return group->arrays[down] && group->exchange->nworkers > 1 && (down ? group->exchange->everywhere == PETSC_FALSE : group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Of the layers, in which they take their steps: 1 where all layers take all steps */
+static inline PetscInt MuonPhases(Muon muon)
+{
+  PetscInt phases = 1;
+
+  for (PetscInt l = 0; l < muon->nlayers; l++) phases = PetscMax(phases, muon->layer[l]->phase + 1);
+  return phases;
 }
 
 /* The shard of a layer */

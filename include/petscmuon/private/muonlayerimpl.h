@@ -99,20 +99,19 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
-  MuonStepType     step;                    /* the optimizer's where it is not set */
-  PetscReal        given_rate;              /* set by the driver: the learning rate that nothing else changes, 0 for none */
-  PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
-  PetscBool        chosen;                  /* by the program or its options: the rule, which no preset changes then */
-  char             why[64];                 /* the layer has its rule, for the view */
-  PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt      owner;                   /* -1: every rank */
-  int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
-  int              ef14_downlink;           /* likewise */
-  void            *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
-  const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
-  PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  MuonStepType     step;           /* the optimizer's where it is not set */
+  PetscReal        given_rate;     /* set by the driver: the learning rate that nothing else changes, 0 for none */
+  PetscLogDouble   flops;          /* of a step, an entry; getflops counts others */
+  PetscBool        chosen;         /* by the program or its options: the rule, which no preset changes then */
+  char             why[64];        /* the layer has its rule, for the view */
+  PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        keepsmomentum;  /* set by the driver at its set-up: somebody keeps a momentum of this layer */
+  PetscMPIInt      owner;          /* -1: every rank */
+  int              assembly;       /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
+  void            *shard;          /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
+  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  PetscBool        watched;        /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
   PetscObjectState writes;
   PetscInt         sample; /* the part that is noted beside the whole */
   unsigned int     hashofall, hashofsample;

@@ -89,22 +89,15 @@ void *MuonAddonData(Muon muon, const char name[])
 @*/
 PetscErrorCode MuonRegisterAll(void)
 {
-  /* In the order in which they are called */
-  PetscErrorCode (*const addons[])(void) = {
-    MuonAddonRegister_Theory,
-    MuonAddonRegister_TestGradient,
-    MuonAddonRegister_Cost,
+  /* Addons in the order in which they are called */
+  PetscErrorCode (*const all[])(void) = {
+    MuonRegister_EF21, MuonRegister_EF14, MuonRegister_Local, MuonRegister_Dense, MuonRegister_Sign, MuonAddonRegister_Theory, MuonAddonRegister_TestGradient, MuonAddonRegister_Cost,
   };
 
   PetscFunctionBegin;
   if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
   MuonRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
-  PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters_Private));
-  PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters_Private));
-  PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
-  PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(addons); k++) PetscCall((*addons[k])());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCall((*all[k])());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

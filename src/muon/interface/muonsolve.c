@@ -478,7 +478,7 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonAgree_Private(muon, MUON_CALL_CHANGED));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
-  muon->changed = PETSC_TRUE;
+  PetscTryMethod(muon, "MuonWeightsChanged_C", (Muon), (muon));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     MuonArray  whole, W;

@@ -365,7 +365,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
     if (has[k]) PetscCall(PetscViewerASCIIPrintf(viewer, MuonColumns[k], value[k]));
   }
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
-  if (muon->synchronized && muon->nested->phases > 1) {
+  if (muon->synchronized && MuonPhases(muon->nested) > 1) {
     for (PetscInt p = 0; p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
     PetscCall(PetscViewerASCIIPrintf(viewer, " synchronized %" PetscInt_FMT " of %" PetscInt_FMT " layers", moved, muon->nested->nshards));
   }

@@ -107,7 +107,7 @@ static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
   const MuonGroupKey none   = {0, 0, -1, PETSC_FALSE};
-  const PetscInt     phases = PetscMax(muon->phases, 1), kinds = muon->delay > 0 ? 2 : 1;
+  const PetscInt     phases = MuonPhases(muon), kinds = muon->delay > 0 ? 2 : 1;
   PetscBool          carries = PETSC_FALSE;
   PetscMPIInt        most    = 0;
 

@@ -168,6 +168,25 @@ typedef struct {
     MUON_COMPRESSORS_ROW(family "compressor_rules", ENUM, offsetof(Type, field.rules), MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
     MUON_COMPRESSORS_ROW(family "compressor_min_entries", INT, offsetof(Type, field.min_entries), NULL, "Entries of the smallest layer that the compressors are for")
 
+/* What a type with compressors registers of every optimizer: rows of the parameters of layers, the prefixes of its compressors before its options that are no rows */
+#define MUON_COMPRESSORS_LAYER_ROWS(family) \
+  { \
+    {family "downlink", \
+     MUON_PARAMETER_ENUM, \
+     0, \
+     PETSC_DETERMINE, \
+     0, \
+     0, \
+     MuonDownlinks, \
+     MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, \
+     "How the owner tells the workers of new weights, as the optimizer says where not set"}, \
+    { \
+      NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL \
+    } \
+  }
+#define MUON_COMPRESSORS_KEYS(family) family, family "server_"
+PETSC_INTERN MuonAddonOps MuonCompressorsAddon(const MuonParameter layerrows[], const char *const keys[]);
+
 /* In create(), setobjectsfromoptions(), configure(), begin(), objects(), view() and destroy() of the type; Make: one more compressor with the keys of one of them */
 PETSC_INTERN PetscErrorCode MuonCompressorsCreate_Private(Muon, const char type[], MuonCompressors *);
 PETSC_INTERN PetscErrorCode MuonCompressorsMake_Private(Muon, const MuonCompressors *, int down, MuonCompressor *);

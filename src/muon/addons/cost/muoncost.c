@@ -446,7 +446,7 @@ static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha
                                                    ROW("cost_entries", REAL, entries, 0, 0, "Entries of predicted costs, 0 for those of the layers"),
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-static const char *const MuonCostKeys[] = {"view_cost", NULL};
+static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
 PetscErrorCode MuonAddonRegister_Cost(void)
 {

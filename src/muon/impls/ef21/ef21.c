@@ -31,7 +31,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0 || EF21AtServer(muon) == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_momentum_at server, -muon_type ef21 sends no gradients that could be clipped, expected 0", MuonPrefix(muon), (double)muon->clip,
              MuonPrefix(muon));
-  PetscCheck(muon->phases < 2 || ef21->init == MUON_EF21_INIT_ZERO, comm, PETSC_ERR_SUP, "-%sef21_init gradient with -local_stagger: layers have first steps of their own, expected zero", MuonPrefix(muon));
+  PetscCheck(MuonPhases(muon) == 1 || ef21->init == MUON_EF21_INIT_ZERO, comm, PETSC_ERR_SUP, "-%sef21_init gradient with -local_stagger: layers have first steps of their own, expected zero", MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
   PetscCall(MuonCompressorsConfigure_Private(muon, &ef21->all));
   for (PetscInt p = 0; p < muon->nshards; p++) {
@@ -347,7 +347,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonCompressor`, `MuonExchange`
 M*/
-PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
+static PetscErrorCode MuonCreate_EF21(Muon muon)
 {
   Muon_EF21 *ef21;
 
@@ -375,5 +375,18 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscCall(EF21MeterSetMonitor_Private(muon));
   PetscCall(MuonCompressorsCreate_Private(muon, MUONEF21, &ef21->all));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const MuonParameter MuonEF21LayerParameters[] = MUON_COMPRESSORS_LAYER_ROWS("ef21_");
+
+PetscErrorCode MuonRegister_EF21(void)
+{
+  static const char *const keys[] = {MUON_COMPRESSORS_KEYS("ef21_"), "ef21_monitor_compression", NULL};
+  MuonAddonOps             ops    = MuonCompressorsAddon(MuonEF21LayerParameters, keys);
+
+  PetscFunctionBegin;
+  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
+  PetscCall(MuonAddonRegister(MUONEF21, &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -69,5 +69,6 @@ PETSC_INTERN PetscErrorCode EF21MeterSetMonitor_Private(Muon);
 /* ||G - mean of G_j||, after the commit of the steps in which it is wanted */
 PETSC_INTERN PetscErrorCode EF21MeasureDrift_Private(Muon);
 /* Options */
-PETSC_INTERN PetscErrorCode MuonSetFromOptions_EF21(Muon, MuonOptionItems);
-PETSC_INTERN PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[];
+PETSC_INTERN PetscErrorCode      MuonSetFromOptions_EF21(Muon, MuonOptionItems);
+PETSC_INTERN PetscErrorCode      MuonSetObjectsFromOptions_EF21(Muon);
