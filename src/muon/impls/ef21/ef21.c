@@ -90,6 +90,14 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What theorems about differences to estimates ask for */
+static PetscErrorCode MuonStartsFromGradients_EF21(Muon muon, PetscBool *gradients)
+{
+  PetscFunctionBegin;
+  *gradients = ((Muon_EF21 *)muon->data)->init == MUON_EF21_INIT_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonMomentum_EF21(Muon muon, MuonShard *shard)
 {
   PetscFunctionBegin;
@@ -294,6 +302,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCall(MuonCompressorsDestroy_Private(&ef21->all));
   PetscCall(PetscFree(muon->data));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,6 +383,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->destroy               = MuonDestroy_EF21;
   PetscCall(EF21MeterSetMonitor_Private(muon));
   PetscCall(MuonCompressorsCreate_Private(muon, MUONEF21, &ef21->all));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", MuonStartsFromGradients_EF21));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

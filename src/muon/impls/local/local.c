@@ -136,6 +136,13 @@ static PetscErrorCode MuonWeightsChanged_Local(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonGetRoundSteps_Local(Muon muon, PetscInt *steps)
+{
+  PetscFunctionBegin;
+  *steps = ((Muon_Local *)muon->data)->steps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
 {
   Muon_Local *local = (Muon_Local *)muon->data;
@@ -317,6 +324,7 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
   PetscCall(PetscFree(local->start));
   PetscCall(PetscFree(muon->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", NULL));
   muon->nested = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -440,6 +448,7 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   muon->ops->reset                 = MuonReset_Local;
   muon->ops->destroy               = MuonDestroy_Local;
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", MuonWeightsChanged_Local));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", MuonGetRoundSteps_Local));
   PetscCall(PetscCitationsRegister(MuonCitationLocal, &MuonCitationLocalSet));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
