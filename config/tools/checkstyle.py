@@ -203,7 +203,7 @@ def check_levels(sources):
     here, levels = folder_of(s.path), LEVELS_INSIDE[s.path.split("/")[1]]
     found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, name, quoted in includes(s) if quoted]
     found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line)
-              if name in owner and not (here == "impls" and name in installed)]
+              if name in owner and not (here == "impls" and name in installed) and not re.match(r"Muon(Addon)?Register_", name)]
     for number, path, what in found:
       there = folder_of(path)
       if there not in (None, here) and (levels[there] >= levels[here] or (here, there) in FORBIDDEN_INSIDE):

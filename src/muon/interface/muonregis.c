@@ -89,15 +89,18 @@ void *MuonAddonData(Muon muon, const char name[])
 @*/
 PetscErrorCode MuonRegisterAll(void)
 {
-  /* Addons in the order in which they are called */
-  PetscErrorCode (*const all[])(void) = {
-    MuonRegister_EF21, MuonRegister_EF14, MuonRegister_Local, MuonRegister_Dense, MuonRegister_Sign, MuonAddonRegister_Theory, MuonAddonRegister_TestGradient, MuonAddonRegister_Cost,
-  };
-
   PetscFunctionBegin;
   if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
   MuonRegisterAllCalled = PETSC_TRUE;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCall((*all[k])());
+  PetscCall(MuonRegister_EF21());
+  PetscCall(MuonRegister_EF14());
+  PetscCall(MuonRegister_Local());
+  PetscCall(MuonRegister_Dense());
+  PetscCall(MuonRegister_Sign());
+  /* In the order in which they are called */
+  PetscCall(MuonAddonRegister_Theory());
+  PetscCall(MuonAddonRegister_TestGradient());
+  PetscCall(MuonAddonRegister_Cost());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
