@@ -169,7 +169,7 @@ static PetscErrorCode TestOf(const char options[], const char node[], PetscMPIIn
   /* On other workers each gets the mean of what these had */
   PetscCall(Destroy(&a));
   PetscCall(Create(PETSC_COMM_WORLD, options, "1", 1, &a));
-  if (strstr(options, "drift") != NULL) {
+  if (strstr(options, "aggregate_error") != NULL) {
     PetscCall(MuonLoadCheckpoint(a.problem.muon, folder));
     PetscCall(MuonStep(a.problem.muon));
     PetscCall(TestCheckReplicas(&a.problem, options, STEPS));
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
   const char *const ways[]   = {"-muon_type dense -muon_rule_match gain:adamw -ready",
                                 "-muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -weighted",
                                 "-muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen",
-                                "-muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2",
+                                "-muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2",
                                 "-muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -weighted",
                                 "-muon_type ef21 -ef21_downlink step -muon_clip 1 -muon_clip_layers all",
                                 "-muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw",

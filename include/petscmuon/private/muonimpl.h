@@ -175,7 +175,7 @@ struct _n_MuonGroup {
 /*
    What becomes of a group's shards in a step: the driver's own are of a mean, muonvotes.h has those of votes.
    create() and destroy() are for group->data; check() refuses, on all ranks, what does not go with it, at
-   set-up and in each step. The others are the beats of MuonRound() that are not common to all groups
+   set-up and in each step. The others are the phases of MuonRound() that are not common to all groups
 */
 struct _MuonGroupOps {
   PetscBool votes; /* what legal types and modes of exchanges are looked up by */
@@ -248,7 +248,7 @@ typedef struct {
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
   PetscErrorCode (*setup)(Muon);                     /* when it is */
-  PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where nobody set one */
+  PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where none was set */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
   PetscErrorCode (*end)(Muon, PetscBool ok);
@@ -332,7 +332,7 @@ struct _p_Muon {
   PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
   PetscBool       check_device;
   PetscReal       device_batch_bytes; /* which the scratch memory knows too */
-  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
+  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where it was not set what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscBool       measure_update_rms, check_weights;
   PetscReal       schedule_minimum, momentum_warmup_start;
@@ -540,10 +540,6 @@ static inline PetscBool MuonMonitorSpeaks(Muon muon, PetscInt step)
 {
   return (step % muon->monitor_interval == 0 || step == muon->max_steps - 1 || muon->reason < 0) ? PETSC_TRUE : PETSC_FALSE;
 }
-/*
-   A monitor whose context is the viewer of a key, where the key is set; a viewer that it has already is not
-   given twice
-*/
 
 /* The keys of an optimizer and of all that belongs to it, in whatever database is the default one; those of its preset and of monitors too */
 PETSC_INTERN PetscErrorCode MuonReadOptions_Private(Muon);

@@ -166,7 +166,7 @@ PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys of 0.1 that went, with what takes their place; the table goes when 0.2 is out */
+/* Removed keys of 0.1 and their successors; the table goes when 0.2 is out */
 static const char *const MuonRenamed[][2] = {{"muon_cost_measure", "give -muon_cost_alpha, -muon_cost_beta and -muon_cost_gamma"}};
 
 static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[], const char value[])

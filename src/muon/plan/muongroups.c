@@ -7,7 +7,7 @@
 
 /*
    The optimizer's options among the ranks of a position; beside votes, where they are for votes alone, those
-   of means. One worker has nobody to exchange with: it owns itself
+   of means. A single worker exchanges nothing: it owns itself
 */
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
 {
@@ -53,7 +53,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
 {
   MuonWorkerGrid grid = muon->grid[key->grid];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->late == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));

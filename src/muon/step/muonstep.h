@@ -9,7 +9,7 @@
 PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 /*
-   The beats of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
+   The phases of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
    and whether a checkpoint was asked for are in the record
 */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
@@ -25,8 +25,8 @@ PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
 PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite);
 /*
-   Nobody is there to talk to, and what would be sent is T as it is: the server's half begins with T itself. On
-   the host T may have the gradient's precision then, where the server has the momentum
+   With a single worker and no compression T is not sent: the server's half begins with T itself. On the host T
+   may have the gradient's precision then, where the server has the momentum
 */
 static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 {
@@ -44,7 +44,7 @@ static inline PetscBool MuonShardTakes(const MuonShard *shard)
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A message up or down, which stays on this rank where it owns what the message is of; one that nobody encodes, of an array as it is */
+/* A message up or down, which stays on this rank where it owns what the message is of; one that is not encoded, of an array as it is */
 PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
 PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
 

@@ -153,7 +153,7 @@ static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A constant of the layer or the optimizer, or what it is for one worker; an error where the theorem needs it and nobody said it */
+/* A constant of the layer or the optimizer, or what it is for one worker; an error where the theorem needs it and it was not set */
 static PetscErrorCode MuonTheoryConstant_Private(Muon muon, MuonLayer layer, const char key[], PetscReal all, PetscReal own, double alone, double *value)
 {
   PetscFunctionBegin;

@@ -29,7 +29,7 @@ static PetscInt MuonLocalStepOf_Private(const Muon_Local *local, PetscInt phase)
   return (PetscInt)((PetscInt64)(phase + 1) * local->steps / PetscMax(local->phases, 1)) - 1;
 }
 
-/* Largest first into the phase that has least: bytes of each exchange are level. Rank 0 says it, since layers are compared only later */
+/* Balances bytes over phases, largest layers first into the phase that has least; computed on rank 0 and broadcast, since layers are compared only later */
 static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
 {
   Muon_Local       *local = (Muon_Local *)muon->data;
@@ -164,7 +164,7 @@ static PetscBool MuonLocalEnds_Private(Muon muon, PetscInt l)
   return muon->layer[l]->frozen == PETSC_FALSE && local->outer->layer[l]->phase == local->phase ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The gradient of the outer optimizer is the way that this worker went, backwards; its last step is taken there, before it is taken */
+/* The displacement W - W_j (the pseudo-gradient) is the outer optimizer's gradient; it includes the last step of the round, which is computed here before it is committed */
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
@@ -239,7 +239,7 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
 
     if (MuonLocalEnds_Private(muon, l) == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
-    if (start->data != NULL) MuonArrayAxpby(-1, &own, 1, start); /* the way */
+    if (start->data != NULL) MuonArrayAxpby(-1, &own, 1, start); /* the displacement */
     MuonArrayAxpby(1, &local->shared[l], 0, &own);
     if (start->data != NULL) {
       MuonArrayAxpby(-1, start, 1, &own);
@@ -362,7 +362,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   Options Database Keys:
 + -local_steps H              - steps of a round, in which nothing but the status is sent (30)
-. -local_stagger              - layers are exchanged after steps of their own, so that bytes are level
+. -local_stagger              - layers are exchanged after steps of their own, which balances bytes
 . -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
 . -outer_muon_learning_rate a - its rate (0.7)
 - -outer_muon_momentum mu     - its momentum, in Nesterov's form (0.6)
@@ -371,8 +371,8 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   Notes:
   Each worker j begins a round at the shared weights W_j = W and takes H steps of this optimizer, with its
-  layers' optimizers, its schedule and its own momentum, as if it were alone. Then the way that it went,
-  backwards, is the gradient of the outer optimizer, whose layers have the rule `MUONLAYERSGD`\:
+  layers' optimizers, its schedule and its own momentum, as if it were alone. The displacement
+  W - W_j (the pseudo-gradient) is the outer optimizer's gradient, whose layers have the rule `MUONLAYERSGD`\:
 .vb
   Delta_j = W - W_j
   Delta   = mean of the Delta_j, as the messages of the outer optimizer bring it
@@ -407,7 +407,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.
 
-  Where the program changes weights between two steps, what it changed counts as a part of the way that the worker went.
+  Where the program changes weights between two steps, what it changed counts as a part of the displacement.
   Weights that all workers have alike become the shared ones, from which the next step goes on, by `MuonWeightsChanged()`\;
   in the middle of a round it is an error where they differ.
 
