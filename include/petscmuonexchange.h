@@ -13,7 +13,7 @@
 
    Level: intermediate
 
-.seealso: `MuonExchangeCreate()`, `MuonExchangeSetType()`, `MuonExchangeType`, `MuonExchangeMode`, `MuonExchangeAssignment`
+.seealso: `MuonGetExchange()`, `MuonExchangeSetType()`, `MuonExchangeType`, `MuonExchangeMode`, `MuonExchangeAssignment`
 S*/
 typedef struct _p_MuonExchange *MuonExchange;
 
@@ -157,12 +157,9 @@ PETSC_EXTERN PetscFunctionList MuonExchangeList;
 PETSC_EXTERN PetscErrorCode MuonExchangeInitializePackage(void);
 PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange), const struct _MuonParameter *);
 
-PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetType(MuonExchange, MuonExchangeType);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetType(MuonExchange, MuonExchangeType *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetFromOptions(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetMode(MuonExchange, MuonExchangeMode);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMode(MuonExchange, MuonExchangeMode *);
 PETSC_EXTERN PetscErrorCode MuonExchangeView(MuonExchange, PetscViewer);
-PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);
