@@ -7,7 +7,7 @@
 .DELETE_ON_ERROR:
 
 # These need no PETSc
-PLAIN_GOALS := help clean checkstyle mutants check-newest check-deb
+PLAIN_GOALS := help clean checkstyle mutants check-newest check-deb check-removable
 NEEDS_PETSC := $(if $(MAKECMDGOALS),$(filter-out $(PLAIN_GOALS),$(MAKECMDGOALS)),all)
 
 ifneq ($(NEEDS_PETSC),)

@@ -15,7 +15,7 @@ MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -121,6 +121,10 @@ docs: $(BUILD)/parameters.tsv
 checkstyle:
 	@$(PYTHON3) config/tools/checkstyle.py && $(PYTHON3) config/counters --hold
 
+# Whether each addon and each type of the optimizer but dense can be left out: REMOVABLE="addons/cost impls/sign" some of them
+check-removable:
+	@$(PYTHON3) config/removable $(REMOVABLE)
+
 # What packagers need, outside of the suite: both take what is committed
 check-newest check-deb:
 	@J='$(J)' PYTHON3='$(PYTHON3)' config/packaging/$@
@@ -153,6 +157,7 @@ help:
 	@echo "make card CARD_MINUTES=50  checkpoints of runs that are killed at random; the totals go to share/petscmuon/doc/card.csv"
 	@echo "make mutants               which faults of tests/mutants.txt the tests catch; MUTANTS=polar a folder of src, MUTANTS_MINUTES=20"
 	@echo "make checkstyle            the rules of the code's form"
+	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo

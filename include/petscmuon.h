@@ -52,7 +52,7 @@ typedef const char *MuonType;
 .  `MUON_DIVERGED_NANORINF`   - a loss, a gradient or a result is NaN or Inf on some rank
 .  `MUON_DIVERGED_CORRUPT`    - a received message is not one that its sender could have written
 .  `MUON_DIVERGED_LMO`        - a factorization in an LMO or a compressor failed
--  `MUON_DIVERGED_WEIGHTS`    - ranks that should hold the same weights hold others, see `MuonSetParameter()`
+-  `MUON_DIVERGED_WEIGHTS`    - replicated weights differ between ranks, see `MuonSetParameter()`
 
    Level: beginner
 
@@ -360,7 +360,7 @@ PETSC_EXTERN const char *const MuonStatePrecisions[];
 
    Level: intermediate
 
-.seealso: `MUONEF21`, `MUONEF21`
+.seealso: `MUONEF21`
 E*/
 typedef enum {
   MUON_EF21_INIT_ZERO,
@@ -396,7 +396,7 @@ PETSC_EXTERN const char *const MuonCompressorRulesTypes[];
 
    Level: intermediate
 
-.seealso: `MUONSIGN`, `MUONSIGN`
+.seealso: `MUONSIGN`
 E*/
 typedef enum {
   MUON_SIGN_DIRECTION_POLAR,
@@ -417,7 +417,7 @@ PETSC_EXTERN const char *const MuonSignDirections[];
 
    Level: intermediate
 
-.seealso: `MUONSIGN`, `MUONSIGN`
+.seealso: `MUONSIGN`
 E*/
 typedef enum {
   MUON_SIGN_UPDATE_NONE,
@@ -438,7 +438,7 @@ PETSC_EXTERN const char *const MuonSignUpdates[];
 
    Level: intermediate
 
-.seealso: `MUONSIGN`, `MUONSIGN`
+.seealso: `MUONSIGN`
 E*/
 typedef enum {
   MUON_SIGN_TIE_PLUS,
@@ -535,7 +535,7 @@ PETSC_EXTERN PetscErrorCode MuonStep(Muon);
 PETSC_EXTERN PetscErrorCode MuonProgress(Muon);
 PETSC_EXTERN PetscErrorCode MuonSolve(Muon);
 PETSC_EXTERN PetscErrorCode MuonWeightsChanged(Muon);
-PETSC_EXTERN PetscErrorCode MuonGetDriftedLayer(Muon, MuonLayer *);
+PETSC_EXTERN PetscErrorCode MuonGetMismatchedLayer(Muon, MuonLayer *);
 PETSC_EXTERN PetscErrorCode MuonSetStepNumber(Muon, PetscInt);
 PETSC_EXTERN PetscErrorCode MuonGetStepNumber(Muon, PetscInt *);
 PETSC_EXTERN PetscErrorCode MuonGetLoss(Muon, PetscReal *);
@@ -594,6 +594,6 @@ PETSC_EXTERN PetscErrorCode MuonEF21GetServerCompressor(Muon, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompressors(Muon, MuonLayer, MuonCompressor *, MuonCompressor *);
 PETSC_EXTERN PetscErrorCode MuonEF21SetMonitorCompression(Muon, PetscBool);
 PETSC_EXTERN PetscErrorCode MuonEF21GetLayerCompression(Muon, MuonLayer, MuonEF21Compression *);
-PETSC_EXTERN PetscErrorCode MuonEF21GetDrift(Muon, PetscReal *);
+PETSC_EXTERN PetscErrorCode MuonEF21GetAggregateError(Muon, PetscReal *);
 
 PETSC_EXTERN PetscErrorCode MuonSignGetAgreement(Muon, PetscReal *);

@@ -13,7 +13,7 @@
 
    Level: intermediate
 
-.seealso: `MuonExchangeCreate()`, `MuonExchangeSetType()`, `MuonExchangeType`, `MuonExchangeMode`, `MuonExchangeAssignment`
+.seealso: `MuonGetExchange()`, `MuonExchangeSetType()`, `MuonExchangeType`, `MuonExchangeMode`, `MuonExchangeAssignment`
 S*/
 typedef struct _p_MuonExchange *MuonExchange;
 
@@ -91,16 +91,16 @@ PETSC_EXTERN const char *const MuonExchangeAssignments[];
    MuonAssemblyKind - Who has the whole of a matrix, whose rows are spread over the ranks of a worker, for its LMO
 
    Values:
-+  `MUON_ASSEMBLY_NONE`      - nobody: there is no LMO
++  `MUON_ASSEMBLY_NONE`      - no rank: there is no LMO
 .  `MUON_ASSEMBLY_ALLGATHER` - every rank gets the matrix and does the same work, as in Moonlight's Distributed Muon
 .  `MUON_ASSEMBLY_OWNER`     - one rank gets the matrix, does the work, and sends the rows of the step back, as in Motif's Parallel Muon
--  `MUON_ASSEMBLY_GRAM`      - nobody: the LMO works on the matrix as it is spread, for LMOs that need sums of small matrices only
+-  `MUON_ASSEMBLY_GRAM`      - no rank: the LMO works on the matrix as it is spread, for LMOs that need sums of small matrices only
 
    Options Database Keys:
 +  -muon_assembly kind                                 - who (allgather|owner|gram), chosen by a model of its cost by default
 .  -muon_assembly_assignment (lpt|roundrobin|bucketed) - how owners are chosen, lpt by default; the cost of a matrix is that of its LMO
 .  -muon_assembly_chunk n                              - how many matrices travel together, as many as the worker has ranks by default
--  -muon_assembly_warmup chunks                        - how many chunks are on their way at once, 5 by default as in Motif's Parallel Muon
+-  -muon_assembly_warmup chunks                        - how many chunks are in flight at once, 5 by default as in Motif's Parallel Muon
 
    Level: intermediate
 
@@ -134,7 +134,7 @@ PETSC_EXTERN const char *const MuonAssemblyKinds[];
    Level: intermediate
 
    Notes:
-   It is the precision of the rows on their way to whoever assembles the matrix, and of the rows that this rank
+   It is the precision of the rows that are sent to assemble the matrix, and of the rows that this rank
    assembles itself: the step does not depend on who has which rows. The LMO works on entries of the precision of
    the rows in memory, and the rows of the step come back in that. `MUON_ASSEMBLY_GRAM` gathers nothing.
 
@@ -157,12 +157,9 @@ PETSC_EXTERN PetscFunctionList MuonExchangeList;
 PETSC_EXTERN PetscErrorCode MuonExchangeInitializePackage(void);
 PETSC_EXTERN PetscErrorCode MuonExchangeRegister(const char[], PetscErrorCode (*)(MuonExchange), const struct _MuonParameter *);
 
-PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetType(MuonExchange, MuonExchangeType);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetType(MuonExchange, MuonExchangeType *);
-PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetFromOptions(MuonExchange);
 PETSC_EXTERN PetscErrorCode MuonExchangeSetMode(MuonExchange, MuonExchangeMode);
 PETSC_EXTERN PetscErrorCode MuonExchangeGetMode(MuonExchange, MuonExchangeMode *);
 PETSC_EXTERN PetscErrorCode MuonExchangeView(MuonExchange, PetscViewer);
-PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);

@@ -565,13 +565,13 @@ int main(int argc, char **argv)
   testset:
     nsize: 4
     testset:
-      args: -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2; -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -problem_weighted; -muon_type ef21 -ef21_downlink step -lmo_type l21 -muon_clip 1 -muon_clip_layers all; -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw; -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated"
+      args: -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2; -muon_type ef21 -muon_exchange_type star -muon_exchange_mode gather -ef21_compressor randk -ef21_compressor_ratio 0.4 -ef21_init gradient -problem_weighted; -muon_type ef21 -ef21_downlink step -lmo_type l21 -muon_clip 1 -muon_clip_layers all; -muon_type ef21 -ef21_compressor topk -muon_delay 1 -muon_delay_correction -muon_rule_match gain:adamw; -muon_type ef14 -ef14_compressor topk -ef14_compressor_ratio 0.4 -muon_exchange_type replicated"
       table: suffix | args
         nodes         | -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_restart | -traffic -restart 2 -all " -muon_node_size 2"
     # On other workers each gets the mean of what these had: ranks have the same weights
     table: suffix | args
-      nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2"
+      nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
     testset:
       args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted"
       table: suffix | args
@@ -583,6 +583,6 @@ int main(int argc, char **argv)
         nodes_sign         | -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_sign_restart | -traffic -restart 2 -all " -muon_node_size 2"
     table: suffix | nsize | args
-      nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_drift_interval 2"
+      nodes_auto | 3 | -compare rounding -a " -muon_node_size auto" -b " -problem_mean 0" -each " -muon_type dense -muon_rule_match gain:adamw -problem_ready backward; -muon_type dense -muon_exchange_mode allreduce -muon_momentum_style sgd -muon_nesterov sgd -muon_clip 1 -muon_clip_layers all -problem_weighted; -muon_type dense -muon_exchange_type replicated -muon_rule_match gain:adamw,row:frozen; -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
 
 TEST*/

@@ -1,4 +1,4 @@
-static char help[] = "The drift of the aggregate is what rounding leaves, and what is missing.\n\n";
+static char help[] = "The error of the aggregate is what rounding leaves, and what is missing.\n\n";
 
 #include "muon_common.h"
 #include "parameter_common.h"
@@ -26,10 +26,10 @@ static PetscErrorCode ShiftEstimate(MuonStateVisitor *visitor, const MuonState *
    G and the G_j of this rank through their names; shifting one entry of the first worker's G_j by J makes the
    norm 1
 */
-static PetscErrorCode CheckDrift(const Way *way)
+static PetscErrorCode CheckAggregateError(const Way *way)
 {
   Problem          p;
-  PetscReal        drift, worst = 0;
+  PetscReal        error, worst = 0;
   MuonTraffic      plain, measured;
   PetscLogDouble   bytes = 0;
   MuonShard       *shard;
@@ -39,16 +39,16 @@ static PetscErrorCode CheckDrift(const Way *way)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateWay(PETSC_COMM_WORLD, way, &p));
-  PetscCall(TestSetOfMuonType(p.muon, MUONEF21, "ef21_drift_interval", "4"));
+  PetscCall(TestSetOfMuonType(p.muon, MUONEF21, "ef21_aggregate_error_interval", "4"));
   for (int k = 0; k < 3; k++) PetscCall(MuonStep(p.muon));
-  PetscCall(MuonEF21GetDrift(p.muon, &drift));
-  PetscCheck(drift == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a drift of %g before it is measured", way->name, (double)drift);
+  PetscCall(MuonEF21GetAggregateError(p.muon, &error));
+  PetscCheck(error == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: an aggregate error of %g before it is measured", way->name, (double)error);
   PetscCall(MuonGetTraffic(p.muon, &plain));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetTraffic(p.muon, &measured));
-  PetscCall(MuonEF21GetDrift(p.muon, &drift));
+  PetscCall(MuonEF21GetAggregateError(p.muon, &error));
   /* Each of 4 steps rounds each of the sums once, of numbers that are below 8; entries are fewer than 256 */
-  PetscCheck(drift >= 0 && drift <= 4 * 16 * 8 * (2 * p.size + 2) * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a drift of %g", way->name, (double)drift);
+  PetscCheck(error >= 0 && error <= 4 * 16 * 8 * (2 * p.size + 2) * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: an aggregate error of %g", way->name, (double)error);
   /* Estimates go whole, then the norm; messages of Top-K without codes are as long in each step */
   for (PetscInt l = 0; l < NLAYERS; l++) {
     if (strcmp(Shapes[l].rule, MUONLAYERFROZEN) == 0) continue;
@@ -65,8 +65,8 @@ static PetscErrorCode CheckDrift(const Way *way)
   visitor.ctx   = &shift;
   PetscCall(MuonVisitState(p.muon, &visitor));
   PetscCall(MuonStep(p.muon));
-  PetscCall(MuonEF21GetDrift(p.muon, &worst));
-  PetscCheck(shift.found == 1 && PetscAbsReal(worst - 1) <= 10000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a drift of %g, expected 1", way->name, (double)worst);
+  PetscCall(MuonEF21GetAggregateError(p.muon, &worst));
+  PetscCheck(shift.found == 1 && PetscAbsReal(worst - 1) <= 10000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: an aggregate error of %g, expected 1", way->name, (double)worst);
   PetscCall(ProblemDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   do {
     PetscCall(WayGet(number, &way, &legal, &last));
-    if (legal && way.compression == &Compressions[1]) PetscCall(CheckDrift(&way));
+    if (legal && way.compression == &Compressions[1]) PetscCall(CheckAggregateError(&way));
     number++;
   } while (last == PETSC_FALSE);
   PetscCall(PetscMuonFinalize());

@@ -82,7 +82,7 @@ static PetscErrorCode CheckEdited(const Way *way)
 }
 
 /* Scaled on the last rank alone; then set back */
-static PetscErrorCode CheckDrifted(const Way *way, PetscInt l)
+static PetscErrorCode CheckMismatched(const Way *way, PetscInt l)
 {
   Problem             p, q;
   MuonLayer           layer;
@@ -99,7 +99,7 @@ static PetscErrorCode CheckDrifted(const Way *way, PetscInt l)
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason == MUON_DIVERGED_WEIGHTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s where one rank has other weights", way->name, MuonConvergedReasons[reason]);
-  PetscCall(MuonGetDriftedLayer(p.muon, &layer));
+  PetscCall(MuonGetMismatchedLayer(p.muon, &layer));
   PetscCheck(layer == p.layer[l], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: another layer than %s is named", way->name, Shapes[l].name);
   PetscCall(StateTake(&p, &after));
   PetscCheck(StateIsSame(&before, &after), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a step that found other weights changed the state", way->name);
@@ -108,7 +108,7 @@ static PetscErrorCode CheckDrifted(const Way *way, PetscInt l)
   if (p.rank == p.size - 1) PetscCall(Edit(&p, l, (PetscScalar)0.5));
   PetscCall(Steps(&p, 2, way->name));
   PetscCall(Steps(&q, 2, way->name));
-  PetscCall(MuonGetDriftedLayer(p.muon, &layer));
+  PetscCall(MuonGetMismatchedLayer(p.muon, &layer));
   PetscCheck(layer == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A layer is named after a good step");
   PetscCall(ExpectSame(&p, &q, way->name, "weights that were set back left traces"));
   PetscCall(ProblemDestroy(&p));
@@ -233,7 +233,7 @@ static PetscErrorCode OtherStep(Other *o, MuonConvergedReason expected, const ch
   PetscCall(MuonStep(o->muon));
   PetscCall(MuonGetConvergedReason(o->muon, &reason));
   PetscCheck(reason == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, expected %s", what, MuonConvergedReasons[reason], MuonConvergedReasons[expected]);
-  PetscCall(MuonGetDriftedLayer(o->muon, &layer));
+  PetscCall(MuonGetMismatchedLayer(o->muon, &layer));
   PetscCheck(layer == (expected == MUON_DIVERGED_WEIGHTS ? o->layer : NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the wrong layer is named", what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
     PetscCall(WayGet(number, &way, &legal, &last));
     if (legal) {
       PetscCall(CheckEdited(&way));
-      if (many) PetscCall(CheckDrifted(&way, number % 2 == 0 ? 1 : 4));
+      if (many) PetscCall(CheckMismatched(&way, number % 2 == 0 ? 1 : 4));
     }
     number++;
   } while (last == PETSC_FALSE);

@@ -51,17 +51,17 @@ static PetscErrorCode CheckEF21(void)
 {
   Problem   a, b;
   State     one, other;
-  PetscReal drift;
+  PetscReal error;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, "-muon_type ef21 -muon_exchange_type layerwise -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor natural"));
   PetscCall(Run(PETSC_TRUE, 3, &a));
   PetscCall(CheckInvariant(&a, PETSC_TRUE));
-  PetscCall(MuonEF21GetDrift(a.muon, &drift));
-  PetscCheck(drift == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A drift of %g, which nobody measured", (double)drift);
+  PetscCall(MuonEF21GetAggregateError(a.muon, &error));
+  PetscCheck(error == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An aggregate error of %g, which was not measured", (double)error);
   PetscCall(MuonSaveCheckpoint(a.muon, "weights.ckpt", 1));
-  PetscCall(MuonEF21GetDrift(a.muon, &drift));
-  PetscCheck(drift >= 0 && drift <= 1000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A checkpoint finds a drift of %g", (double)drift);
+  PetscCall(MuonEF21GetAggregateError(a.muon, &error));
+  PetscCheck(error >= 0 && error <= 1000 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A checkpoint finds an aggregate error of %g", (double)error);
   for (int k = 0; k < 2; k++) PetscCall(MuonStep(a.muon));
   PetscCall(StateTake(&a, &one));
   PetscCall(Run(PETSC_TRUE, 0, &b));

@@ -208,7 +208,7 @@ SETTER(Layer, MuonAddLayer(RunMuon(run), "more", run->problem.W[0], NULL))
 SETTER(Downlink, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_downlink", "step"))
 SETTER(LayerDownlink, MuonParametersAssign((PetscObject)RunLayer(run, 0), "ef21_downlink", (double)MUON_DOWNLINK_STEP))
 SETTER(Init, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_init", "gradient"))
-SETTER(DriftInterval, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_drift_interval", "1"))
+SETTER(AggregateErrorInterval, TestSetOfMuonType(RunMuon(run), MUONEF21, "ef21_aggregate_error_interval", "1"))
 SETTER(Measure, MuonEF21SetMonitorCompression(RunMuon(run), PETSC_TRUE))
 SETTER(SignDirection, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_direction", "gradient"))
 SETTER(SignUpdate, TestSetOfMuonType(RunMuon(run), MUONSIGN, "sign_update", "frobenius"))
@@ -266,7 +266,6 @@ SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORN
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
 SETTER(ExchangeMode, MuonExchangeSetMode(RunExchange(run), MUON_EXCHANGE_MODE_GATHER))
 SETTER(Assignment, MuonObjectSetParameter((PetscObject)RunExchange(run), "muon_exchange_assignment", "roundrobin"))
-SETTER(ExchangePrefix, MuonExchangeSetOptionsPrefix(RunExchange(run), "some_"))
 
 static PetscErrorCode Set_ByKey(Run *run)
 {
@@ -362,7 +361,7 @@ static const Setter Setters[] = {
   {"ef21_downlink", UP "topk -lmo_type rowsum", Set_Downlink, IS_REFUSED, LOGICAL, NULL, NULL},
   {"MuonEF21SetLayerDownlink", UP "topk -lmo_type rowsum", Set_LayerDownlink, IS_REFUSED, LOGICAL, NULL, NULL},
   {"ef21_init", UP "topk", Set_Init, IS_REFUSED, 0, NULL, NULL},
-  {"ef21_drift_interval", UP "topk", Set_DriftInterval, TAKES_EFFECT, 0, NULL, NULL},
+  {"ef21_aggregate_error_interval", UP "topk", Set_AggregateErrorInterval, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonEF21SetMonitorCompression", UP "topk", Set_Measure, TAKES_EFFECT, LOGICAL, NULL, NULL},
   {"sign_direction", SIGN, Set_SignDirection, IS_REFUSED, LOGICAL, NULL, NULL},
   {"sign_update", SIGN, Set_SignUpdate, IS_REFUSED, LOGICAL, NULL, NULL},
@@ -417,7 +416,6 @@ static const Setter Setters[] = {
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},
   {"muon_exchange_assignment", DENSE, Set_Assignment, STOPS_STEP, 0, NULL, NULL},
-  {"MuonExchangeSetOptionsPrefix", DENSE, Set_ExchangePrefix, WITHOUT_EFFECT, OF_RANK, NULL, NULL},
 };
 #define NSETTERS ((PetscInt)(sizeof(Setters) / sizeof(Setters[0])))
 

@@ -525,7 +525,7 @@ int main(int argc, char **argv)
       type        | -wrong type           | TaoMuonGetMuon_C
     test:
       suffix: prefix
-      args: -{{tao_lmo_type tao_muon_learning_rate}} nuclear
+      args: -{{tao_lmo_type tao_muon_learning_rate tao_local_steps tao_ef21_init}} nuclear
       error: -{}: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -
     test:
       suffix: text

@@ -19,8 +19,8 @@ ROOMS = ("wire file transport kernels sys", "polar compressor", "lmo exchange", 
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.split()}
 # On the lowest floor the rooms without PETSc lie under the one that has it, and files have the checksum of messages
 SIDEWAYS = {("file", "wire"), ("sys", "wire"), ("sys", "transport"), ("sys", "kernels")}
-# Folders of a component that are levels of their own: includes and direct calls go down. Types know step and plan alone
-LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "checkpoint": 1, "interface": 2, "impls": 2, "local": 3, "addons": 3}}
+# Folders of a component that are levels of their own: includes and direct calls go down. Types know step, plan and, as those outside of the library, what installed headers declare
+LEVELS_INSIDE = {"muon": {"plan": 0, "step": 1, "schedule": 1, "checkpoint": 1, "interface": 2, "impls": 2, "addons": 3}}
 FORBIDDEN_INSIDE = {("impls", "schedule"), ("impls", "checkpoint")}
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 700, 80, 18
 WITHOUT_PETSC = ("wire", "file", "transport", "kernels")
@@ -196,10 +196,12 @@ def check_levels(sources):
   inside = [s for s in sources if folder_of(s.path)]
   heads = [(s.path, head, re.search(r"(\w+)\s*\(", head)) for s in inside if s.path.endswith(".c") for _, head, _, _ in functions(s)]
   owner = {name.group(1): path for path, head, name in heads if name and "static " not in head}
+  installed = {name for s in sources if s.path.startswith("include/") for name in re.findall(r"^PETSC_EXTERN [^;]*?(\w+)\(", s.code, re.M)}
   for s in inside:
     here, levels = folder_of(s.path), LEVELS_INSIDE[s.path.split("/")[1]]
     found = [(number, os.path.normpath(os.path.join(os.path.dirname(s.path), name)), "includes " + name) for number, name, quoted in includes(s) if quoted]
-    found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line) if name in owner]
+    found += [(number, owner[name], "calls %s()" % name) for number, line in enumerate(s.code_lines, 1) for name in re.findall(r"\b(\w+)\(", line)
+              if name in owner and not (here == "impls" and name in installed) and not re.match(r"Muon(Addon)?Register_", name)]
     for number, path, what in found:
       there = folder_of(path)
       if there not in (None, here) and (levels[there] >= levels[here] or (here, there) in FORBIDDEN_INSIDE):

@@ -1,5 +1,5 @@
 /*
-   How the items of an assembly are put into chunks, and the chunks on their way.
+   How the items of an assembly are put into chunks, and the chunks in flight.
 */
 #pragma once
 
@@ -24,7 +24,7 @@ enum {
   ALL
 };
 
-/* The rows of G of a chunk, or those of D, on their way */
+/* The rows of G of a chunk, or those of D, in flight */
 typedef struct {
   MuonAssemblyRows  rows[3];
   PetscBool         owned, gathered; /* some have an owner; every rank gets some */

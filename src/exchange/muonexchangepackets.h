@@ -1,5 +1,5 @@
 /*
-   The packets of an exchange on their way: how they are filled, moved and read.
+   The packets of an exchange in flight: how they are filled, moved and read.
 */
 #pragma once
 

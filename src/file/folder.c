@@ -161,8 +161,8 @@ MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, unsigned char run[MUON
 }
 
 /*
-   The file stays, empty: were it removed, who opened it before and locked it after would hold a lock that
-   nobody else sees
+   The file stays, empty: if it were removed, a process that opened it before and locked it after would hold a lock
+   that no other process sees
 */
 void MuonFileFolderUnlock(MuonFileFolder *folder)
 {

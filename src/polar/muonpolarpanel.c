@@ -76,7 +76,7 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
 
     for (int k = 0; k < 2; k++) {
       count[k * p->size + r] = part[k][0] > 0 && part[k][1] > 0 ? 1 : 0;
-      /* A type that nobody sends is one all the same */
+      /* MPI wants a type where nothing is sent, too */
       if (count[k * p->size + r] > 0) PetscCallMPI(MPI_Type_create_subarray(2, whole[k], part[k], start[k], order, real, &type[k * p->size + r]));
       else PetscCallMPI(MPI_Type_dup(real, &type[k * p->size + r]));
       PetscCallMPI(MPI_Type_commit(&type[k * p->size + r]));

@@ -71,7 +71,7 @@ PETSC_INTERN size_t MuonPolarPanelLeast(const MuonPolarPanel *);
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
 /* The distance of its columns */
 PETSC_INTERN size_t MuonPolarPanelLD(const MuonPolarPanel *);
-/* v = n numbers in [-1,1), the same everywhere and nobody's eigenvector */
+/* v = n numbers in [-1,1), the same on all ranks, and generic: no eigenvector */
 PETSC_INTERN PetscErrorCode MuonPolarPanelDraw(const MuonKernelReal *, size_t n, uint64_t seed, void *v);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
 PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);

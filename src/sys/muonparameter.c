@@ -334,7 +334,7 @@ static PetscErrorCode MuonParametersDefault_Private(PetscObject object, const Mu
 {
   PetscFunctionBegin;
   for (const MuonParameter *row = rows; row != NULL && row->key != NULL; row++) {
-    if (!(row->flags & MUON_PARAMETER_DATA) && MuonParametersIsSet(object, row->key)) continue; /* by somebody, under another type */
+    if (!(row->flags & MUON_PARAMETER_DATA) && MuonParametersIsSet(object, row->key)) continue; /* under another type */
     if (row->kind != MUON_PARAMETER_TEXT) MuonParameterPut_Private(row, MuonParameterField_Private(object, row), row->value);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -149,7 +149,7 @@ static PetscErrorCode MuonSVDReadOptions_Private(MuonSVD svd, PetscInt nread, SV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Raises what SLEPc refuses, and a number of triples: nobody asks for as many. Without keys nothing is started */
+/* Raises what SLEPc refuses, and a number of triples in the options. Without keys nothing is started */
 PetscErrorCode MuonSVDSetUp(MuonSVD svd)
 {
   const PetscInt none = 1 << 30;

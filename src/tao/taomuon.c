@@ -234,24 +234,23 @@ static PetscErrorCode TaoSolve_Muon(Tao tao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys of TAO begin with tao_, those of the optimizer do not; one that somebody gave this word would be without effect */
+/* Keys of TAO begin with tao_, those of the optimizer do not: one with this word would be without effect */
 static PetscErrorCode TaoMuonCheckPrefix_Private(Tao tao)
 {
-  static const char *const families[] = {"lmo_", "ef21_", "ef14_", "sign_", "muon_"};
-  const PetscObject        object     = (PetscObject)tao;
-  char                   **names = NULL, **values = NULL, before[PETSC_MAX_OPTION_NAME];
-  size_t                   length;
-  PetscInt                 n;
+  const PetscObject object = (PetscObject)tao;
+  char            **names = NULL, **values = NULL, before[PETSC_MAX_OPTION_NAME];
+  size_t            length;
+  PetscInt          n;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(before, sizeof(before), "%stao_", object->prefix != NULL ? object->prefix : ""));
   PetscCall(PetscStrlen(before, &length));
   PetscCall(PetscOptionsLeftGet(object->options, &n, &names, &values));
   for (PetscInt i = 0; i < n; i++) {
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families) && strncmp(names[i], before, length) == 0; k++) {
-      PetscCheck(strncmp(names[i] + length, families[k], strlen(families[k])) != 0, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "-%s: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -%.*s%s", names[i],
-                 (int)(length - 4), before, names[i] + length);
-    }
+    PetscBool ours = PETSC_FALSE;
+
+    if (strncmp(names[i], before, length) == 0) PetscCall(MuonKnowsFamily_Private(names[i] + length, &ours));
+    PetscCheck(ours == PETSC_FALSE, PetscObjectComm(object), PETSC_ERR_ARG_WRONG, "-%s: keys of the optimizer are behind the prefix of the Tao and without tao_, expected -%.*s%s", names[i], (int)(length - 4), before, names[i] + length);
   }
   PetscCall(PetscOptionsLeftRestore(object->options, &n, &names, &values));
   PetscFunctionReturn(PETSC_SUCCESS);

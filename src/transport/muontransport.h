@@ -37,7 +37,7 @@ enum {
 };
 
 typedef struct _n_MuonTransport {
-  MPI_Comm     comm; /* borrowed: must outlive the transport; nobody else may use it meanwhile */
+  MPI_Comm     comm; /* borrowed: must outlive the transport; and is used by the transport alone meanwhile */
   MPI_Datatype unit;
   MPI_Request *requests; /* of the sums under way */
   int         *counts;   /* four arrays, one entry a rank */
@@ -60,7 +60,7 @@ typedef struct _n_MuonTransport {
   } coming; /* of GatherBegin or AllToAllBegin */
 } MuonTransport;
 
-/* Messages on their way that nobody waits for yet */
+/* Messages in flight that no call waits for yet */
 typedef struct {
   MPI_Request request; /* MPI_REQUEST_NULL where nothing is under way */
   int        *counts;  /* four arrays, one entry a rank, which MPI may read until all has arrived */
@@ -105,7 +105,7 @@ int MuonTransportBroadcast(MuonTransport *transport, int root, unsigned char *se
 int MuonTransportAllToAll(MuonTransport *transport, unsigned char *send, const uint64_t offset[], const uint64_t bytes[], MuonTransportBuffer *in);
 /*
    The same without waiting: sizes go ahead, and the messages begin in a call of Arrive that finds them there.
-   Nobody may touch send and in until done, which is at once where waits is true. One may be under way, beside
+   Callers do not touch send and in until done, which is at once where waits is true. One may be under way, beside
    sums and records
 */
 int MuonTransportGatherBegin(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);
@@ -115,8 +115,8 @@ int MuonTransportArrive(MuonTransport *transport, int waits, int *done);
 /*
    The same without waiting, of messages whose sizes both ends know: no sizes go ahead. Those to and from rank
    r lie at send + sendoffset[r] and recv + recvoffset[r], where offsets are whole numbers of units and there
-   is room for the padding. AllGather sends everybody the message that lies in its own place in recv. Nobody
-   may touch the messages until Test says done, or Wait returns. All ranks start moves in the same order;
+   is room for the padding. AllGather sends every rank the message that lies in its own place in recv. Callers
+   do not touch the messages until Test says done, or Wait returns. All ranks start moves in the same order;
    several may be under way
 */
 int  MuonTransportMoveInit(const MuonTransport *transport, MuonTransportMove *move);

@@ -30,7 +30,7 @@ static void MuonWireCopyNumbers(size_t width, uint64_t count, const void *from, 
   }
 }
 
-/* Which of the two: whether a value is larger than the mean. These are the means of both kinds, in bfloat16, and one that nobody has is the other */
+/* Which of the two: whether a value is larger than the mean. These are the means of both kinds, in bfloat16, and the mean of an empty kind is the other */
 static void MuonWireTwoBitEncode(uint64_t count, const float *x, unsigned char *to)
 {
   for (uint64_t some; count > 0; count -= some, x += some, to += MuonWireValuesBytes(MUON_WIRE_VALUES_TWOBIT, some)) {

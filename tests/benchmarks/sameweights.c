@@ -25,7 +25,7 @@ static const char *const Types[] = {
   "-muon_type dense -muon_nesterov ema -muon_exchange_mode reduce",
   "-muon_type dense -muon_momentum_at worker -muon_clip 2 -muon_weight_decay 0.1 -muon_weight_decay_style coupled -muon_state_precision single",
   "-muon_type dense -muon_exchange_mode allreduce",
-  TOPK "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_drift_interval 3",
+  TOPK "-ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -ef21_compressor_values natural -ef21_aggregate_error_interval 3",
   TOPK "-ef21_init gradient -ef21_compressor_rules all -muon_check_weights false",
   TOPK "-muon_momentum_at server -ef21_server_compressor natural",
   "-muon_type ef21 -ef21_compressor qsgd -ef21_compressor_bits 4 -ef21_server_compressor qsgd",

@@ -5,7 +5,7 @@
 #include <petscmuon/private/muonwire.h>
 #include <petscmuoncompressor.h>
 
-/* MUON_Decompress, of what messages hold, is inside MUON_Compress */
+/* MUON_Decompress, which adds decoded messages to matrices, is inside MUON_Compress */
 PETSC_INTERN PetscLogEvent MUON_Compress, MUON_Decompress;
 
 /* For PetscCitationsRegister(), here and in the optimizer */
@@ -131,7 +131,7 @@ PETSC_EXTERN PetscErrorCode MuonCompressorGetAlphaOf(MuonCompressor, const MuonA
 /* The layout of a message of another count */
 PETSC_EXTERN PetscErrorCode MuonCompressorSetCount(MuonCompressor, MuonCompressorLayout *, uint64_t count);
 
-/* An object that nobody chose a type for gets the default one */
+/* An object without a type gets the default one */
 PETSC_INTERN PetscErrorCode MuonCompressorSetDefaultType_Private(MuonCompressor);
 /*
    The blocks of an array: how many there are, 1 where it is compressed in full, as assignments are; an error

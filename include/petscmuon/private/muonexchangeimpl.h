@@ -13,6 +13,11 @@ PETSC_INTERN PetscLogEvent MUON_Exchange;
 typedef struct _n_MuonExchangePackets *MuonExchangePackets;
 typedef struct _n_MuonExchangeLink    *MuonExchangeLink;
 
+/* Collective over the ranks of all workers at one position, the servers among them. Messages travel on a duplicate of the communicator */
+PETSC_EXTERN PetscErrorCode MuonExchangeCreate(MPI_Comm, MuonExchange *);
+PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const char[]);
+PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);
+
 /*
    A type says who owns what, and sends packets. Each of the routines MuonExchangePackets...() below can be
    up or down.

@@ -177,7 +177,7 @@ struct _n_MuonGroup {
 /*
    What becomes of a group's shards in a step: the driver's own are of a mean, muonvotes.h has those of votes.
    create() and destroy() are for group->data; check() refuses, on all ranks, what does not go with it, at
-   set-up and in each step. The others are the beats of MuonRound() that are not common to all groups
+   set-up and in each step. The others are the phases of MuonRound() that are not common to all groups
 */
 struct _MuonGroupOps {
   PetscBool votes; /* what legal types and modes of exchanges are looked up by */
@@ -247,11 +247,11 @@ typedef struct {
   size_t               size;      /* of the data: zeros and the defaults of the rows at MuonCreate() */
   const MuonParameter *layerrows; /* of each layer, behind "muon_layer_NAME_" */
   size_t               layersize;
-  const char *const   *keys; /* options that are no rows, behind "muon_", up to a NULL: they are known for misspelled ones */
+  const char *const   *keys; /* options that are no rows, up to a NULL: they are known for misspelled ones. One that ends in _ is the prefix of a compressor */
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*configure)(Muon);                 /* in MuonSetUp(), when shards are known and before state is allocated */
   PetscErrorCode (*setup)(Muon);                     /* when it is */
-  PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where nobody set one */
+  PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where none was set */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
   PetscErrorCode (*differ)(Muon);
@@ -275,7 +275,7 @@ typedef struct {
   void               *data;
 } MuonAddon;
 
-/* For the optimizers that are made afterwards. Names and rows are not copied */
+/* For the optimizers that are made afterwards. Names and rows are not copied. A type registers what every optimizer has of it under its own name */
 PETSC_EXTERN PetscErrorCode MuonAddonRegister(const char name[], const MuonAddonOps *);
 /* NULL where the optimizer has no such addon */
 PETSC_EXTERN void          *MuonAddonData(Muon, const char name[]);
@@ -334,16 +334,15 @@ struct _p_Muon {
   PetscBool          error_if_not_converged, count_entropy;
 
   /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
-  PetscBool isolated, synchronized, changed; /* the second: in this step the other one took its; the third: MuonWeightsChanged() was called since then */
+  PetscBool isolated, synchronized; /* the second: in this step the other one took its */
   Muon      nested;
-  PetscInt  phases; /* in which layers take their steps, set by who sets group->rests; 0 and 1 where all layers take all steps */
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
   PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
   PetscBool       check_device;
   PetscReal       device_batch_bytes; /* which the scratch memory knows too */
-  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where nobody set it what MPI says decides */
+  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where it was not set what MPI says decides */
   char           *preset, *rule_match, *layer_rule;
   PetscReal       schedule_minimum, momentum_warmup_start;
   PetscInt        momentum_warmup;
@@ -413,12 +412,11 @@ struct _p_Muon {
   PetscBool  underway; /* its messages are, which were not waited for yet */
 };
 
-PETSC_EXTERN PetscErrorCode      MuonCreate_EF21(Muon);
-PETSC_EXTERN PetscErrorCode      MuonCreate_EF14(Muon);
-PETSC_EXTERN PetscErrorCode      MuonCreate_Local(Muon);
-PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[], MuonEF14Parameters_Private[], MuonLocalParameters_Private[], MuonSignParameters_Private[];
-PETSC_EXTERN PetscErrorCode      MuonCreate_Dense(Muon);
-PETSC_EXTERN PetscErrorCode      MuonCreate_Sign(Muon);
+PETSC_INTERN PetscErrorCode MuonRegister_EF21(void);
+PETSC_INTERN PetscErrorCode MuonRegister_EF14(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Local(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Dense(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Sign(void);
 
 /* The first status that is not MUON_STATUS_OK stays */
 static inline void MuonStatusMerge(MuonStatus status, MuonStatus *first)
@@ -520,6 +518,15 @@ static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
 static inline PetscBool MuonGroupSendsArrays(const MuonGroup group, int down)
 {
   return group->arrays[down] && group->exchange->nworkers > 1 && (down ? group->exchange->everywhere == PETSC_FALSE : group->mode == MUON_EXCHANGE_MODE_GATHER) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Of the layers, in which they take their steps: 1 where all layers take all steps */
+static inline PetscInt MuonPhases(Muon muon)
+{
+  PetscInt phases = 1;
+
+  for (PetscInt l = 0; l < muon->nlayers; l++) phases = PetscMax(phases, muon->layer[l]->phase + 1);
+  return phases;
 }
 
 /* The shard of a layer */

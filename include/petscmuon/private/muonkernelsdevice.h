@@ -8,10 +8,10 @@
    copies what is on the host. Scalars come back to the host.
 
    Where the back end is the host itself, the memory is one of its own all the same: pointers are marked, so
-   that who reads them as the host's is stopped by the processor.
+   that the processor stops a read of them as of the host's.
 
    Raw pointers, no PETSc, no MPI. One thread at a time. Kokkos is started when it is first needed, unless
-   somebody else did, and then ended with the program.
+   it was already, and then ended with the program.
 */
 #pragma once
 

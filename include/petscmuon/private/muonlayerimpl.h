@@ -97,7 +97,7 @@ struct _p_MuonLayer {
   PetscBool        wholetype;     /* on one rank: the Mat or Vec of the gradient is sequential, whatever that of the weights is */
   PetscBool        wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
   PetscBool        nogradient;    /* the caller said that there is none */
-  PetscBool        provided;      /* somebody took or gave a gradient since the last step */
+  PetscBool        provided;      /* a gradient was taken or given since the last step */
   PetscObject      given;         /* the caller's Mat or Vec */
   const void      *givenarray;    /* or array */
   MuonArray        gradient;      /* our buffer */
@@ -108,20 +108,19 @@ struct _p_MuonLayer {
   MuonLMO          lmo;
   PetscReal        scale, learning_rate, momentum, weight_decay; /* the optimizer's where they are not set, but the scale */
   MuonShapeFactor  shape_factor;
-  MuonStepType     step;                    /* the optimizer's where it is not set */
-  PetscReal        given_rate;              /* set by the driver: the learning rate that nothing else changes, 0 for none */
-  PetscLogDouble   flops;                   /* of a step, an entry; getflops counts others */
-  PetscBool        chosen;                  /* by the program or its options: the rule, which no preset changes then */
-  char             why[64];                 /* the layer has its rule, for the view */
-  PetscBool        frozen;                  /* nothing updates it: no gradient, no message, no state */
-  PetscBool        workermomentum;          /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
-  PetscBool        keepsmomentum;           /* set by the driver at its set-up: somebody keeps a momentum of this layer */
-  PetscMPIInt      owner;                   /* -1: every rank */
-  int              assembly, ef21_downlink; /* of the driver and its type: a MuonAssemblyKind and a MuonDownlink */
-  int              ef14_downlink;           /* likewise */
-  void            *shard;                   /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
-  const MuonArray *server;                  /* set by the driver: the server's weights, without data where this rank does not own the layer */
-  PetscBool        watched;                 /* set by the driver: what was written last is noted, to see whether somebody else wrote since then */
+  MuonStepType     step;           /* the optimizer's where it is not set */
+  PetscReal        given_rate;     /* set by the driver: the learning rate that nothing else changes, 0 for none */
+  PetscLogDouble   flops;          /* of a step, an entry; getflops counts others */
+  PetscBool        chosen;         /* by the program or its options: the rule, which no preset changes then */
+  char             why[64];        /* the layer has its rule, for the view */
+  PetscBool        frozen;         /* nothing updates it: no gradient, no message, no state */
+  PetscBool        workermomentum; /* the layer's optimizer takes the workers' momentum; others keep moments at the owner */
+  PetscBool        keepsmomentum;  /* set by the driver at its set-up: worker or server keeps a momentum of this layer */
+  PetscMPIInt      owner;          /* -1: every rank */
+  int              assembly;       /* of the driver: a MuonAssemblyKind, or PETSC_DETERMINE */
+  void            *shard;          /* set by the driver: its MuonShard, NULL where the layer is frozen and before the set-up */
+  const MuonArray *server;         /* set by the driver: the server's weights, without data where this rank does not own the layer */
+  PetscBool        watched;        /* set by the driver: what was written last is noted, to see whether the program wrote since then */
   PetscObjectState writes;
   PetscInt         sample; /* the part that is noted beside the whole */
   unsigned int     hashofall, hashofsample;
@@ -156,7 +155,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
 PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[];
 PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const MuonParameter *, double);
 PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
-/* A number that the layer takes over where nobody set its own; nothing where it has no such parameter */
+/* A number that the layer takes over where its own was not set; nothing where it has no such parameter */
 PETSC_INTERN PetscErrorCode MuonLayerInherit_Private(MuonLayer, const char key[], PetscReal value);
 static inline PetscBool     MuonLayerIsSet(MuonLayer layer, const char key[])
 {
@@ -274,12 +273,12 @@ PETSC_EXTERN PetscErrorCode MuonLayerRestoreGradientMemory(MuonLayer, MuonArray 
 */
 PETSC_EXTERN PetscErrorCode MuonLayerSwapGradientMemory(MuonLayer, MuonArray *);
 /*
-   At the end of a step: what our buffer holds is undefined from here on, NaN in debug builds, and nobody has
-   asked for it yet
+   At the end of a step: what our buffer holds is undefined from here on, NaN in debug builds, and it
+   was not asked for yet
 */
 PETSC_EXTERN PetscErrorCode MuonLayerInvalidateGradient(MuonLayer);
 /*
-   Whether somebody took our buffer to fill it, filled the object that he has of it, gave a gradient of his
+   Whether the program took our buffer to fill it, filled the object that it has of it, gave a gradient of its
    own, or said that there is none
 */
 PETSC_EXTERN PetscErrorCode MuonLayerIsGradientProvided(MuonLayer, PetscBool *);

@@ -13,7 +13,7 @@ PETSC_INTERN PetscLogEvent MUON_LMO;
 /*
    Operations get matrices of either precision and order of memory, on one rank or with their rows on many ranks,
    and then end with the same numbers on all of these. A matrix with an entry that is NaN or Inf has a norm that
-   is NaN, or the status MUON_STATUS_NANORINF: nobody looks at the entries before. A type may do without the
+   is NaN, or the status MUON_STATUS_NANORINF: the entries are not looked at before. A type may do without the
    operations behind getflops.
 
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the

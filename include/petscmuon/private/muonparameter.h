@@ -64,7 +64,7 @@ typedef struct {
   const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
   PetscBool            fixed;  /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
   PetscInt             nset;
-  const char         **set;     /* keys that somebody set, by a call or an option */
+  const char         **set;     /* keys that were set, by a call or an option */
   PetscOptions         waiting; /* keys that were given before the type that has them; NULL for none */
 } MuonParameters;
 
@@ -91,7 +91,7 @@ PETSC_EXTERN PetscErrorCode MuonParametersRegisterType(PetscClassId, const char 
 PETSC_EXTERN PetscErrorCode MuonParametersAddPart(PetscObject, const MuonParameter rows[], size_t, void **data);
 PETSC_EXTERN void          *MuonParametersPartData(PetscObject, const MuonParameter rows[]);
 
-/* Create gives all fields of the class their defaults; SetType does so for the rows of object->type_name, where nobody has set them, and applies what waited for the type. Destroy frees */
+/* Create gives all fields of the class their defaults; SetType does so for the rows of object->type_name, where they were not set, and applies what waited for the type. Destroy frees */
 PETSC_EXTERN PetscErrorCode MuonParametersCreate(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonParametersSetType(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonParametersDestroyType(PetscObject); /* before object->data goes */
@@ -104,12 +104,12 @@ PETSC_EXTERN PetscErrorCode MuonParametersSetShared(PetscObject, const char fami
 /* For setters: checked as the option is. PETSC_CURRENT and NULL leave the value. The key is a row's */
 PETSC_EXTERN PetscErrorCode MuonParametersAssign(PetscObject, const char key[], double value);
 PETSC_EXTERN PetscErrorCode MuonParametersAssignText(PetscObject, const char key[], const char value[]);
-/* Whether somebody set it; the row, NULL where the object has none of this key, and its field */
+/* Whether it was set; the row, NULL where the object has none of this key, and its field */
 PETSC_EXTERN PetscBool            MuonParametersIsSet(PetscObject, const char key[]);
 PETSC_EXTERN const MuonParameter *MuonParametersFind(PetscObject, const char key[], void **field);
 PETSC_EXTERN MuonParameters      *MuonParametersOf(PetscObject);
 
-/* What is not at its default, and what somebody set: one line each, "  ratio: 0.1" */
+/* What is not at its default, and what was set: one line each, "  ratio: 0.1" */
 PETSC_EXTERN PetscErrorCode MuonParametersView(PetscObject, PetscViewer);
 /* The type and all rows that ranks agree on, those of the objects below too: added to a CRC-32C */
 PETSC_EXTERN PetscErrorCode MuonParametersHash(PetscObject, unsigned int *hash);

@@ -16,8 +16,8 @@
 typedef struct {
   PetscErrorCode (*direction)(Muon, PetscInt n, MuonShard *const shard[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
   PetscErrorCode (*length)(Muon, MuonShard *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
-  PetscBool   whole;
-  MuonSignTie tie;
+  PetscBool whole;
+  int       tie; /* a MuonSignTie */
 } MuonVotesRule;
 
 PETSC_EXTERN const MuonGroupOps MuonGroupVotes;

@@ -117,7 +117,7 @@ typedef struct {
   #define MUON_PETSCSCALAR MUON_DOUBLE
 #endif
 
-/* An array of PETSc's scalars that somebody else owns: m x n, column-major */
+/* An array of PETSc's scalars of the caller's: m x n, column-major */
 PETSC_EXTERN MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, PetscInt ld);
 /*
    The border of the library: dense matrices, sequential or with their rows on many ranks, as arrays in their
@@ -246,7 +246,7 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
    all.
 
    MuonSVDSetUp() reads the options and refuses what a computation would refuse, on every rank of the parent
-   alike; a computation calls it where nobody did. The tolerance is that of iterative solvers, relative to
+   alike; a computation calls it where it was not called. The tolerance is that of iterative solvers, relative to
    sigma_1; PETSC_DETERMINE is the precision of A. An option -svd_tol goes before it. MuonSVDHash() is of
    SLEPc's keys as they are in the database, in which ranks must not differ.
 
@@ -341,7 +341,6 @@ PETSC_INTERN PetscErrorCode MuonBlocksPrintSide_Private(PetscInt, const PetscInt
 PETSC_INTERN PetscErrorCode MuonBlocksGet_Private(const MuonBlocks *, PetscInt, PetscInt m, PetscInt n, MuonBlock *);
 /* A block's own name, which no layer can have: it makes the hash of its messages and its random numbers */
 PETSC_EXTERN PetscErrorCode MuonBlockName_Private(const char layer[], PetscInt, size_t, char name[]);
-/* A view of a block of a MATSEQDENSE, which must stay: entries are shared */
 
 static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
 {
@@ -350,7 +349,7 @@ static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
 
 /*
    The keys of an object that works on one layer: those behind the prefix that all layers share, then the
-   layer's own, where there are any. Of a type that is the layer's alone nobody has read the shared keys: they
+   layer's own, where there are any. The shared keys of a type that is the layer's alone were not read: they
    are read then, and the own ones again. read does as SetFromOptions behind a prefix, or reads the keys of
    the object's type alone. sharedread: the object has the shared options already
 */

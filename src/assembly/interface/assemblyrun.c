@@ -428,8 +428,8 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
 }
 
 /*
-   As many chunks as the warm-up says are on their way to their owners while one is at its LMOs, and as
-   many are on their way back: who owns nothing of a chunk, or little, goes on to the next ones meanwhile. All
+   As many chunks as the warm-up says are in flight to their owners while one is at its LMOs, and as many are in
+   flight back: a rank that owns nothing of a chunk, or little, goes on to the next ones meanwhile. All
    ranks start the same messages in the same order, whatever has come and whatever failed.
 */
 PetscErrorCode MuonAssemblyRun(MuonAssembly assembly, const MuonAssemblyClient *client)

@@ -12,24 +12,6 @@ static const char *MuonExchangeGetLegal_Private(MuonExchange exchange, PetscBool
   return MuonExchangeLegal[exchange->everywhere ? 3 : (int)exchange->ownership][exchange->votes ? 2 : (summable ? 0 : 1)];
 }
 
-/*@
-  MuonExchangeCreate - Creates an exchange of messages between workers and servers
-
-  Collective
-
-  Input Parameter:
-. comm - the communicator across workers: it has one rank of each worker, and the servers are among them
-
-  Output Parameter:
-. exchange - the new exchange
-
-  Level: intermediate
-
-  Note:
-  Messages travel on a duplicate of `comm` that the exchange owns.
-
-.seealso: `MuonExchange`, `MuonExchangeSetType()`, `MuonExchangeDestroy()`
-@*/
 PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 {
   MuonExchange ex;
@@ -124,19 +106,6 @@ PetscErrorCode MuonExchangeGetType(MuonExchange exchange, MuonExchangeType *type
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonExchangeSetOptionsPrefix - Sets the prefix of an exchange's options
-
-  Logically Collective
-
-  Input Parameters:
-+ exchange - the exchange
-- prefix   - what precedes every option's name, without a leading hyphen
-
-  Level: advanced
-
-.seealso: `MuonExchange`, `MuonExchangeSetFromOptions()`
-@*/
 PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange exchange, const char prefix[])
 {
   PetscFunctionBegin;
@@ -181,7 +150,7 @@ PetscErrorCode MuonExchangeSetVotes(MuonExchange exchange, PetscBool votes)
 
   Level: intermediate
 
-.seealso: `MuonExchange`, `MuonExchangeSetType()`, `MuonExchangeSetMode()`, `MuonExchangeSetOptionsPrefix()`
+.seealso: `MuonExchange`, `MuonExchangeSetType()`, `MuonExchangeSetMode()`
 @*/
 PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
 {
@@ -318,7 +287,7 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
 
   Level: intermediate
 
-.seealso: `MuonExchange`, `PetscViewer`, `MuonExchangeCreate()`
+.seealso: `MuonExchange`, `PetscViewer`, `MuonGetExchange()`
 @*/
 PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
 {
@@ -351,18 +320,6 @@ PetscErrorCode MuonExchangeView(MuonExchange exchange, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MuonExchangeDestroy - Destroys an exchange
-
-  Collective
-
-  Input Parameter:
-. exchange - the exchange
-
-  Level: intermediate
-
-.seealso: `MuonExchange`, `MuonExchangeCreate()`
-@*/
 PetscErrorCode MuonExchangeDestroy(MuonExchange *exchange)
 {
   PetscFunctionBegin;

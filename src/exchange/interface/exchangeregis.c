@@ -76,10 +76,7 @@ static PetscErrorCode MuonExchangeFinalizePackage_Private(void)
 
   Level: developer
 
-  Note:
-  `MuonExchangeCreate()` calls it.
-
-.seealso: `MuonExchange`, `MuonExchangeCreate()`
+.seealso: `MuonExchange`, `MuonGetExchange()`
 @*/
 PetscErrorCode MuonExchangeInitializePackage(void)
 {

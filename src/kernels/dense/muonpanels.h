@@ -1,9 +1,9 @@
 /*
-   Large products in panels of a few milliseconds, between which somebody else may do a little work: messages
-   that are under way stand still while nobody looks at them.
+   Large products in panels of a few milliseconds, between which a callback may do a little work: MPI makes no
+   progress on messages between its calls.
 
    The arguments are those of the BLAS, symmetric and triangular matrices being lower ones. How a product is
-   cut follows from its sizes alone, so that no result depends on whether anybody looks.
+   cut follows from its sizes alone, so that no result depends on the callback.
 */
 #pragma once
 

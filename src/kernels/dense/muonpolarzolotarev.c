@@ -350,7 +350,7 @@ static void REAL_NAME(CopyNear)(size_t s, const REAL *A, REAL *B)
 
 /*
    With B' = B + I/y the result is y B' + x y X^T (X B'), whose lower triangle needs that of X B' alone. Meanwhile B'
-   stays above the diagonal of B, and what is near to it waits above that of X, where nobody looks
+   stays above the diagonal of B, and what is near to it waits above that of X, which is not read
 */
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCongruence)(size_t s, double x, void *X, double y, void *B, void *strip)
 {

@@ -16,7 +16,7 @@
 
 extern "C" const MuonDevice *MuonDeviceKokkos(void);
 
-/* Nobody outside of the library calls these */
+/* These are not called from outside of the library */
 #if defined(__GNUC__)
   #pragma GCC visibility push(hidden)
 #endif

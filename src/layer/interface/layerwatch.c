@@ -39,7 +39,7 @@ PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt sample, unsigned i
 }
 
 /*
-   Grows whenever somebody wrote to the weights through their object, or through the matrix of the rows that
+   Grows with each write to the weights through their object, or through the matrix of the rows that
    are here. Memory that is not PETSc's has none
 */
 static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectState *writes)

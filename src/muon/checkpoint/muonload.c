@@ -356,7 +356,7 @@ static int MuonCheckpointCompareLines(const void *a, const void *b)
 }
 
 /*
-   Rank 0 says which options are others than those that the run was saved with, but for those of checkpoints
+   Prints on rank 0 which options are others than those that the run was saved with, but for those of checkpoints
    themselves. What a layer takes over from the optimizer is said once. What a file has may be no text
 */
 static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *load)

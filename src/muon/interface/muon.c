@@ -306,7 +306,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_type type                  - the algorithm (ef21|ef14|sign|dense)
++ -muon_type type                  - the algorithm (ef21|ef14|sign|dense|local)
 . -muon_preset name                - a published optimizer by its name, see `MuonSetPreset()`
 . -muon_learning_rate rate         - learning rate
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)

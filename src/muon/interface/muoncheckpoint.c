@@ -105,10 +105,10 @@ PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
   Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with
   `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
 
-  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetDrift()`, which sends the
+  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetAggregateError()`, which sends the
   workers' estimates uncompressed once.
 
-.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`, `MuonEF21GetDrift()`
+.seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`, `MuonEF21GetAggregateError()`
 @*/
 PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
 {

@@ -14,6 +14,8 @@
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
+/* Whether the first word of a key, which is without prefix, is a family of ours: of a class, or the name of a registered type */
+PETSC_INTERN PetscErrorCode MuonKnowsFamily_Private(const char key[], PetscBool *);
 /* The key without prefix that is most like this one and may have this value; for Python */
 PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], const char value[], size_t, char text[]);
 /* The parameters, and what their rows cannot say */

@@ -57,13 +57,13 @@ typedef struct {
   char       *nearest;
 } MuonKeySearch;
 
-static PetscErrorCode MuonKeyTry_Private(MuonKeySearch *search, const char before[], const char key[])
+static PetscErrorCode MuonKeyTry_Private(MuonKeySearch *search, const char before[], const char between[], const char key[])
 {
   char     whole[MUON_KEY_LENGTH];
   PetscInt distance = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(whole, sizeof(whole), "%s%s", before, key));
+  PetscCall(PetscSNPrintf(whole, sizeof(whole), "%s%s%s", before, between, key));
   PetscCall(MuonKeyDistance_Private(search->key, whole, &distance));
   if (distance > 0) distance += search->more;
   if (distance < search->best) PetscCall(PetscStrncpy(search->nearest, whole, MUON_KEY_LENGTH));
@@ -71,33 +71,45 @@ static PetscErrorCode MuonKeyTry_Private(MuonKeySearch *search, const char befor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys of compressors are behind those of the algorithm; of a layer behind its name, too */
+/* A key as it is, which those of a layer alone are not, and behind the name of each layer */
+static PetscErrorCode MuonKeyTryLayers_Private(MuonKeySearch *search, const char before[], const char key[], PetscBool own)
+{
+  char layer[MUON_KEY_LENGTH];
+
+  PetscFunctionBegin;
+  if (own == PETSC_FALSE) PetscCall(MuonKeyTry_Private(search, "", before, key));
+  for (PetscInt l = 0; l < search->muon->nlayers && search->layer && strncmp(key, "muon_", 5) != 0; l++) {
+    PetscCall(PetscSNPrintf(layer, sizeof(layer), "muon_layer_%s_", ((PetscObject)search->muon->layer[l])->name));
+    PetscCall(MuonKeyTry_Private(search, layer, before, key));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keys of compressors are behind the prefixes that types have registered */
 static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type[], const MuonParameter *row, void *ctx)
 {
-  MuonKeySearch *const search   = (MuonKeySearch *)ctx;
-  const PetscBool      own      = strcmp(family, "muon_layer_NAME_") == 0 ? PETSC_TRUE : PETSC_FALSE;
-  const char *const    before[] = {"ef21_", "ef21_server_", "ef14_", "ef14_server_"};
-  char                 key[MUON_KEY_LENGTH], layer[MUON_KEY_LENGTH];
+  MuonKeySearch *const search = (MuonKeySearch *)ctx;
+  const PetscBool      own    = strcmp(family, "muon_layer_NAME_") == 0 ? PETSC_TRUE : PETSC_FALSE;
+  char                 key[MUON_KEY_LENGTH];
 
   PetscFunctionBegin;
   (void)type;
   search->more = search->number && row->kind == MUON_PARAMETER_ENUM ? 2 : 0;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(before); k++) {
-    PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", own ? "" : family, row->key));
-    if (strncmp(key, "compressor", 10) == 0) PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s%s", before[k], family, row->key));
-    else if (k > 0) break;
-    if (!own) PetscCall(MuonKeyTry_Private(search, "", key));
-    for (PetscInt l = 0; l < search->muon->nlayers && search->layer && strncmp(key, "muon_", 5) != 0; l++) {
-      PetscCall(PetscSNPrintf(layer, sizeof(layer), "muon_layer_%s_", ((PetscObject)search->muon->layer[l])->name));
-      PetscCall(MuonKeyTry_Private(search, layer, key));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", own ? "" : family, row->key));
+  if (strncmp(key, "compressor", 10) != 0) {
+    PetscCall(MuonKeyTryLayers_Private(search, "", key, own));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt a = 0; a < search->muon->naddons; a++) {
+    for (const char *const *prefix = search->muon->addon[a].ops->keys; prefix != NULL && *prefix != NULL; prefix++) {
+      if ((*prefix)[strlen(*prefix) - 1] == '_') PetscCall(MuonKeyTryLayers_Private(search, *prefix, key, own));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The keys that are no parameters and select no type, behind their families */
-static const char *const MuonOtherKeys[][2] = {
-  {"muon_", "preset"}, {"muon_", "view"}, {"muon_", "monitor_cancel"}, {"muon_", "converged_reason"}, {"muon_layer_NAME_", "blocks_rows"}, {"muon_layer_NAME_", "blocks_columns"}, {"lmo_polar_", "monitor"}, {"ef21_", "monitor_compression"}};
+static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"}, {"muon_", "view"}, {"muon_", "monitor_cancel"}, {"muon_", "converged_reason"}, {"muon_layer_NAME_", "blocks_rows"}, {"muon_layer_NAME_", "blocks_columns"}, {"lmo_polar_", "monitor"}};
 
 PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const char value[], size_t length, char text[])
 {
@@ -118,8 +130,7 @@ PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const c
   }
   for (PetscInt a = 0; a < muon->naddons; a++) {
     for (const char *const *more = muon->addon[a].ops->keys; more != NULL && *more != NULL; more++) {
-      row.key = *more;
-      PetscCall(MuonKeyTryRow_Private("muon_", "", &row, &search));
+      if ((*more)[strlen(*more) - 1] != '_') PetscCall(MuonKeyTryLayers_Private(&search, "", *more, PETSC_FALSE));
     }
   }
   PetscCall(PetscStrncpy(text, nearest, length));
@@ -129,21 +140,24 @@ PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const c
 PetscErrorCode MuonHelpLayer_Private(Muon muon, MuonLayer layer)
 {
   MuonLayerRule rule;
-  PetscBool     help, compresses;
+  PetscBool     help, same, has = PETSC_FALSE; /* keys of the optimizer's type */
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasHelp(((PetscObject)muon)->options, &help));
   if (help == PETSC_FALSE || ((PetscObject)layer)->optionsprinted) PetscFunctionReturn(PETSC_SUCCESS);
   ((PetscObject)layer)->optionsprinted = PETSC_TRUE;
   PetscCall(MuonLayerGetRule(layer, &rule));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)muon, &compresses, MUONEF21, MUONEF14, ""));
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)muon, muon->addon[k].name, &same));
+    if (same && muon->addon[k].ops->layerrows != NULL) has = PETSC_TRUE;
+  }
   PetscCall((*PetscHelpPrintf)(PetscObjectComm((PetscObject)muon),
                                "  -%smuon_layer_%s_(rule|learning_rate|scale|momentum|weight_decay|shape_factor|step|blocks_rows|blocks_columns|assembly|lmo_...%s%s%s): layer %s, %" PetscInt_FMT " x %" PetscInt_FMT ", rule %s\n", MuonPrefix(muon),
-                               ((PetscObject)layer)->name, compresses ? "|" : "", compresses ? ((PetscObject)muon)->type_name : "", compresses ? "_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
+                               ((PetscObject)layer)->name, has ? "|" : "", has ? ((PetscObject)muon)->type_name : "", has ? "_..." : "", ((PetscObject)layer)->name, layer->m, layer->n, rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys of 0.1 that went, with what takes their place; the table goes when 0.2 is out */
+/* Removed keys of 0.1 and their successors; the table goes when 0.2 is out */
 static const char *const MuonRenamed[][2] = {{"muon_cost_measure", "give -muon_cost_alpha, -muon_cost_beta and -muon_cost_gamma"}};
 
 static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[], const char value[])
@@ -169,10 +183,22 @@ static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonKnowsFamily_Private(const char key[], PetscBool *knows)
+{
+  char word[64];
+  PetscErrorCode (*create)(Muon);
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(word, sizeof(word), "%.*s", (int)strcspn(key, "_"), key));
+  PetscCall(PetscStrInList(word, "muon lmo compressor", ' ', knows));
+  PetscCall(PetscFunctionListFind(MuonList, word, &create));
+  if (create != NULL) *knows = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-   PETSc names keys that nobody reads when the program ends, after the run that they should have changed.
-   This warns before the first step, once, and only of keys that begin as ours do behind this optimizer's
-   prefix.
+   PETSc names unread keys when the program ends, after the run that they should have changed. This warns before
+   the first step, once, and only of keys of our families behind this optimizer's prefix.
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
@@ -188,16 +214,12 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   for (PetscInt i = 0; i < n; i++) {
     const char *const key = names[i] + strlen(prefix);
     PetscBool         ours;
-    char              word[64];
-    PetscErrorCode (*create)(Muon);
 
     /* SLEPc's own keys are read at the first decomposition, and only by the ranks that make one */
     PetscCall(PetscStrstr(names[i], "_svd_", &svd));
     if (svd != NULL || strncmp(names[i], prefix, strlen(prefix)) != 0) continue;
-    PetscCall(PetscSNPrintf(word, sizeof(word), "%.*s", (int)strcspn(key, "_"), key));
-    PetscCall(PetscStrInList(word, "muon lmo compressor", ' ', &ours));
-    PetscCall(PetscFunctionListFind(MuonList, word, &create));
-    if (ours || create != NULL) PetscCall(MuonWarnUnread_Private(muon, key, values[i]));
+    PetscCall(MuonKnowsFamily_Private(key, &ours));
+    if (ours) PetscCall(MuonWarnUnread_Private(muon, key, values[i]));
   }
   PetscCall(PetscOptionsLeftRestore(((PetscObject)muon)->options, &n, &names, &values));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -48,7 +48,7 @@ const MuonParameter MuonParameters_Private[] = {
   ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),
-  ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are on their way at once"),
+  ROW_OF("assembly_warmup", INT, assembly.warmup, 5, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Chunks of matrices that are in flight at once"),
   ROW(INT, node_size, 1, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks of a node that are one worker for layers on one rank, auto: all of each node"),
   ROW(INT, delay, 0, 0, 1, NULL, MUON_PARAMETER_FIXED, "Steps between the gradients of LMO layers and the step along them"),
   BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),

@@ -89,20 +89,20 @@ void *MuonAddonData(Muon muon, const char name[])
 @*/
 PetscErrorCode MuonRegisterAll(void)
 {
-  /* In the order in which they are called */
-  PetscErrorCode (*const addons[])(void) = {
-    MuonAddonRegister_Theory, MuonAddonRegister_TestGradient, MuonAddonRegister_Cost, MuonAddonRegister_Watch, MuonAddonRegister_Monitor,
-  };
-
   PetscFunctionBegin;
   if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
   MuonRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
-  PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters_Private));
-  PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters_Private));
-  PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
-  PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters_Private));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(addons); k++) PetscCall((*addons[k])());
+  PetscCall(MuonRegister_EF21());
+  PetscCall(MuonRegister_EF14());
+  PetscCall(MuonRegister_Local());
+  PetscCall(MuonRegister_Dense());
+  PetscCall(MuonRegister_Sign());
+  /* In the order in which they are called */
+  PetscCall(MuonAddonRegister_Theory());
+  PetscCall(MuonAddonRegister_TestGradient());
+  PetscCall(MuonAddonRegister_Cost());
+  PetscCall(MuonAddonRegister_Watch());
+  PetscCall(MuonAddonRegister_Monitor());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

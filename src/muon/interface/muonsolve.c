@@ -158,7 +158,7 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   `MuonSetObjectiveAndGradient()` where one is set, else as the caller left them. The loss that
   `MuonGetLoss()` gives afterwards is that of W^s.
 
-  With `-muon_delay 1` messages about layers of LMOs are on their way when this routine returns\: step s changes
+  With `-muon_delay 1` messages of LMO layers are in flight when this routine returns\: step s changes
   those layers along the gradients of step s - 1, with the rate of that step. `MuonProgress()` helps messages on.
 
   What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of
@@ -459,10 +459,10 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
   Servers that keep weights of their own take over the new ones, which must be the same on every rank;
   momentum and estimates stay.
 
-  Most changes are noticed without it, see `MuonGetDriftedLayer()`. This routine compares all weights between
+  Most changes are noticed without it, see `MuonGetMismatchedLayer()`. This routine compares all weights between
   the ranks, and it holds for what is not noticed too.
 
-.seealso: `Muon`, `MuonStep()`, `MuonGetDriftedLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
+.seealso: `Muon`, `MuonStep()`, `MuonGetMismatchedLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
 @*/
 PetscErrorCode MuonWeightsChanged(Muon muon)
 {
@@ -471,7 +471,7 @@ PetscErrorCode MuonWeightsChanged(Muon muon)
   if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonAgree_Private(muon, MUON_CALL_CHANGED));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
-  muon->changed = PETSC_TRUE;
+  PetscTryMethod(muon, "MuonWeightsChanged_C", (Muon), (muon));
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
     MuonArray  whole, W;

@@ -7,7 +7,7 @@
 
 /*
    The optimizer's options among the ranks of a position; beside votes, where they are for votes alone, those
-   of means. One worker has nobody to exchange with: it owns itself
+   of means. A single worker exchanges nothing: it owns itself
 */
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
 {
@@ -52,7 +52,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
 {
   MuonWorkerGrid grid = muon->grid[key->grid];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* nobody has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
@@ -106,7 +106,7 @@ static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *
 PetscErrorCode MuonCreateGroups_Private(Muon muon, const MuonGroupOps *mean)
 {
   const MuonGroupKey none   = {0, 0, 1, -1};
-  const PetscInt     phases = PetscMax(muon->phases, 1), kinds = 1 + muon->delay;
+  const PetscInt     phases = MuonPhases(muon), kinds = 1 + muon->delay;
   PetscBool          carries = PETSC_FALSE;
   PetscMPIInt        most    = 0;
 

@@ -247,7 +247,7 @@ PetscErrorCode MuonDescribeJob_Private(MuonLayer layer, PetscLogDouble entrybyte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which rank of each node has a layer that is whole on all: rank 0 says it, since options are compared only later */
+/* Which rank of each node has a layer that is whole on all: computed on rank 0 and broadcast, since options are compared only later */
 static PetscErrorCode MuonFindHomes_Private(Muon muon, PetscMPIInt size)
 {
   MuonExchangeItem *items;

@@ -1,4 +1,5 @@
 #include "muonstep.h" /*I "petscmuon.h" I*/
+#include <string.h>
 
 /*
    Compressors of both directions for types that have one of each for all layers: from them each shard gets its
@@ -36,6 +37,17 @@ PetscErrorCode MuonCompressorsMake_Private(Muon muon, const MuonCompressors *all
   PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
   PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORIDENTITY));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+MuonAddonOps MuonCompressorsAddon(const MuonParameter layerrows[], const char *const keys[])
+{
+  MuonAddonOps ops;
+
+  memset(&ops, 0, sizeof(ops));
+  ops.layerrows = layerrows;
+  ops.layersize = sizeof(MuonDownlink);
+  ops.keys      = keys;
+  return ops;
 }
 
 PetscErrorCode MuonCompressorsCreate_Private(Muon muon, const char type[], MuonCompressors *all)

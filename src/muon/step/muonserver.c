@@ -225,7 +225,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step goes where the gradient was, if nobody reads that any more and it was in memory of the layer's own */
+/* The step goes where the gradient was, if that is read no more and it was in memory of the layer's own */
 static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *input)
 {
   const MuonArray state = MuonShardStateShape(shard);

@@ -9,7 +9,7 @@
 PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 /*
-   The beats of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
+   The phases of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
    and whether a checkpoint was asked for are in the record
 */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
@@ -29,8 +29,8 @@ PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
 PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite);
 /*
-   Nobody is there to talk to, and what would be sent is T as it is: the server's half begins with T itself. On
-   the host T may have the gradient's precision then, where the server has the momentum
+   With a single worker and no compression T is not sent: the server's half begins with T itself. On the host T
+   may have the gradient's precision then, where the server has the momentum
 */
 static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 {
@@ -48,7 +48,7 @@ static inline PetscBool MuonShardTakes(const MuonShard *shard)
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A message up or down, which stays on this rank where it owns what the message is of; one that nobody encodes, of an array as it is */
+/* A message up or down, which stays on this rank where it owns what the message is of; one that is not encoded, of an array as it is */
 PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
 PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
 
@@ -159,6 +159,25 @@ typedef struct {
   MUON_COMPRESSORS_ROW(family "downlink", ENUM, offsetof(Type, field.downlink), MuonDownlinks, "How owners tell the workers of new weights"), \
     MUON_COMPRESSORS_ROW(family "compressor_rules", ENUM, offsetof(Type, field.rules), MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
     MUON_COMPRESSORS_ROW(family "compressor_min_entries", INT, offsetof(Type, field.min_entries), NULL, "Entries of the smallest layer that the compressors are for")
+
+/* What a type with compressors registers of every optimizer: rows of the parameters of layers, the prefixes of its compressors before its options that are no rows */
+#define MUON_COMPRESSORS_LAYER_ROWS(family) \
+  { \
+    {family "downlink", \
+     MUON_PARAMETER_ENUM, \
+     0, \
+     PETSC_DETERMINE, \
+     0, \
+     0, \
+     MuonDownlinks, \
+     MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, \
+     "How the owner tells the workers of new weights, as the optimizer says where not set"}, \
+    { \
+      NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL \
+    } \
+  }
+#define MUON_COMPRESSORS_KEYS(family) family, family "server_"
+PETSC_INTERN MuonAddonOps MuonCompressorsAddon(const MuonParameter layerrows[], const char *const keys[]);
 
 /* In create(), setobjectsfromoptions(), configure(), begin(), objects(), view() and destroy() of the type; Make: one more compressor with the keys of one of them */
 PETSC_INTERN PetscErrorCode MuonCompressorsCreate_Private(Muon, const char type[], MuonCompressors *);

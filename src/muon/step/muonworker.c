@@ -51,7 +51,7 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
 
 /*
    Worker: T of the next round is what the step sends. A new momentum takes the place of the gradient in the layer's own
-   memory; where the gradient lies in somebody else's, or has another precision, it goes to Mnew. Without a
+   memory; where the gradient lies in the caller's, or has another precision, it goes to Mnew. Without a
    momentum T is the gradient itself: whether it is finite is found by what reads it next, the compressor or the
    server
 */

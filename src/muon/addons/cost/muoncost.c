@@ -264,11 +264,13 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 {
   const MuonCostLink *link  = MuonCostLinkOf(muon);
   const MuonGroup     group = MuonCostSender(muon)->group[0];
-  const double        steps = MuonCostSwitch(muon, "local_steps", 0), late = MuonCostSwitch(MuonCostSender(muon), "delay", 0);
-  int                 best = -1;
-  const char         *type = ((PetscObject)group->exchange)->type_name;
+  const double        late  = MuonCostSwitch(MuonCostSender(muon), "delay", 0);
+  PetscInt            steps = 0;
+  int                 best  = -1;
+  const char         *type  = ((PetscObject)group->exchange)->type_name;
 
   PetscFunctionBegin;
+  PetscTryMethod(muon, "MuonGetRoundSteps_C", (Muon, PetscInt *), (muon, &steps));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", title));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %-12s %-9s %8s %14s %12s %12s\n", "exchange", "mode", "rounds", "bytes on link", "seconds", "whole trees"));
   for (int k = 0; k < n; k++) {
@@ -281,7 +283,7 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
                                      MuonCostSeconds(muon, cost, PETSC_TRUE)));
     up = MuonCostOf(link->workers > 0 ? (double)link->workers : group->exchange->nworkers, 1, row[k].messages);
     if (chosen && late) PetscCall(PetscViewerASCIIPrintf(viewer, "  up %.6g seconds, which layers with LMOs may hide behind the next gradient\n", MuonCostSeconds(muon, &up, PETSC_FALSE)));
-    if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %d steps: %.6g seconds a step\n", (int)steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / steps));
+    if (chosen && steps > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  once in %" PetscInt_FMT " steps: %.6g seconds a step\n", steps, MuonCostSeconds(muon, cost, PETSC_FALSE) / (double)steps));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "cheapest by the number of workers, with even shares:"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
@@ -437,7 +439,7 @@ static const MuonParameter MuonCostParameters[] = {ROW("cost_alpha", REAL, alpha
                                                    ROW("cost_entries", REAL, entries, 0, 0, "Entries of predicted costs, 0 for those of the layers"),
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-static const char *const MuonCostKeys[] = {"view_cost", NULL};
+static const char *const MuonCostKeys[] = {"muon_view_cost", NULL};
 
 PetscErrorCode MuonAddonRegister_Cost(void)
 {

@@ -306,7 +306,7 @@ PetscErrorCode MuonMonitorDefault(Muon muon, PetscInt step, PetscReal loss, Pets
   for (PetscInt g = 0; g < muon->ngroups; g++) score = muon->group[g]->ops->score != NULL ? muon->group[g]->ops->score : score;
   if (score != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.4f", score, (double)muon->score));
   PetscCall(MuonMonitorUpdate_Private(muon, viewer));
-  if (muon->synchronized && muon->nested->phases > 1) {
+  if (muon->synchronized && MuonPhases(muon->nested) > 1) {
     for (PetscInt p = 0; p < muon->nested->nshards; p++) moved += muon->nested->shard[p].group->rests ? 0 : 1;
     PetscCall(PetscViewerASCIIPrintf(viewer, " synchronized %" PetscInt_FMT " of %" PetscInt_FMT " layers", moved, muon->nested->nshards));
   }
@@ -496,7 +496,7 @@ static PetscErrorCode MuonMonitorSetFromOptions_Private(Muon muon, MuonOptionIte
 static const MuonParameter MuonMonitorParameters[] = {
   ROW("validation_interval", INT, interval, MUON_UNBOUNDED, "Of how many steps one is validated, 0: none"), ROW("measure_update_rms", BOOL, measure, 1, "Measure the size of updates"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-static const char *const MuonMonitorKeys[] = {"monitor", "monitor_csv", NULL};
+static const char *const MuonMonitorKeys[] = {"muon_monitor", "muon_monitor_csv", NULL};
 
 PetscErrorCode MuonAddonRegister_Monitor(void)
 {

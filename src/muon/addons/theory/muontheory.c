@@ -64,29 +64,30 @@ static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
   const struct {
     PetscBool   wrong;
     const char *key, *assumes;
-  } wrong[] = {{rate, "learning_rate", "that the theorem gives it"},
-               {MuonParametersIsSet((PetscObject)muon, "momentum"), "momentum", "that the theorem gives it, or -muon_theory_beta"},
-               {muon->momentum_style != MUON_MOMENTUM_EMA ? PETSC_TRUE : PETSC_FALSE, "momentum_style", "ema"},
-               {muon->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE, "momentum_warmup", "none"},
-               {muon->nesterov != MUON_NESTEROV_NONE ? PETSC_TRUE : PETSC_FALSE, "nesterov", "none"},
-               {muon->weight_decay > 0 ? PETSC_TRUE : PETSC_FALSE, "weight_decay", "0"},
-               {muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE, "clip", "0"},
-               {muon->schedule != MUON_SCHEDULE_CONSTANT || muon->schedule_warmup > 0 || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
-               {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
-               {theory->beta >= 0 && theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
-  PetscBool     known;
-  MuonEF21Init *init = NULL;
+  } wrong[]                 = {{rate, "learning_rate", "that the theorem gives it"},
+                               {MuonParametersIsSet((PetscObject)muon, "momentum"), "momentum", "that the theorem gives it, or -muon_theory_beta"},
+                               {muon->momentum_style != MUON_MOMENTUM_EMA ? PETSC_TRUE : PETSC_FALSE, "momentum_style", "ema"},
+                               {muon->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE, "momentum_warmup", "none"},
+                               {muon->nesterov != MUON_NESTEROV_NONE ? PETSC_TRUE : PETSC_FALSE, "nesterov", "none"},
+                               {muon->weight_decay > 0 ? PETSC_TRUE : PETSC_FALSE, "weight_decay", "0"},
+                               {muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE, "clip", "0"},
+                               {muon->schedule != MUON_SCHEDULE_CONSTANT || muon->schedule_warmup > 0 || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
+                               {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
+                               {theory->beta >= 0 && theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
+  const PetscBool plain     = muon->ops->worker == NULL && muon->ops->group == NULL && muon->nested == NULL ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
+  PetscBool       gradients = PETSC_TRUE;
+  PetscErrorCode (*starts)(Muon, PetscBool *);
 
   PetscFunctionBegin;
   MuonTheoryCheck(muon, MuonParametersIsSet((PetscObject)muon, "max_steps") && muon->max_steps > 0, "the theorem is of a number of steps, expected -%smuon_max_steps", MuonPrefix(muon));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)muon, &known, MUONEF21, MUONDENSE, ""));
-  MuonTheoryCheck(muon, known, "-%smuon_type %s: the theorems are of " MUONEF21 ", and of " MUONDENSE " where nothing is compressed", MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonStartsFromGradients_C", &starts));
+  MuonTheoryCheck(muon, starts != NULL || plain, "-%smuon_type %s: the theorems are of " MUONEF21 ", and of " MUONDENSE " where nothing is compressed", MuonPrefix(muon), ((PetscObject)muon)->type_name);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(wrong); k++) MuonTheoryCheck(muon, wrong[k].wrong == PETSC_FALSE, "-%smuon_%s was set, and the theorem assumes %s", MuonPrefix(muon), wrong[k].key, wrong[k].assumes);
   MuonTheoryCheck(muon, muon->weights == NULL, "the weights of the workers differ, and the theorem assumes equal ones");
-  if (MuonParametersFind((PetscObject)muon, "ef21_init", (void **)&init) != NULL) MuonTheoryCheck(muon, *init == MUON_EF21_INIT_GRADIENT, "the theorem begins with the first gradients, expected -%sef21_init gradient", MuonPrefix(muon));
-  else
-    MuonTheoryCheck(muon, theory->type == MUON_THEORY_SMOOTH || theory->type == MUON_THEORY_L0L1 || theory->type == MUON_THEORY_AUTO, "its momentum begins with the first gradients, expected -%smuon_type " MUONEF21 " -%sef21_init gradient",
-                    MuonPrefix(muon), MuonPrefix(muon));
+  if (starts != NULL) PetscCall((*starts)(muon, &gradients));
+  MuonTheoryCheck(muon, gradients, "the theorem begins with the first gradients, expected -%sef21_init gradient", MuonPrefix(muon));
+  MuonTheoryCheck(muon, starts != NULL || theory->type == MUON_THEORY_SMOOTH || theory->type == MUON_THEORY_L0L1 || theory->type == MUON_THEORY_AUTO,
+                  "its momentum begins with the first gradients, expected -%smuon_type " MUONEF21 " -%sef21_init gradient", MuonPrefix(muon), MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +153,7 @@ static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A constant of the layer or the optimizer, or what it is for one worker; an error where the theorem needs it and nobody said it */
+/* A constant of the layer or the optimizer, or what it is for one worker; an error where the theorem needs it and it was not set */
 static PetscErrorCode MuonTheoryConstant_Private(Muon muon, MuonLayer layer, const char key[], PetscReal all, PetscReal own, double alone, double *value)
 {
   PetscFunctionBegin;

@@ -6,7 +6,7 @@
 #include "../../plan/muonplan.h"
 #include <petscmuon/private/muonlmoimpl.h>
 
-/* What a theorem needs to know of a function, PETSC_DETERMINE where nobody said it */
+/* What a theorem needs to know of a function, PETSC_DETERMINE where it was not set */
 typedef struct {
   PetscReal l, lt, l0, l1, l0b, l1max, sigma;
 } MuonTheoryConstants;

@@ -1,11 +1,10 @@
 #include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
-   Weights that are not what they should be: edited by the caller between two steps, or not the same on ranks
-   that hold the same.
+   Weights that were edited by the caller between two steps, and replicated weights that differ between ranks.
 
-   A server that keeps weights X of its own steps from X. Where somebody changed the workers' weights W since
-   the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
+   A server that keeps weights X of its own steps from X. Where the program changed the workers' weights W
+   since the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
    Servers that keep none step from W anyway.
 
    Before a step each rank has a checksum of a sample of its weights, another one in each step, which the
@@ -22,7 +21,7 @@ static inline PetscBool MuonWatches(Muon muon)
 }
 
 /*@
-  MuonGetDriftedLayer - Gets the layer whose weights differ between ranks that should hold the same
+  MuonGetMismatchedLayer - Gets the layer whose weights differ between ranks that should hold the same
 
   Not Collective
 
@@ -55,7 +54,7 @@ static inline PetscBool MuonWatches(Muon muon)
 
 .seealso: `Muon`, `MuonWeightsChanged()`, `MuonGetConvergedReason()`
 @*/
-PetscErrorCode MuonGetDriftedLayer(Muon muon, MuonLayer *layer)
+PetscErrorCode MuonGetMismatchedLayer(Muon muon, MuonLayer *layer)
 {
   PetscFunctionBegin;
   MuonGet(muon, MUON_CLASSID, layer, muon->reason == MUON_DIVERGED_WEIGHTS ? muon->failed.layer : NULL);

@@ -24,9 +24,16 @@
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MuonSetMomentum()`, `MuonExchange`
 M*/
-PETSC_EXTERN PetscErrorCode MuonCreate_Dense(Muon muon)
+static PetscErrorCode MuonCreate_Dense(Muon muon)
 {
   PetscFunctionBegin;
   muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRegister_Dense(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonRegister(MUONDENSE, MuonCreate_Dense, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,10 +18,11 @@ static const char MuonCitationEF14[]  = "@inproceedings{SeideFuDroppoLiYu2014,\n
                                         "  booktitle = {Interspeech},\n"
                                         "  year      = {2014}\n}\n";
 
-const MuonParameter MuonEF14Parameters_Private[] = {
-  MUON_COMPRESSORS_ROWS("ef14_", Muon_EF14, all),
-  {"ef14_feedback", MUON_PARAMETER_REAL, offsetof(Muon_EF14, feedback), 1, 0, 1, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA, "How much of what a message leaves out is added to the next gradient"},
-  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+static const MuonParameter MuonEF14Parameters[] = {MUON_COMPRESSORS_ROWS("ef14_", Muon_EF14, all),
+                                                   {"ef14_feedback", MUON_PARAMETER_REAL, offsetof(Muon_EF14, feedback), 1, 0, 1, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA, "How much of what a message leaves out is added to the next gradient"},
+                                                   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+static const MuonParameter MuonEF14LayerParameters[] = MUON_COMPRESSORS_LAYER_ROWS("ef14_");
 
 static PetscErrorCode MuonReset_EF14(Muon muon)
 {
@@ -177,7 +178,7 @@ static PetscErrorCode MuonDestroy_EF14(Muon muon)
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MUONDENSE`, `MuonCompressor`, `MuonExchange`
 M*/
-PETSC_EXTERN PetscErrorCode MuonCreate_EF14(Muon muon)
+static PetscErrorCode MuonCreate_EF14(Muon muon)
 {
   Muon_EF14 *ef14;
 
@@ -198,5 +199,16 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF14(Muon muon)
   muon->ops->destroy               = MuonDestroy_EF14;
   PetscCall(MuonCompressorsCreate_Private(muon, MUONEF14, &ef14->all));
   PetscCall(PetscCitationsRegister(MuonCitationEF14, &MuonCitationEF14Set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRegister_EF14(void)
+{
+  static const char *const keys[] = {MUON_COMPRESSORS_KEYS("ef14_"), NULL};
+  MuonAddonOps             ops    = MuonCompressorsAddon(MuonEF14LayerParameters, keys);
+
+  PetscFunctionBegin;
+  PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters));
+  PetscCall(MuonAddonRegister(MUONEF14, &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,7 @@ static PetscErrorCode MuonReset_EF21(Muon muon)
   PetscCall(PetscFree2(ef21->meter.mine, ef21->meter.result));
   ef21->meter.active = PETSC_FALSE;
   ef21->started      = 0;
-  ef21->drift        = -1;
+  ef21->error        = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,7 +31,7 @@ static PetscErrorCode MuonConfigure_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0 || EF21AtServer(muon) == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_momentum_at server, -muon_type ef21 sends no gradients that could be clipped, expected 0", MuonPrefix(muon), (double)muon->clip,
              MuonPrefix(muon));
-  PetscCheck(muon->phases < 2 || ef21->init == MUON_EF21_INIT_ZERO, comm, PETSC_ERR_SUP, "-%sef21_init gradient with -local_stagger: layers have first steps of their own, expected zero", MuonPrefix(muon));
+  PetscCheck(MuonPhases(muon) == 1 || ef21->init == MUON_EF21_INIT_ZERO, comm, PETSC_ERR_SUP, "-%sef21_init gradient with -local_stagger: layers have first steps of their own, expected zero", MuonPrefix(muon));
   PetscCall(PetscCalloc2(muon->nshards, &ef21->meter.mine, muon->nshards, &ef21->meter.result));
   PetscCall(MuonCompressorsConfigure_Private(muon, &ef21->all));
   for (PetscInt p = 0; p < muon->nshards; p++) {
@@ -85,8 +85,16 @@ static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
   PetscFunctionBegin;
   PetscCall(MuonCompressorsCheck_Private(muon, &ef21->all));
   PetscCall(EF21MeterBegin_Private(muon, &ef21->meter, record));
-  ef21->driftdue = ef21->driftinterval > 0 && (muon->step + 1) % ef21->driftinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
-  if (ef21->driftdue) record->measure += 2;
+  ef21->errordue = ef21->errorinterval > 0 && (muon->step + 1) % ef21->errorinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
+  if (ef21->errordue) record->measure += 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What theorems about differences to estimates ask for */
+static PetscErrorCode MuonStartsFromGradients_EF21(Muon muon, PetscBool *gradients)
+{
+  PetscFunctionBegin;
+  *gradients = ((Muon_EF21 *)muon->data)->init == MUON_EF21_INIT_GRADIENT ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,7 +158,7 @@ static PetscErrorCode MuonEnd_EF21(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(EF21MeterEnd_Private(muon, &ef21->meter));
-  if (ef21->driftdue) PetscCall(EF21MeasureDrift_Private(muon));
+  if (ef21->errordue) PetscCall(EF21MeasureAggregateError_Private(muon));
   ef21->started = PetscMin(ef21->started + 1, 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,7 +290,7 @@ static PetscErrorCode MuonView_EF21(Muon muon, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "EF21 starts from %s\n", MuonEF21Inits[ef21->init]));
-  if (ef21->drift >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->drift));
+  if (ef21->error >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "||G - mean of G_j|| was %g\n", (double)ef21->error));
   PetscCall(MuonCompressorsView_Private(muon, &ef21->all, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -294,6 +302,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   PetscFunctionBegin;
   PetscCall(MuonCompressorsDestroy_Private(&ef21->all));
   PetscCall(PetscFree(muon->data));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,14 +310,14 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   MUONEF21 - EF21-Muon: steps inside norm balls with error feedback and compressed messages in both directions
 
   Options Database Keys:
-+ -ef21_compressor type          - compressor from workers to servers, with the keys of `MuonCompressor` behind it
-. -ef21_server_compressor type   - compressor from servers to workers, likewise
-. -ef21_compressor_rules rules   - layers that the two are for (lmo|all), others are sent uncompressed, unless a layer's own key says otherwise
-. -ef21_compressor_min_entries n - entries of the smallest layer that they are for, smaller layers are sent uncompressed
-. -ef21_downlink downlink        - how servers send new weights (weights|step), `step` sends the point of the norm ball in its natural format
-. -ef21_init init                - what EF21 starts from (zero|gradient)
-. -ef21_drift_interval n         - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetDrift()`
-- -ef21_monitor_compression      - measures contraction and lag of each layer and prints them, see `MuonEF21SetMonitorCompression()`
++ -ef21_compressor type            - compressor from workers to servers, with the keys of `MuonCompressor` behind it
+. -ef21_server_compressor type     - compressor from servers to workers, likewise
+. -ef21_compressor_rules rules     - layers that the two are for (lmo|all), others are sent uncompressed, unless a layer's own key says otherwise
+. -ef21_compressor_min_entries n   - entries of the smallest layer that they are for, smaller layers are sent uncompressed
+. -ef21_downlink downlink          - how servers send new weights (weights|step), `step` sends the point of the norm ball in its natural format
+. -ef21_init init                  - what EF21 starts from (zero|gradient)
+. -ef21_aggregate_error_interval n - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetAggregateError()`
+- -ef21_monitor_compression        - measures contraction and lag of each layer and prints them, see `MuonEF21SetMonitorCompression()`
 
   Level: beginner
 
@@ -347,13 +356,13 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONDENSE`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonCompressor`, `MuonExchange`
 M*/
-PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
+static PetscErrorCode MuonCreate_EF21(Muon muon)
 {
   Muon_EF21 *ef21;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ef21));
-  ef21->drift                      = -1;
+  ef21->error                      = -1;
   muon->data                       = ef21;
   muon->ops->configure             = MuonConfigure_EF21;
   muon->ops->setup                 = MuonSetUp_EF21;
@@ -365,7 +374,7 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->commit                = MuonCommit_EF21;
   muon->ops->look                  = MuonLook_EF21;
   muon->ops->end                   = MuonEnd_EF21;
-  muon->ops->saving                = EF21MeasureDrift_Private;
+  muon->ops->saving                = EF21MeasureAggregateError_Private;
   muon->ops->visitstate            = MuonVisitState_EF21;
   muon->ops->setfromoptions        = MuonSetFromOptions_EF21;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_EF21;
@@ -374,6 +383,20 @@ PETSC_EXTERN PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->destroy               = MuonDestroy_EF21;
   PetscCall(EF21MeterSetMonitor_Private(muon));
   PetscCall(MuonCompressorsCreate_Private(muon, MUONEF21, &ef21->all));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", MuonStartsFromGradients_EF21));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const MuonParameter MuonEF21LayerParameters[] = MUON_COMPRESSORS_LAYER_ROWS("ef21_");
+
+PetscErrorCode MuonRegister_EF21(void)
+{
+  static const char *const keys[] = {MUON_COMPRESSORS_KEYS("ef21_"), "ef21_monitor_compression", NULL};
+  MuonAddonOps             ops    = MuonCompressorsAddon(MuonEF21LayerParameters, keys);
+
+  PetscFunctionBegin;
+  PetscCall(MuonRegister(MUONEF21, MuonCreate_EF21, MuonEF21Parameters_Private));
+  PetscCall(MuonAddonRegister(MUONEF21, &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

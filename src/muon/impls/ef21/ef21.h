@@ -34,9 +34,9 @@ typedef struct {
   MuonEF21Init    init;
   int             started; /* steps that were committed, at most 2: with depth 2 the first round is sent behind the first */
   EF21Meter       meter;
-  PetscInt        driftinterval;
-  PetscBool       driftdue; /* after this step */
-  PetscReal       drift;    /* as it was measured last, -1 before */
+  PetscInt        errorinterval;
+  PetscBool       errordue; /* after this step */
+  PetscReal       error;    /* of the aggregate, as it was measured last, -1 before */
 } Muon_EF21;
 
 /* Estimates are of gradients, and the momentum is made of the aggregate */
@@ -67,7 +67,8 @@ PETSC_INTERN PetscErrorCode EF21Measure_Private(Muon, MuonShard *, int down, Pet
 PETSC_INTERN PetscErrorCode EF21MeterEnd_Private(Muon, EF21Meter *);
 PETSC_INTERN PetscErrorCode EF21MeterSetMonitor_Private(Muon);
 /* ||G - mean of G_j||, after the commit of the steps in which it is wanted */
-PETSC_INTERN PetscErrorCode EF21MeasureDrift_Private(Muon);
+PETSC_INTERN PetscErrorCode EF21MeasureAggregateError_Private(Muon);
 /* Options */
-PETSC_INTERN PetscErrorCode MuonSetFromOptions_EF21(Muon, MuonOptionItems);
-PETSC_INTERN PetscErrorCode MuonSetObjectsFromOptions_EF21(Muon);
+PETSC_INTERN const MuonParameter MuonEF21Parameters_Private[];
+PETSC_INTERN PetscErrorCode      MuonSetFromOptions_EF21(Muon, MuonOptionItems);
+PETSC_INTERN PetscErrorCode      MuonSetObjectsFromOptions_EF21(Muon);

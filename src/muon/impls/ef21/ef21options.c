@@ -9,7 +9,7 @@ const char *const MuonEF21Inits[] = {"zero", "gradient", "MuonEF21Init", "MUON_E
 
 const MuonParameter MuonEF21Parameters_Private[] = {ROW("init", ENUM, init, MuonEF21Inits, MUON_PARAMETER_FIXED, "What EF21 starts from"),
                                                     MUON_COMPRESSORS_ROWS("ef21_", Muon_EF21, all),
-                                                    ROW("drift_interval", INT, driftinterval, NULL, 0, "Of how many steps one measures how far the aggregate is from the mean of the estimates, 0: none"),
+                                                    ROW("aggregate_error_interval", INT, errorinterval, NULL, 0, "Of how many steps one measures how far the aggregate is from the mean of the estimates, 0: none"),
                                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 PetscErrorCode MuonSetFromOptions_EF21(Muon muon, MuonOptionItems PetscOptionsObject)

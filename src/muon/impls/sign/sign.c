@@ -26,11 +26,11 @@ typedef struct {
   MuonRecord       *record; /* of the step that is being taken */
 } Muon_Sign;
 
-const MuonParameter MuonSignParameters_Private[] = {ROW(ENUM, direction, MUON_SIGN_DIRECTION_POLAR, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
-                                                    ROW(ENUM, update, MUON_SIGN_UPDATE_NONE, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
-                                                    ROW(ENUM, tie, MUON_SIGN_TIE_ZERO, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
-                                                    ROW(BOOL, measure, 0, NULL, 0, "Measure gradients as the theory of SignMuon does"),
-                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+static const MuonParameter MuonSignParameters[] = {ROW(ENUM, direction, MUON_SIGN_DIRECTION_POLAR, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
+                                                   ROW(ENUM, update, MUON_SIGN_UPDATE_NONE, MuonSignUpdates, MUON_PARAMETER_FIXED, "What the workers make of the majority"),
+                                                   ROW(ENUM, tie, MUON_SIGN_TIE_ZERO, MuonSignTies, MUON_PARAMETER_FIXED, "What a tie makes, with an even number of workers"),
+                                                   ROW(BOOL, measure, 0, NULL, 0, "Measure gradients as the theory of SignMuon does"),
+                                                   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
 static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroupOps **ops)
@@ -268,7 +268,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MUONEF21`, `MUONDENSE`, `MuonSignGetAgreement()`, `MuonExchange`
 M*/
-PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
+static PetscErrorCode MuonCreate_Sign(Muon muon)
 {
   Muon_Sign *sign;
 
@@ -283,5 +283,12 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Sign(Muon muon)
   muon->ops->view      = MuonView_Sign;
   muon->ops->destroy   = MuonDestroy_Sign;
   PetscCall(PetscCitationsRegister(MuonCitationSign, &MuonCitationSignSet));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRegister_Sign(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -98,7 +98,7 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
 
-    /* Nobody has other weights than the workers' */
+    /* There are no other weights than the workers' */
     shard->layer->owner           = -1;
     shard->layer->serverisweights = PETSC_TRUE;
   }

@@ -58,7 +58,7 @@ static inline MuonArray MuonVotesPart(const MuonVotesBlock *one, const MuonArray
   return MuonArrayPart(whole, (size_t)one->block.row, (size_t)one->block.column, (size_t)one->block.m, (size_t)one->block.n);
 }
 
-/* There is nobody to vote with */
+/* There is a single voter */
 static inline PetscBool MuonVotesAlone(const MuonGroup group)
 {
   return group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;

@@ -1,13 +1,14 @@
-#include "../interface/muoninterface.h" /*I "petscmuon.h" I*/
+#include "../../step/muonstep.h" /*I "petscmuon.h" I*/
 
 typedef struct {
   Muon       outer;
-  PetscInt   steps; /* of a round */
-  PetscBool  stagger, warned;
-  PetscInt   phase;   /* whose round this step ends, that of the outer optimizer's phases for none */
-  PetscInt   nlayers; /* that the outer optimizer has */
-  MuonArray *shared;  /* its weights of each */
-  MuonArray *start;   /* where it is late, this worker's own when the round began */
+  PetscInt   steps;                    /* of a round */
+  PetscBool  stagger, warned, changed; /* the last: MuonWeightsChanged() was called since the last step */
+  PetscInt   phases;                   /* in which layers are exchanged */
+  PetscInt   phase;                    /* whose round this step ends, the number of phases for none */
+  PetscInt   nlayers;                  /* that the outer optimizer has */
+  MuonArray *shared;                   /* its weights of each */
+  MuonArray *start;                    /* where it is late, this worker's own when the round began */
 } Muon_Local;
 
 static PetscBool  MuonCitationLocalSet = PETSC_FALSE;
@@ -17,7 +18,7 @@ static const char MuonCitationLocal[]  = "@misc{MuLoCo2025,\n"
                                          "  note   = {arXiv:2505.23725},\n"
                                          "  year   = {2025}\n}\n";
 
-const MuonParameter MuonLocalParameters_Private[] = {
+static const MuonParameter MuonLocalParameters[] = {
   {"local_steps", MUON_PARAMETER_INT, offsetof(Muon_Local, steps), 30, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA, "Steps that each worker takes alone before weights are exchanged"},
   {"local_stagger", MUON_PARAMETER_BOOL, offsetof(Muon_Local, stagger), 0, 0, 1, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Exchange the weights of each layer after a step of its own"},
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
@@ -25,13 +26,13 @@ const MuonParameter MuonLocalParameters_Private[] = {
 /* The step of a round after which the layers of a phase are exchanged: phases are spread over the round, which the last one ends */
 static PetscInt MuonLocalStepOf_Private(const Muon_Local *local, PetscInt phase)
 {
-  return (PetscInt)((PetscInt64)(phase + 1) * local->steps / PetscMax(local->outer->phases, 1)) - 1;
+  return (PetscInt)((PetscInt64)(phase + 1) * local->steps / PetscMax(local->phases, 1)) - 1;
 }
 
-/* Largest first into the phase that has least: bytes of each exchange are level. Rank 0 says it, since layers are compared only later */
+/* Balances bytes over phases, largest layers first into the phase that has least; computed on rank 0 and broadcast, since layers are compared only later */
 static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
 {
-  const Muon_Local *local = (const Muon_Local *)muon->data;
+  Muon_Local       *local = (Muon_Local *)muon->data;
   Muon              outer = local->outer;
   MuonExchangeItem *items;
   PetscMPIInt      *phase, n;
@@ -49,7 +50,7 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   PetscCall(MuonAssignOwners_Private(MUON_EXCHANGE_ASSIGNMENT_LPT, n, items, phase[n], phase));
   PetscCallMPI(MPI_Bcast(phase, n + 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
   for (PetscMPIInt l = 0; l < n; l++) outer->layer[l]->phase = phase[l];
-  outer->phases = phase[n];
+  local->phases = phase[n];
   PetscCall(PetscFree2(items, phase));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,16 +129,30 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MuonWeightsChanged_Local(Muon muon)
+{
+  PetscFunctionBegin;
+  ((Muon_Local *)muon->data)->changed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonGetRoundSteps_Local(Muon muon, PetscInt *steps)
+{
+  PetscFunctionBegin;
+  *steps = ((Muon_Local *)muon->data)->steps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
 {
-  const Muon_Local *local = (const Muon_Local *)muon->data;
+  Muon_Local *local = (Muon_Local *)muon->data;
 
   PetscFunctionBegin;
-  PetscCheck(local->steps >= local->outer->phases, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%slocal_steps %" PetscInt_FMT ": -%slocal_stagger has spread layers over %" PetscInt_FMT " steps at MuonSetUp(), expected at least as many",
-             MuonPrefix(muon), local->steps, MuonPrefix(muon), local->outer->phases);
-  if (muon->step == 0 && muon->changed == PETSC_FALSE) PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE)); /* before the shared weights are no more */
-  if (muon->step == 0 || muon->changed) PetscCall(MuonLocalShare_Private(muon));
-  muon->changed = PETSC_FALSE;
+  PetscCheck(local->steps >= local->phases, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%slocal_steps %" PetscInt_FMT ": -%slocal_stagger has spread layers over %" PetscInt_FMT " steps at MuonSetUp(), expected at least as many",
+             MuonPrefix(muon), local->steps, MuonPrefix(muon), local->phases);
+  if (muon->step == 0 && local->changed == PETSC_FALSE) PetscCall(MuonWeightsChanged(muon)); /* compares them while they are those of the program */
+  if (local->changed) PetscCall(MuonLocalShare_Private(muon));
+  local->changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +164,7 @@ static PetscBool MuonLocalEnds_Private(Muon muon, PetscInt l)
   return muon->layer[l]->frozen == PETSC_FALSE && local->outer->layer[l]->phase == local->phase ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The gradient of the outer optimizer is the way that this worker went, backwards; its last step is taken there, before it is taken */
+/* The displacement W - W_j (the pseudo-gradient) is the outer optimizer's gradient; it includes the last step of the round, which is computed here before it is committed */
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
@@ -180,8 +195,8 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
 
   PetscFunctionBegin;
   local->phase = 0;
-  while (local->phase < outer->phases && MuonLocalStepOf_Private(local, local->phase) != muon->step % local->steps) local->phase++;
-  if (local->phase == outer->phases) PetscFunctionReturn(PETSC_SUCCESS);
+  while (local->phase < local->phases && MuonLocalStepOf_Private(local, local->phase) != muon->step % local->steps) local->phase++;
+  if (local->phase == local->phases) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != local->phase ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     if (MuonLocalEnds_Private(muon, l)) PetscCall(MuonLocalSetGradient_Private(muon, l));
@@ -222,7 +237,7 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
 
     if (MuonLocalEnds_Private(muon, l) == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
-    if (start->data != NULL) MuonArrayAxpby(-1, &own, 1, start); /* the way */
+    if (start->data != NULL) MuonArrayAxpby(-1, &own, 1, start); /* the displacement */
     MuonArrayAxpby(1, &local->shared[l], 0, &own);
     if (start->data != NULL) {
       MuonArrayAxpby(-1, start, 1, &own);
@@ -267,7 +282,7 @@ static PetscErrorCode MuonView_Local(Muon muon, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt phase = 0; phase < local->outer->phases && local->outer->phases > 1; phase++) {
+  for (PetscInt phase = 0; phase < local->phases && local->phases > 1; phase++) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  after step %" PetscInt_FMT " of a round:", MuonLocalStepOf_Private(local, phase)));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     for (PetscInt l = 0; l < muon->nlayers; l++) {
@@ -306,6 +321,8 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
   PetscCall(PetscFree(local->shared));
   PetscCall(PetscFree(local->start));
   PetscCall(PetscFree(muon->data));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", NULL));
   muon->nested = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -343,7 +360,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   Options Database Keys:
 + -local_steps H              - steps of a round, in which nothing but the status is sent (30)
-. -local_stagger              - layers are exchanged after steps of their own, so that bytes are level
+. -local_stagger              - layers are exchanged after steps of their own, which balances bytes
 . -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
 . -outer_muon_learning_rate a - its rate (0.7)
 - -outer_muon_momentum mu     - its momentum, in Nesterov's form (0.6)
@@ -352,8 +369,8 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   Notes:
   Each worker j begins a round at the shared weights W_j = W and takes H steps of this optimizer, with its
-  layers' optimizers, its schedule and its own momentum, as if it were alone. Then the way that it went,
-  backwards, is the gradient of the outer optimizer, whose layers have the rule `MUONLAYERSGD`\:
+  layers' optimizers, its schedule and its own momentum, as if it were alone. The displacement
+  W - W_j (the pseudo-gradient) is the outer optimizer's gradient, whose layers have the rule `MUONLAYERSGD`\:
 .vb
   Delta_j = W - W_j
   Delta   = mean of the Delta_j, as the messages of the outer optimizer bring it
@@ -388,7 +405,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
   the mean of the workers' weights.
 
-  Where the program changes weights between two steps, what it changed counts as a part of the way that the worker went.
+  Where the program changes weights between two steps, what it changed counts as a part of the displacement.
   Weights that all workers have alike become the shared ones, from which the next step goes on, by `MuonWeightsChanged()`\;
   in the middle of a round it is an error where they differ.
 
@@ -401,7 +418,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MuonProgress()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
 M*/
-PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
+static PetscErrorCode MuonCreate_Local(Muon muon)
 {
   Muon_Local *local;
   PetscBool   same;
@@ -428,6 +445,15 @@ PETSC_EXTERN PetscErrorCode MuonCreate_Local(Muon muon)
   muon->ops->view                  = MuonView_Local;
   muon->ops->reset                 = MuonReset_Local;
   muon->ops->destroy               = MuonDestroy_Local;
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", MuonWeightsChanged_Local));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", MuonGetRoundSteps_Local));
   PetscCall(PetscCitationsRegister(MuonCitationLocal, &MuonCitationLocalSet));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRegister_Local(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,7 @@
 */
 
 /*@
-  MuonEF21GetDrift - Gets how far the servers' aggregates were from the means of the workers' estimates when
+  MuonEF21GetAggregateError - Gets how far the servers' aggregates were from the means of the workers' estimates when
   it was measured last
 
   Not Collective
@@ -15,10 +15,10 @@
 . muon - an optimizer of type `MUONEF21`
 
   Output Parameter:
-. drift - the Frobenius norm of G - mean of G_j over all layers, the same on every rank; -1 where it was not measured yet
+. error - the Frobenius norm of G - mean of G_j over all layers, the same on every rank; -1 where it was not measured yet
 
   Options Database Key:
-. -ef21_drift_interval interval - measures it after every so many steps, 0 for never
+. -ef21_aggregate_error_interval interval - measures it after every so many steps, 0 for never
 
   Level: advanced
 
@@ -29,14 +29,14 @@
 
 .seealso: `Muon`, `MUONEF21`
 @*/
-PetscErrorCode MuonEF21GetDrift(Muon muon, PetscReal *drift)
+PetscErrorCode MuonEF21GetAggregateError(Muon muon, PetscReal *error)
 {
   PetscFunctionBegin;
-  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, drift, ((Muon_EF21 *)muon->data)->drift);
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, error, ((Muon_EF21 *)muon->data)->error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeasureDrift_Private(Muon muon)
+PetscErrorCode EF21MeasureAggregateError_Private(Muon muon)
 {
   Muon_EF21 *ef21    = (Muon_EF21 *)muon->data;
   double     squares = 0;
@@ -63,7 +63,7 @@ PetscErrorCode EF21MeasureDrift_Private(Muon muon)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
   muon->group[0]->bytes += sizeof(squares);
   PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
-  ef21->drift = PetscSqrtReal((PetscReal)squares);
-  PetscCall(PetscInfo(muon, "After step %" PetscInt_FMT ": ||G - mean of G_j|| is %g\n", muon->step, (double)ef21->drift));
+  ef21->error = PetscSqrtReal((PetscReal)squares);
+  PetscCall(PetscInfo(muon, "After step %" PetscInt_FMT ": ||G - mean of G_j|| is %g\n", muon->step, (double)ef21->error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
