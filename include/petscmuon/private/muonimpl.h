@@ -189,7 +189,7 @@ struct _MuonGroupOps {
   PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
-  const char *score;                         /* what servers() adds to the record, as monitors call it; NULL for none */
+  const char *score; /* what servers() adds to the record, as monitors call it; NULL for none */
 };
 
 /* What a worker sends of a shard in this step: the driver fills it, a type may change it */

@@ -109,7 +109,8 @@ static PetscErrorCode MuonKeyTryRow_Private(const char family[], const char type
 }
 
 /* The keys that are no parameters and select no type, behind their families */
-static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"}, {"muon_", "view"}, {"muon_", "monitor_cancel"}, {"muon_", "converged_reason"}, {"muon_layer_NAME_", "blocks_rows"}, {"muon_layer_NAME_", "blocks_columns"}, {"lmo_polar_", "monitor"}};
+static const char *const MuonOtherKeys[][2] = {{"muon_", "preset"},      {"muon_", "view"}, {"muon_", "monitor_cancel"}, {"muon_", "converged_reason"}, {"muon_layer_NAME_", "blocks_rows"}, {"muon_layer_NAME_", "blocks_columns"},
+                                               {"lmo_polar_", "monitor"}};
 
 PetscErrorCode MuonGetNearestOption_Private(Muon muon, const char key[], const char value[], size_t length, char text[])
 {

@@ -68,7 +68,7 @@ typedef struct {
   PetscInt    layer;
   PetscMPIInt twice; /* the first rank with a gradient that was ready twice, and the layer */
   PetscInt    again;
-  PetscBool   gradient;                            /* some rank has one */
+  PetscBool   gradient;                          /* some rank has one */
   PetscBool   replicas, alike, measure, options; /* are the same where they should be */
 } MuonOutcome;
 

@@ -33,15 +33,6 @@ static Muon MuonCostSender(Muon muon)
   return muon->nested != NULL ? muon->nested : muon;
 }
 
-/* A parameter that only some optimizers have, or what it is without */
-static double MuonCostSwitch(Muon muon, const char key[], double without)
-{
-  void                *field;
-  const MuonParameter *row = MuonParametersFind((PetscObject)muon, key, &field);
-
-  return row != NULL ? MuonParameterGet_Private(row, field) : without;
-}
-
 MuonCost MuonCostOf(double J, int n, const MuonCostMessages messages[])
 {
   const double levels = ceil(log2(J)), others = J - 1;
@@ -264,7 +255,7 @@ static PetscErrorCode MuonCostViewRows_Private(Muon muon, PetscViewer viewer, co
 {
   const MuonCostLink *link  = MuonCostLinkOf(muon);
   const MuonGroup     group = MuonCostSender(muon)->group[0];
-  const double        late  = MuonCostSwitch(MuonCostSender(muon), "delay", 0);
+  const double        late  = (double)MuonCostSender(muon)->delay;
   PetscInt            steps = 0;
   int                 best  = -1;
   const char         *type  = ((PetscObject)group->exchange)->type_name;
@@ -313,7 +304,7 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
   const int           workers = link->workers > 0 ? (int)link->workers : nodes;
   MuonCostSizes       sizes;
   MuonCostRow         row[MUON_COST_WAYS];
-  PetscBool           ascii;
+  PetscBool           ascii, ties = PETSC_TRUE;
   int                 n = 0;
 
   PetscFunctionBegin;
@@ -333,10 +324,11 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
       if (legal) n++;
     }
     if (n > 0) PetscCall(MuonCostViewRows_Private(muon, viewer, "its exchanges, * the one chosen", sizes.entries, n, row));
+    PetscTryMethod(MuonCostSender(muon), "MuonVotesHaveTies_C", (Muon, PetscBool *), (MuonCostSender(muon), &ties));
     PetscCall(PetscMemzero(row, sizeof(row))); /* votes have no messages of their own */
     for (n = 0; MUON_COST_VOTES + n < MUON_COST_WAYS; n++) {
       row[n].way  = MUON_COST_VOTES + n;
-      row[n].ties = MuonCostSwitch(MuonCostSender(muon), "sign_tie", MUON_SIGN_TIE_ZERO) == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE;
+      row[n].ties = ties;
       row[n].cost = MuonCostOfVote(n, workers, sizes.entries, row[n].ties);
     }
     PetscCall(MuonCostViewRows_Private(muon, viewer, "votes on the signs of all entries, the work of the vote in the seconds", sizes.entries, n, row));

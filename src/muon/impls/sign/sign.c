@@ -194,9 +194,18 @@ static PetscErrorCode MuonView_Sign(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a majority has a second bit, for ties, where the number of workers is even */
+static PetscErrorCode MuonVotesHaveTies_Sign(Muon muon, PetscBool *ties)
+{
+  PetscFunctionBegin;
+  *ties = ((Muon_Sign *)muon->data)->tie == MUON_SIGN_TIE_ZERO ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonDestroy_Sign(Muon muon)
 {
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonVotesHaveTies_C", NULL));
   PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,6 +291,7 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
   muon->ops->momentum  = MuonMomentum_Sign;
   muon->ops->view      = MuonView_Sign;
   muon->ops->destroy   = MuonDestroy_Sign;
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonVotesHaveTies_C", MuonVotesHaveTies_Sign));
   PetscCall(PetscCitationsRegister(MuonCitationSign, &MuonCitationSignSet));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
