@@ -8,7 +8,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -b OPTIONS         of the second\n"
                      "  -steps N           4 by default\n"
                      "  -later N           the first run takes so many steps more, and is compared with the second that many steps before\n"
-                     "  -restart K;...     the first run goes on with a checkpoint after K steps, for each of them: in an optimizer that took K modulo 3 steps\n"
+                     "  -restart K;...     the first run goes on with a checkpoint after K steps, for each of them: in an optimizer that took K + 1 modulo 3 steps\n"
                      "  -then OPTIONS      of what goes on\n"
                      "  -last              weights behind the last step alone are compared\n"
                      "  -own               ranks have weights of their own\n"
@@ -17,6 +17,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -state             so has the state of workers and servers behind the last step, and each rank or none keeps it\n"
                      "  -served            behind the last step servers have the weights of the workers\n"
                      "  -traffic           as many bits were encoded, up and down, by all ranks\n"
+                     "  -measures          the dual norm and the agreement of votes are the same up to rounding\n"
                      "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
 
 #include "problem.h"
@@ -38,7 +39,7 @@ enum {
 typedef struct {
   Comparison comparison;
   PetscInt   steps, later;
-  PetscBool  state, served, traffic, owners, own, last;
+  PetscBool  state, served, traffic, owners, own, last, measures;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -54,7 +55,7 @@ typedef struct {
   size_t         entries, start[PROBLEM_LAYERS + 1]; /* of one step, of each layer */
   const char    *name[PROBLEM_LAYERS];
   double        *weights, eps[PROBLEM_LAYERS];
-  PetscReal      loss;
+  PetscReal      loss, measures[2];
   PetscMPIInt    owner[PROBLEM_LAYERS];
   State          state[PROBLEM_LAYERS][STATES];
   PetscLogDouble sent[2];
@@ -118,6 +119,7 @@ static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
 static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace)
 {
   MuonTraffic traffic;
+  PetscBool   votes;
 
   PetscFunctionBegin;
   if (p->routine) PetscCall(MuonGetLoss(p->muon, &trace->loss));
@@ -128,6 +130,9 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
   }
   if (choices->state) PetscCall(TakeStates(p, trace));
   if (choices->served) PetscCall(CheckServed(p, trace));
+  PetscCall(MuonGetGradientDualNorm(p->muon, &trace->measures[0]));
+  PetscCall(PetscObjectTypeCompare((PetscObject)p->muon, MUONSIGN, &votes));
+  if (votes) PetscCall(MuonSignGetAgreement(p->muon, &trace->measures[1]));
   PetscCall(MuonGetTraffic(p->muon, &traffic));
   trace->sent[0] = traffic.total_up[1];
   trace->sent[1] = traffic.total_down[1];
@@ -163,7 +168,7 @@ static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart,
   PetscCall(ProblemDestroy(p));
   PetscCall(PetscOptionsInsertString(NULL, then));
   PetscCall(ProblemCreate(p, 0, 0));
-  for (PetscInt s = 0; s < restart % 3; s++) PetscCall(TakeStep(p, choices, weights));
+  for (PetscInt s = 0; s < (restart + 1) % 3; s++) PetscCall(TakeStep(p, choices, weights));
   PetscCall(MuonLoadCheckpoint(p->muon, folder));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,6 +276,9 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
   /* The loss of each step is one more */
   PetscCheck(PetscAbsReal(a->loss - (PetscReal)choices->later - b->loss) <= 16 * PETSC_MACHINE_EPSILON * b->loss, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", choices->what, (double)a->loss,
              (double)(b->loss + (PetscReal)choices->later));
+  for (int k = 0; k < 2 && choices->measures; k++)
+    PetscCheck(PetscAbsReal(a->measures[k] - b->measures[k]) <= 1000 * PETSC_MACHINE_EPSILON * b->measures[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s %g, expected %g", choices->what, k == 0 ? "dual norm" : "agreement", (double)a->measures[k],
+               (double)b->measures[k]);
   if (choices->state) PetscCall(CompareState(a, b, choices->what));
   for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
   differ = PETSC_FALSE;
@@ -337,6 +345,7 @@ static PetscErrorCode GetChoices(Choices *choices)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-state", &choices->state, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-measures", &choices->measures, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-last", &choices->last, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-own", &choices->own, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-owners", &choices->owners, NULL));
@@ -517,6 +526,58 @@ int main(int argc, char **argv)
         storage_mixed2 | {{4 6}}       | -both " -muon_type dense -problem_ranks 1,2,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_mixed3 | 6             | -both " -muon_type dense -problem_ranks 1,3,1,0" -a " -muon_exchange_type layerwise -problem_whole -problem_ready backward"
         storage_rows   | {{1 2 3 4 6}} | -both " -muon_type dense" -a " -muon_exchange_type rows; -muon_exchange_type rows -muon_type ef21; -muon_exchange_type rows -problem_ready backward"
+
+  # Votes of workers that are several ranks are those of whole layers at each position, and a NaN that one rank has is seen by all: the same bits entry by entry; a mean that is formed, and norms and polar factors of
+  # matrices of signs, to rounding. The agreement and the measure are the same
+  testset:
+    args: -measures -steps 3 -all " -muon_type sign -sign_measure -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight"
+    testset:
+      args: -ways " -muon_assembly allgather; -muon_assembly owner" -a " ; -problem_bad 1"
+      testset:
+        args: -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_update none; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_update frobenius"
+        table: suffix | nsize | args
+          votes_two   | {{2 4 6}} | -both " -problem_ranks 2 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 2"
+          votes_three | 6         | -both " -problem_ranks 3 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 3"
+          votes_four  | 4         | -both " -problem_ranks 4 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 4"
+      testset:
+        args: -compare rounding -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update none; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update frobenius; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update spectral; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update polar"
+        table: suffix | nsize | args
+          votes_mean_two   | {{2 4 6}} | -both " -problem_ranks 2 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 2"
+          votes_mean_three | 6         | -both " -problem_ranks 3 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 3"
+          votes_mean_four  | 4         | -both " -problem_ranks 4 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 4"
+    # Over every exchange; an entry without a gradient on all workers is drawn
+    testset:
+      args: -a " -muon_exchange_type range -muon_exchange_mode gather; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type replicated -muon_exchange_mode allreduce; -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce; -muon_exchange_type layerwise -muon_exchange_mode gather"
+      testset:
+        args: -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction momentum -sign_update none -sign_tie zero; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction momentum -sign_update none -sign_tie random -problem_unseen"
+        table: suffix | nsize | args
+          votes_ways_two   | {{2 4 6}} | -both " -problem_ranks 2" -b " -problem_mean 2"
+          votes_ways_three | 6         | -both " -problem_ranks 3" -b " -problem_mean 3"
+          votes_ways_four  | 4         | -both " -problem_ranks 4" -b " -problem_mean 4"
+      testset:
+        args: -compare rounding -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction polar -sign_update spectral -sign_tie zero"
+        table: suffix | nsize | args
+          votes_spectral_two   | {{2 4 6}} | -both " -problem_ranks 2" -b " -problem_mean 2"
+          votes_spectral_three | 6         | -both " -problem_ranks 3" -b " -problem_mean 3"
+          votes_spectral_four  | 4         | -both " -problem_ranks 4" -b " -problem_mean 4"
+    # All ranks are one worker that keeps rows of layers which each of them has whole
+    testset:
+      args: -a " -muon_exchange_type rows" -ways " -muon_assembly allgather; -muon_assembly owner" -b " -problem_mean 0"
+      table: suffix | nsize | args
+        votes_rows | {{2 4 6}} | -compare rounding -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_direction {{polar momentum gradient adam}}" -each " -sign_update none; -sign_update frobenius; -sign_update spectral; -sign_update polar"
+        votes_drawn | {{2 4 6}} | -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction momentum -sign_tie random -problem_unseen"
+    # A polar factor of rows as they are spread: each worker has a vote of its own, one worker a step of its own
+    table: suffix | nsize | args
+      votes_gram     | {{2 4 6}} | -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 2"
+      votes_gram_nan | {{2 4 6}} | -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar" -a " -muon_assembly gram -problem_bad 1" -b " -problem_mean 2"
+      votes_gram_one | {{2 4 6}} | -compare rounding -both " -problem_ranks 0 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar -sign_update polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 0"
+
+    # Where more workers than one scale the majority that is refused
+    test:
+      suffix: votes_gram_refused
+      nsize: 4
+      args: -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar -sign_update polar -muon_assembly gram"
+      error: -muon_assembly gram of layer "tall"
 
   # Workers of unequal weights have the steps of one that has their weighted mean
   testset:
