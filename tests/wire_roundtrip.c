@@ -245,12 +245,27 @@ static void OneWrong(void)
   free(section);
 }
 
+/* A mean in the middle of two numbers of bfloat16 goes to the even one, up and down */
+static void TwoBitTies(void)
+{
+  static const uint32_t ties[][2] = {{0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F808001u, 0x3F81u}, {0x3F817FFFu, 0x3F81u}};
+
+  for (size_t k = 0; k < sizeof(ties) / sizeof(ties[0]); k++) {
+    unsigned char section[8] = {0};
+    float         x          = FromBits32(ties[k][0]);
+
+    MuonWireValuesEncode(MUON_WIRE_VALUES_TWOBIT, 1, &x, section);
+    Check(section[0] + 256u * section[1] == ties[k][1] && section[2] + 256u * section[3] == ties[k][1], "the mean %08x is %02x%02x", ties[k][0], section[1], section[0]);
+  }
+}
+
 int main(void)
 {
   static const uint64_t counts[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 264, 300};
   uint64_t              state    = 3;
 
   AllValues();
+  TwoBitTies();
   OneWrong();
   AllWidths();
   for (unsigned values = 0; values <= MUON_WIRE_VALUES_CODED; values++) {
