@@ -91,7 +91,7 @@ PetscErrorCode MuonRegisterAll(void)
 {
   /* In the order in which they are called */
   PetscErrorCode (*const addons[])(void) = {
-    MuonAddonRegister_Theory, MuonAddonRegister_TestGradient, MuonAddonRegister_Cost, MuonAddonRegister_Watch, MuonAddonRegister_Monitor,
+    MuonAddonRegister_Theory, MuonAddonRegister_TestGradient, MuonAddonRegister_Cost, MuonAddonRegister_Watch, MuonAddonRegister_PostStep, MuonAddonRegister_Monitor, MuonAddonRegister_LookAhead,
   };
 
   PetscFunctionBegin;
