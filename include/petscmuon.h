@@ -501,6 +501,7 @@ PETSC_EXTERN PetscFunctionList MuonList;
 typedef PetscErrorCode MuonObjectiveAndGradientFn(Muon muon, PetscReal *loss, void *ctx);
 typedef PetscErrorCode MuonValidationFn(Muon muon, PetscReal *value, void *ctx);
 typedef PetscErrorCode MuonScheduleFn(Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *ctx);
+typedef PetscErrorCode MuonPostStepFn(Muon muon, PetscInt step, void *ctx);
 typedef PetscErrorCode MuonMonitorFn(Muon muon, PetscInt step, PetscReal loss, void *ctx);
 typedef PetscErrorCode MuonCheckpointSaveFn(Muon muon, PetscInt64 *bytes, const void **data, void *ctx);
 typedef PetscErrorCode MuonCheckpointLoadFn(Muon muon, PetscMPIInt ranks, const PetscInt64 bytes[], const void *const data[], void *ctx);
@@ -530,6 +531,8 @@ PETSC_EXTERN PetscErrorCode MuonSetObjectiveAndGradient(Muon, MuonObjectiveAndGr
 PETSC_EXTERN PetscErrorCode MuonTestGradient(Muon, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetValidation(Muon, MuonValidationFn *, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MuonGetValidation(Muon, PetscReal *, PetscInt *);
+PETSC_EXTERN PetscErrorCode MuonSetPostStep(Muon, MuonPostStepFn *, void *);
+PETSC_EXTERN PetscErrorCode MuonLayerClipHeads(MuonLayer, MuonLayer, PetscInt, PetscInt, const PetscReal[], PetscReal, PetscReal, PetscInt *, PetscReal *);
 PETSC_EXTERN PetscErrorCode MuonSetWorkerWeight(Muon, PetscReal);
 PETSC_EXTERN PetscErrorCode MuonStep(Muon);
 PETSC_EXTERN PetscErrorCode MuonProgress(Muon);

@@ -8,6 +8,7 @@ typedef enum {
   OBJECTIVE,
   MONITOR,
   VALIDATION,
+  POSTSTEP,
   ROUTINES
 } Routine;
 
@@ -63,6 +64,13 @@ static PetscErrorCode Monitor(Muon muon, PetscInt step, PetscReal loss, void *ct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Post(Muon muon, PetscInt step, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(Fail((Run *)ctx, POSTSTEP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Validate(Muon muon, PetscReal *value, void *ctx)
 {
   PetscFunctionBegin;
@@ -91,6 +99,7 @@ static PetscErrorCode RunCreate(Routine routine, Run *run)
   PetscCall(MuonSetObjectiveAndGradient(run->muon, Objective, run));
   PetscCall(MuonMonitorSet(run->muon, Monitor, run, NULL));
   PetscCall(MuonSetValidation(run->muon, Validate, 1, run));
+  PetscCall(MuonSetPostStep(run->muon, Post, run));
   PetscCall(MuonSetFromOptions(run->muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@
 /* Routines of a Fortran program: bind(c) subroutines, with everything by reference and the error code last */
 typedef void ObjectiveFn(const PETSC_UINTPTR_T *, PetscReal *, void **, int *);
 typedef void ScheduleFn(const PETSC_UINTPTR_T *, const PetscInt *, PetscReal *, PetscReal *, PetscReal *, void **, int *);
+typedef void PostStepFn(const PETSC_UINTPTR_T *, const PetscInt *, void **, int *);
 typedef void MonitorFn(const PETSC_UINTPTR_T *, const PetscInt *, const PetscReal *, void **, int *);
 typedef void AnyFn(void);
 
@@ -70,6 +71,7 @@ PetscErrorCode MuonCheckHandleFortran(void *handle, const char function[], int p
 FortranCallback(ObjectiveFortran, ObjectiveFn, (Muon muon, PetscReal *loss, void *unused), loss);
 FortranCallback(ValidationFortran, ObjectiveFn, (Muon muon, PetscReal *value, void *unused), value);
 FortranCallback(ScheduleFortran, ScheduleFn, (Muon muon, PetscInt step, PetscReal *factor, PetscReal *momentum, PetscReal *decay, void *unused), &step, factor, momentum, decay);
+FortranCallback(PostStepFortran, PostStepFn, (Muon muon, PetscInt step, void *unused), &step);
 FortranCallback(MonitorFortran, MonitorFn, (Muon muon, PetscInt step, PetscReal loss, void *unused), &step, &loss);
 
 /* As for all classes of PETSc, an object has one Fortran monitor: the last one that was set */
@@ -86,6 +88,7 @@ FortranCallback(MonitorFortran, MonitorFn, (Muon muon, PetscInt step, PetscReal 
 FortranSet(MuonSetObjectiveAndGradient, ObjectiveFortran, (Muon muon, AnyFn *fn, void *ctx), NULL);
 FortranSet(MuonSetValidation, ValidationFortran, (Muon muon, AnyFn *fn, PetscInt interval, void *ctx), interval, NULL);
 FortranSet(MuonSetScheduleFunction, ScheduleFortran, (Muon muon, AnyFn *fn, void *ctx), NULL);
+FortranSet(MuonSetPostStep, PostStepFortran, (Muon muon, AnyFn *fn, void *ctx), NULL);
 FortranSet(MuonMonitorSet, MonitorFortran, (Muon muon, AnyFn *fn, void *ctx), NULL, NULL);
 
 static PetscErrorCode ToFortran(const MuonLayerArray *a, FortranArray *f)

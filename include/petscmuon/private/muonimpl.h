@@ -240,7 +240,8 @@ struct _MuonOps {
    in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
    gradients; begin() after them, which may set fields of the record and of the groups, and if its status is below zero there
    are no gradients; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
-   the reason; end() after the commit, ok where the step was taken; counted() when the step is, ahead of the monitors. Data and texts of rows are freed with the optimizer, all else by reset()
+   the reason; committing() before the commit, for which all ranks are ready; end() after it, ok where the step was taken; counted() when the step is, ahead of the monitors.
+   visitstate() names what checkpoints have, with layer and holder of the visitor. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -255,9 +256,11 @@ typedef struct {
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
   PetscErrorCode (*differ)(Muon);
+  PetscErrorCode (*committing)(Muon);
   PetscErrorCode (*end)(Muon, PetscBool ok);
   PetscErrorCode (*counted)(Muon, PetscInt step);
   PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
+  PetscErrorCode (*visitstate)(Muon, MuonStateVisitor *);
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
 } MuonAddonOps;
@@ -283,7 +286,9 @@ PETSC_INTERN PetscErrorCode MuonAddonRegister_Theory(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_TestGradient(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Cost(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Watch(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_PostStep(void);
 PETSC_INTERN PetscErrorCode MuonAddonRegister_Monitor(void);
+PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void);
 
 #define MuonTryAddons(muon, op, ...) \
   do { \

@@ -47,6 +47,7 @@ PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
     visitor->layer = ((PetscObject)muon->layer[l])->name;
     PetscCall(MuonLayerVisitState(muon->layer[l], visitor));
   }
+  MuonTryAddons(muon, visitstate, muon, visitor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,14 +231,20 @@ PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult *result, ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The weights, and what every rank has beside them, "weights.NAME": all rows that are here, not those of a shard */
+static PetscBool MuonCheckpointIsWhole_Private(const char name[], MuonStateHolder holder)
+{
+  return holder == MUON_STATE_EVERYONE && strncmp(name, MUON_CHECKPOINT_WEIGHTS, strlen(MUON_CHECKPOINT_WEIGHTS)) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /*
-   The weights are everyone's. What every rank keeps for it owns is a server's: with other owners one rank
+   These are everyone's. What every rank keeps for it owns is a server's: with other owners one rank
    may keep it
 */
 MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder holder)
 {
   if (holder == MUON_STATE_WORKER) return MUON_FILE_WORKER;
-  return holder == MUON_STATE_EVERYONE && strcmp(name, MUON_CHECKPOINT_WEIGHTS) == 0 ? MUON_FILE_EVERYONE : MUON_FILE_SERVER;
+  return MuonCheckpointIsWhole_Private(name, holder) ? MUON_FILE_EVERYONE : MUON_FILE_SERVER;
 }
 
 /*
@@ -268,7 +275,7 @@ PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], Pet
 */
 PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, MuonFileRecord *record, MuonCheckpointPlace *place)
 {
-  const PetscBool  weights = state->holder == MUON_STATE_EVERYONE && strcmp(state->name, MUON_CHECKPOINT_WEIGHTS) == 0 ? PETSC_TRUE : PETSC_FALSE; /* the caller's, not a server's */
+  const PetscBool  weights = MuonCheckpointIsWhole_Private(state->name, state->holder); /* the caller's, not a server's */
   const MuonShard *shard;
   MuonWorkerGrid   grid;
   MuonLayer        layer;

@@ -322,6 +322,8 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_nesterov nesterov          - what the LMO sees (none|ema|sgd|undamped)
 . -muon_weight_decay decay         - weight decay
 . -muon_weight_decay_style style   - how it enters a step (decoupled|coupled|cautious)
+. -muon_lookahead beta             - how many mean steps ahead of the weights gradients are taken, times the schedule
+. -muon_lookahead_gamma gamma      - weight of the old mean of the steps in it
 . -muon_clip norm                  - the largest norm of a gradient
 . -muon_clip_layers layers         - whose gradients are clipped (others|all)
 . -muon_rule_match match           - optimizers of layers by their names, see `MuonSetRuleMatch()`

@@ -134,7 +134,7 @@ static PetscErrorCode MuonFindDifference_Private(Muon muon, size_t length, char 
   }
   rank = first[at] == here[at] ? muon->size : muon->rank;
   PetscCallMPI(MPI_Allreduce(&rank, &least, 1, MPI_INT, MPI_MIN, comm));
-  if (least == muon->size) PetscCall(PetscStrncpy(text, "what they are is the same, the order in which they were made is not", length));
+  if (least == muon->size) PetscCall(PetscStrncpy(text, "what they are is the same, the order in which they were made, or whether there is a routine of MuonSetPostStep(), is not", length));
   else if (least == muon->rank) PetscCall(PetscSNPrintf(text, length, "%.*s%.*s on rank 0 and %.*s on rank %d", (int)(word - line), first + line, (int)strcspn(first + word, "\n"), first + word, (int)strcspn(here + word, "\n"), here + word, least));
   if (least < muon->size) PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, least, comm));
   PetscCall(PetscFree(first));

@@ -38,6 +38,12 @@ PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
 PETSC_INTERN PetscErrorCode MuonSetUpAgreed_Private(Muon);
 /* What a layer takes over from the optimizer where it has no choice of its own */
 PETSC_INTERN PetscErrorCode MuonInheritOptions_Private(Muon, MuonLayer);
+/*
+   The weights of a layer that steps move, to be changed by the same on all ranks and restored, and those that its server
+   has of its own, without data where there are none. These take over first what the program has changed, which the
+   restore would hide
+*/
+PETSC_INTERN PetscErrorCode MuonGetAllWeights_Private(MuonLayer, MuonArray *W, MuonArray *X);
 /* Hash of all that a step depends on */
 PETSC_INTERN PetscErrorCode MuonHashOptions_Private(Muon, unsigned int *);
 /* Collective: the error that names the first choice that differs between the ranks */

@@ -102,7 +102,9 @@ PetscErrorCode MuonRegisterAll(void)
   PetscCall(MuonAddonRegister_TestGradient());
   PetscCall(MuonAddonRegister_Cost());
   PetscCall(MuonAddonRegister_Watch());
+  PetscCall(MuonAddonRegister_PostStep());
   PetscCall(MuonAddonRegister_Monitor());
+  PetscCall(MuonAddonRegister_LookAhead());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

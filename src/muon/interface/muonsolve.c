@@ -445,6 +445,23 @@ PetscErrorCode MuonGetTraffic(Muon muon, MuonTraffic *traffic)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonGetAllWeights_Private(MuonLayer layer, MuonArray *W, MuonArray *X)
+{
+  const MuonShard *shard  = (const MuonShard *)layer->shard;
+  PetscBool        edited = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *X = shard->X;
+  if (X->data != NULL && layer->watched) PetscCall(MuonLayerWereWeightsEdited(layer, &edited));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_TRUE, W));
+  if (edited) {
+    const MuonArray rows = MuonShardPart(shard, W);
+
+    MuonArrayAxpby(1, &rows, 0, X);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
 

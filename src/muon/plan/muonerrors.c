@@ -23,7 +23,7 @@ PetscErrorCode MuonErrorOfAll_Private(Muon muon, const char routine[], PetscErro
 */
 PetscErrorCode MuonMeet_Private(Muon muon, MuonCall call, unsigned int hash, PetscBool *same, PetscInt *most)
 {
-  static const char *const calls[] = {"MuonStep()", "MuonSetUp(), or a call that begins with it", "the end of MuonSolve()", "MuonWeightsChanged()", "MuonReset() or MuonSetType()"};
+  static const char *const calls[] = {"MuonStep()", "MuonSetUp(), or a call that begins with it", "the end of MuonSolve()", "MuonWeightsChanged()", "MuonReset() or MuonSetType()", "MuonLayerClipHeads()"};
   const MPI_Comm           comm    = PetscObjectComm((PetscObject)muon);
   const PetscInt64         own = 1, ready = (muon->setupcalled ? 1 : 0) + (muon->nested != NULL && muon->nested->setupcalled ? 2 : 0);
   const PetscInt64         number = (PetscInt64)call << 58 | ready << 56 | (PetscInt64)(muon->nlayers & 0xffffff) << 32 | (PetscInt64)hash;

@@ -61,6 +61,7 @@ typedef enum {
   MUON_CALL_SETUP,
   MUON_CALL_SOLVED,
   MUON_CALL_CHANGED,
-  MUON_CALL_RESET
+  MUON_CALL_RESET,
+  MUON_CALL_CLIP
 } MuonCall;
 PETSC_INTERN PetscErrorCode MuonMeet_Private(Muon, MuonCall, unsigned int hash, PetscBool *same, PetscInt *most);

@@ -225,6 +225,7 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
 {
   PetscFunctionBegin;
   if (*ok) PetscTryTypeMethod(muon, ending, ok);
+  if (*ok) MuonTryAddons(muon, committing, muon);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup       group = muon->group[g];
     const PetscBool taken = *ok && group->rests == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && group->round >= 0 ? PETSC_TRUE : PETSC_FALSE;
