@@ -298,6 +298,10 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  # Numbers of double precision that a forged message has are infinite in single
+  build:
+    requires: double
+
   test:
 
 TEST*/

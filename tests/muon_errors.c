@@ -196,13 +196,13 @@ static PetscErrorCode Before(Problem *p, const char wrong[])
   }
   if (Is(wrong, "workers_layout")) PetscCall(AddSpread(p, "more", 2, p->rank % 2 == p->rank / 2 ? 4 : 2, 6, NULL));
   if (Is(wrong, "workers_storage")) {
-    static double  rows[2];
-    MuonLayerArray array;
+    static PetscReal rows[2];
+    MuonLayerArray   array;
 
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 2, 6, &v));
     PetscCall(MuonLayerArrayInitialize(&array));
     array.comm  = PETSC_COMM_WORLD;
-    array.type  = PETSC_DOUBLE;
+    array.type  = PETSC_REAL;
     array.M     = 6;
     array.N     = 1;
     array.first = 2 * p->rank;

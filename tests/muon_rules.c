@@ -61,7 +61,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  # Owners depend on the bytes of layers
   testset:
+    requires: double
     nsize: 2
     filter: grep "^[wh]\|warning\|rule .*: layers\|preset\|norm at most\| by \|pattern "
     test:

@@ -116,8 +116,8 @@ static PetscErrorCode CheckLocal(void)
   PetscCall(CreateLocal("2", &q, &same));
   PetscCall(MuonStep(p.muon));
   PetscCall(StateTake(&p, &before));
-  PetscCall(MuonSetParameter(outer, "muon_learning_rate", "1e160"));
-  PetscCall(MuonSetParameter(outer, "muon_weight_decay", "1e200"));
+  PetscCall(MuonSetParameter(outer, "muon_learning_rate", sizeof(PetscReal) == 4 ? "1e30" : "1e160"));
+  PetscCall(MuonSetParameter(outer, "muon_weight_decay", sizeof(PetscReal) == 4 ? "1e30" : "1e200"));
   PetscCall(MuonStep(p.muon));
   PetscCall(MuonGetConvergedReason(p.muon, &reason));
   PetscCheck(reason < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s where the outer step is refused", MuonConvergedReasons[reason]);
@@ -137,8 +137,8 @@ static PetscErrorCode CheckLocal(void)
 
   /* The next round is skipped, with its two steps */
   PetscCall(MuonSetParameter(outer, "muon_nan", "skip"));
-  PetscCall(MuonSetParameter(outer, "muon_learning_rate", "1e160"));
-  PetscCall(MuonSetParameter(outer, "muon_weight_decay", "1e200"));
+  PetscCall(MuonSetParameter(outer, "muon_learning_rate", sizeof(PetscReal) == 4 ? "1e30" : "1e160"));
+  PetscCall(MuonSetParameter(outer, "muon_weight_decay", sizeof(PetscReal) == 4 ? "1e30" : "1e200"));
   for (int l = 0; l < NLAYERS; l++) {
     PetscScalar *w, *v;
 

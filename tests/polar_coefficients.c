@@ -209,7 +209,7 @@ int main(int argc, char **argv)
     PetscCall(MuonPolarSetCoefficientValues(polar, 12, values));
     PetscCall(TestGetSteps(polar, &steps));
     PetscCheck(steps == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " steps for four polynomials", steps);
-    PetscCheck(((MuonPolarPolynomials *)polar->data)->c[4] == (double)(PetscReal)c[4], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Not the values that were set");
+    PetscCheck((PetscReal)((MuonPolarPolynomials *)polar->data)->c[4] == (PetscReal)c[4], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Not the values that were set");
     for (int i = 0; i <= 1000; i++) {
       const double x = pow(10.0, -2.0 * i / 1000.0), y = sqrt(1.0 - x * x);
 

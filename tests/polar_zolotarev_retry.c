@@ -111,6 +111,10 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  # Factorizations of single matrices are the ones that fail first
+  build:
+    requires: double
+
   table: suffix | nsize | filter
     1 |   | grep -v scratch
     2 | 3 | grep -v scratch

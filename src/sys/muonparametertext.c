@@ -95,7 +95,9 @@ PetscErrorCode MuonParametersView(PetscObject object, PetscViewer viewer)
   PetscFunctionBegin;
   for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
     for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
-      if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsSet(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, MuonParameterField_Private(object, row)) == row->value))) continue;
+      const double value = row->kind == MUON_PARAMETER_REAL ? (double)(PetscReal)row->value : row->value; /* as the field has it */
+
+      if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsSet(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, MuonParameterField_Private(object, row)) == value))) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(text), text));
       PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %s\n", row->key, text));
     }

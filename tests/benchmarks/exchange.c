@@ -321,7 +321,7 @@ static PetscErrorCode TaskDestroy(Task *task)
 static PetscErrorCode BareRound(const Task *task, PetscBool rows, MuonExchangeMode mode, void *in[], void *out[], MPI_Request request[], PetscReal *seconds)
 {
   const MuonArray state = MuonShardStateShape(&task->muon->group[0]->shard[0]);
-  MPI_Datatype    type  = state.precision == MUON_SINGLE && rows == PETSC_FALSE ? MPI_FLOAT : MPI_DOUBLE;
+  MPI_Datatype    type  = rows ? MPIU_SCALAR : state.precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
   PetscMPIInt     rank, size, *counts, owner;
   PetscScalar    *w;
 
