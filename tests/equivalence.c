@@ -532,18 +532,20 @@ int main(int argc, char **argv)
   testset:
     args: -measures -steps 3 -all " -muon_type sign -sign_measure -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.1 -muon_weight_decay 0.05 -muon_shape_factor moonlight"
     testset:
-      args: -ways " -muon_assembly allgather; -muon_assembly owner" -a " ; -problem_bad 1"
+      args: -a " -muon_assembly allgather; -muon_assembly owner -problem_bad 1"
       testset:
         args: -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_update none; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_update frobenius"
         table: suffix | nsize | args
-          votes_two   | {{2 4 6}} | -both " -problem_ranks 2 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 2"
-          votes_three | 6         | -both " -problem_ranks 3 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 3"
+          votes_two   | {{2 4}} | -both " -problem_ranks 2 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 2"
+          votes_pairs | 6         | -both " -problem_ranks 2 -sign_direction {{momentum gradient}}" -b " -problem_mean 2"
+          votes_three | 6         | -both " -problem_ranks 3 -sign_direction {{polar adam}}" -b " -problem_mean 3"
           votes_four  | 4         | -both " -problem_ranks 4 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 4"
       testset:
         args: -compare rounding -each " -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update none; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update frobenius; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update spectral; -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_update polar"
         table: suffix | nsize | args
-          votes_mean_two   | {{2 4 6}} | -both " -problem_ranks 2 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 2"
-          votes_mean_three | 6         | -both " -problem_ranks 3 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 3"
+          votes_mean_two   | {{2 4}} | -both " -problem_ranks 2 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 2"
+          votes_mean_pairs | 6         | -both " -problem_ranks 2 -sign_direction {{momentum gradient}}" -b " -problem_mean 2"
+          votes_mean_three | 6         | -both " -problem_ranks 3 -sign_direction {{polar adam}}" -b " -problem_mean 3"
           votes_mean_four  | 4         | -both " -problem_ranks 4 -sign_direction {{polar momentum gradient adam}}" -b " -problem_mean 4"
     # Over every exchange; an entry without a gradient on all workers is drawn
     testset:
@@ -564,7 +566,7 @@ int main(int argc, char **argv)
     testset:
       args: -a " -muon_exchange_type rows" -ways " -muon_assembly allgather; -muon_assembly owner" -b " -problem_mean 0"
       table: suffix | nsize | args
-        votes_rows | {{2 4 6}} | -compare rounding -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_direction {{polar momentum gradient adam}}" -each " -sign_update none; -sign_update frobenius; -sign_update spectral; -sign_update polar"
+        votes_rows | {{2 4}} | -compare rounding -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column,bias -sign_direction {{polar momentum gradient adam}}" -each " -sign_update none; -sign_update frobenius; -sign_update spectral; -sign_update polar"
         votes_drawn | {{2 4 6}} | -both " -problem_same -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -sign_direction momentum -sign_tie random -problem_unseen"
     # A polar factor of rows as they are spread: each worker has a vote of its own, one worker a step of its own
     table: suffix | nsize | args
