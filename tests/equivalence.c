@@ -571,7 +571,7 @@ int main(int argc, char **argv)
     # A polar factor of rows as they are spread: each worker has a vote of its own, one worker a step of its own
     table: suffix | nsize | args
       votes_gram     | {{2 4 6}} | -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 2"
-      votes_gram_nan | {{2 4 6}} | -both " -problem_ranks 2 -problem_layers tall -lmo_polar_type qdwh -sign_direction polar" -a " -muon_assembly gram -problem_bad 1" -b " -problem_mean 2"
+      votes_gram_nan | {{2 4 6}} | -both " -problem_ranks 2 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks -lmo_polar_type qdwh -sign_direction polar" -a " -muon_layer_tall_assembly gram -problem_bad 1" -b " -problem_mean 2"
       votes_gram_one | {{2 4 6}} | -compare rounding -both " -problem_ranks 0 -muon_layer_blocks_blocks_rows 2,4,3 -problem_layers tall,blocks,entry,column -lmo_polar_type qdwh -sign_direction polar -sign_update polar" -a " -muon_layer_tall_assembly gram -muon_layer_entry_assembly gram -muon_layer_column_assembly gram" -b " -problem_mean 0"
 
     # Where more workers than one scale the majority that is refused

@@ -197,7 +197,7 @@ static PetscErrorCode CheckPrecision(void)
 {
   PetscFunctionBegin;
   for (PetscInt from = 0; from < 2; from++) {
-    const Case  single = {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPK, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_TRUE};
+    const Case  single = {MUONEF21, MUONEXCHANGELAYERWISE, MUONCOMPRESSORPOWERSGD, MUONCOMPRESSORTOPK, 0.9, MUON_MOMENTUM_AT_WORKER, MUON_EF21_INIT_ZERO, PETSC_TRUE, PETSC_FALSE};
     Case        native = single;
     TestProblem p, q;
     PetscReal  *a, *b;

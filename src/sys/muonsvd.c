@@ -134,7 +134,7 @@ PetscErrorCode MuonSVDHash(MuonSVD svd, unsigned int *hash)
 {
   PetscFunctionBegin;
   if (svd->hash == 0) PetscCall(MuonSVDReadKeys_Private(svd));
-  *hash = svd->hash;
+  *hash = svd->keys ? svd->hash : 0; /* as without an object, which those make that need one */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
