@@ -15,7 +15,8 @@ static PetscBool MuonRowsArePacked(PetscMPIInt root, const MuonArray *whole)
   return (whole->rowmajor || root >= 0) && (whole->ld == whole->len || whole->count < 2) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale, const MuonArray *whole, void *packed, PetscBool pack)
+/* Those of rank inplace lie in the array already; -1 for none */
+static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale, const MuonArray *whole, PetscMPIInt inplace, void *packed, PetscBool pack)
 {
   const size_t columns = MuonArrayColumns(whole);
 
@@ -24,7 +25,7 @@ static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale
     const MuonArray row  = MuonArrayLike(&part, part.precision, (char *)packed + (size_t)ranges[r] * columns * MuonArrayEntryBytes(whole));
 
     if (pack) MuonArrayAxpby(scale, &part, 0, &row);
-    else MuonArrayAxpby(1, &row, 0, &part);
+    else if (r != inplace) MuonArrayAxpby(1, &row, 0, &part);
   }
 }
 
@@ -44,7 +45,7 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, PetscMPIInt root, const PetscInt 
     counts[r] = (PetscMPIInt)count;
   }
   if (!MuonRowsArePacked(root, whole) || scale != 1) {
-    MuonRowsPack(size, ranges, scale, whole, packed->data, PETSC_TRUE);
+    MuonRowsPack(size, ranges, scale, whole, -1, packed->data, PETSC_TRUE);
     send = packed->data;
   }
   *bytes += (PetscLogDouble)MuonArrayBytes(whole);
@@ -59,7 +60,7 @@ static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, PetscMPIInt root
 {
   const PetscBool inplace = MuonRowsArePacked(root, whole);
   void *const     data    = inplace ? whole->data : packed->data;
-  MuonArray       own     = MuonArrayLike(rows, rows->precision, NULL);
+  MuonArray       own     = MuonArrayLike(rows, rows->precision, NULL), part;
   PetscMPIInt     size    = 1, rank, *counts;
   PetscBool       sends;
   MPI_Datatype    row;
@@ -84,7 +85,8 @@ static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, PetscMPIInt root
   else PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, counts[rank], row, data, counts, counts + size, row, comm));
   PetscCallMPI(MPI_Type_free(&row));
   PetscCall(PetscFree(counts));
-  if (!inplace) MuonRowsPack(size, ranges, 1, whole, data, PETSC_FALSE);
+  part = MuonArrayPart(whole, (size_t)ranges[rank], 0, (size_t)(ranges[rank + 1] - ranges[rank]), MuonArrayColumns(whole));
+  if (!inplace) MuonRowsPack(size, ranges, 1, whole, sends && rows->data == part.data ? rank : -1, data, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
