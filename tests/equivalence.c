@@ -15,6 +15,7 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -compare bits      weights after each step have the same bits; rounding: they differ by no more than rounding of the gradients\n"
                      "                     explains; differs: after the last step they differ by more than 1e-4, or nothing was tried\n"
                      "  -state             so has the state of workers and servers behind the last step, and each rank or none keeps it\n"
+                     "  -full              each rank gets the whole weights of each layer\n"
                      "  -served            behind the last step servers have the weights of the workers\n"
                      "  -traffic           as many bits were encoded, up and down, by all ranks\n"
                      "  -measures          the dual norm and the agreement of votes are the same up to rounding\n"
@@ -39,7 +40,7 @@ enum {
 typedef struct {
   Comparison comparison;
   PetscInt   steps, later;
-  PetscBool  state, served, traffic, owners, own, last, measures;
+  PetscBool  state, served, traffic, owners, own, last, measures, full;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -76,7 +77,7 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
     PetscCall(MuonLayerGetRule(p->layer[k].layer, &rule));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
     for (int s = 0; s < STATES; s++) {
-      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m};
+      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
       State *const state = &trace->state[k][s];
 
       PetscCall(PetscCalloc2(m * n, &state->own, m * n, &state->first));
@@ -103,7 +104,7 @@ static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
   for (PetscInt k = 0; k < p->n; k++) {
     const PetscInt n = p->layer[k].shape->n;
     const double  *w = trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k];
-    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0};
+    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0, 0, 0};
     PetscBool      serves;
     Mat            X;
 
@@ -140,6 +141,24 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every rank of a worker may ask for the whole weights of a layer */
+static PetscErrorCode CheckFull(Problem *p, const double weights[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; weights += p->layer[k].shape->m * p->layer[k].shape->n, k++) {
+    const ProblemShape *s = p->layer[k].shape;
+    ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, s->m, 0, 0, 0};
+    Mat                 W;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, s->m, s->n, NULL, &W));
+    PetscCall(MuonLayerGetFullWeights(p->layer[k].layer, W));
+    PetscCall(ProblemOfMat(W, &a));
+    for (PetscInt e = 0; e < s->m * s->n; e++) PetscCheck(ProblemGet(&a, e / s->n, e % s->n) == weights[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the whole weights are others", s->name);
+    PetscCall(MatDestroy(&W));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A step, which is taken again where a NaN ended it */
 static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weights[])
 {
@@ -155,6 +174,7 @@ static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weight
   }
   PetscCheck(reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s", choices->what, MuonConvergedReasons[reason]);
   PetscCall(ProblemGatherWeights(p, choices->own ? PETSC_COMM_SELF : p->comm, weights));
+  if (choices->full) PetscCall(CheckFull(p, weights));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,8 +183,11 @@ static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart,
   char folder[32];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d", (int)restart));
+  /* Each communicator of the first has a folder, all of the second load that of rank 0 */
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d.%d", (int)restart, (int)(p->rank % p->mean)));
   PetscCall(MuonSaveCheckpoint(p->muon, folder, 1));
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d.0", (int)restart));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(ProblemDestroy(p));
   PetscCall(PetscOptionsInsertString(NULL, then));
   PetscCall(ProblemCreate(p, 0, 0));
@@ -344,6 +367,7 @@ static PetscErrorCode GetChoices(Choices *choices)
   choices->comparison = (Comparison)comparison;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-state", &choices->state, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-full", &choices->full, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-measures", &choices->measures, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-last", &choices->last, NULL));
@@ -498,6 +522,26 @@ int main(int argc, char **argv)
         transposed_blocks   | -both " -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor natural" -a " -problem_storage transposed -muon_layer_tall_blocks_columns 4,5 -muon_layer_square_blocks_rows 1,5" -b " -problem_storage rows -muon_layer_tall_blocks_rows 4,5 -muon_layer_square_blocks_columns 1,5"
         transposed_rounding | -compare rounding -each " -muon_type dense -muon_weight_decay 0.1 -lmo_type frobenius; -muon_type dense -muon_weight_decay 0.1 -lmo_type spectral -lmo_polar_type svd; -muon_type ef21 -lmo_type frobenius -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native" -a " -problem_storage transposed" -b " -problem_storage rows"
         transposed_row      | -compare rounding -both " -muon_type dense -muon_weight_decay 0.1" -a " -problem_storage transposed -lmo_type column" -b " -problem_storage rows -lmo_type row"
+
+  # Slices of one vector are matrices, whichever ranks have which entries: sums run over the same numbers in one order. Only layers that are all on one rank send the same messages
+  testset:
+    args: -full -all " -problem_layers tall,slab,gain,square,embed,entry -muon_layer_embed_rule adamw -muon_learning_rate 0.125"
+    testset:
+      args: -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1; -muon_type ef21 -muon_assembly owner -muon_layer_slab_lmo_type nuclear; -muon_type sign -lmo_type spectral -sign_direction polar -muon_assembly owner; -muon_type sign -lmo_type spectral -sign_update spectral -muon_assembly allgather; -muon_type sign -lmo_type spectral -sign_update polar -muon_assembly owner -sign_direction momentum"
+      table: suffix | nsize | args
+        slices     | {{1 3 4}} | -a " -problem_storage slices"
+        slices_two | 4         | -both " -problem_ranks 2" -a " -problem_storage slices" -b " -problem_mean 2"
+        slices_all | {{3 4}}   | -both " -problem_ranks 0" -a " -problem_storage slices" -b " -problem_mean 0"
+    table: suffix | nsize | args
+      slices_topk | {{1 3 4}} | -a " -problem_storage slices" -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5"
+    # A checkpoint of either is one of the other: a range of entries is rectangles of its matrix
+    testset:
+      args: -restart 2 -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type ef21 -muon_assembly owner -muon_layer_slab_lmo_type nuclear"
+      table: suffix | nsize | args
+        slices_to_two   | 4         | -both " -problem_ranks 2" -a " -problem_storage slices" -then " -problem_storage mat -problem_mean 2"
+        slices_from_two | 4         | -both " -problem_ranks 2" -a " -problem_mean 2" -then " -problem_storage slices -problem_mean 1" -b " -problem_mean 2"
+        slices_to       | {{1 3 4}} | -both " -problem_ranks {{1 0}}" -a " -problem_storage slices" -then " -problem_storage mat"
+        slices_from     | {{1 3 4}} | -both " -problem_ranks {{1 0}}" -then " -problem_storage slices"
 
   # Weights spread over the ranks of workers take the steps of whole ones, for every assembly, exchange and rule; the second run is one rank that has the mean gradient. Six ranks add three workers of two and
   # two of three

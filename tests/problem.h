@@ -3,7 +3,8 @@
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
      layers NAME,...          rows of ProblemShapes, the first six by default
-     storage mat|rows|columns|transposed   as the table says, or arrays by rows, by columns, or of the transposes by columns
+     storage mat|rows|columns|transposed|slices   as the table says, or arrays by rows, by columns, or of the transposes by columns,
+                              or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
      ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
      whole                    each rank of a worker has a whole gradient, of which the worker's is the mean
@@ -25,15 +26,18 @@
 #pragma once
 
 #include <petscmuon.h>
+#include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "fails.h"
 #include "number_common.h"
 
 typedef enum {
   PROBLEM_MAT,
   PROBLEM_VEC,
-  PROBLEM_ARRAY_SINGLE, /* arrays by rows, of floats or doubles */
+  PROBLEM_ARRAY, /* arrays by rows, of PetscReal, floats or doubles */
+  PROBLEM_ARRAY_SINGLE,
   PROBLEM_ARRAY_DOUBLE
 } ProblemKind;
 
@@ -67,15 +71,17 @@ static const ProblemShape ProblemShapes[] = {
   {"tail", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 4, 0, PROBLEM_ARRAY_DOUBLE},
   {"plain", MUONLMOMAX, NULL, MUONLAYERSGD, 4, 4, 0, PROBLEM_MAT},
   {"one", MUONLMOMAX, NULL, MUONLAYERLMO, 7, 1, 2, PROBLEM_MAT},
+  {"slab", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 6, 0, PROBLEM_ARRAY},
 };
 
 typedef enum {
   PROBLEM_STORAGE_MAT,
   PROBLEM_STORAGE_ROWS,
   PROBLEM_STORAGE_COLUMNS,
-  PROBLEM_STORAGE_TRANSPOSED
+  PROBLEM_STORAGE_TRANSPOSED,
+  PROBLEM_STORAGE_SLICES
 } ProblemStorage;
-static const char *const ProblemStorages[] = {"mat", "rows", "columns", "transposed", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
+static const char *const ProblemStorages[] = {"mat", "rows", "columns", "transposed", "slices", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
 
 typedef enum {
   PROBLEM_READY_NONE,
@@ -98,6 +104,7 @@ typedef struct {
   PetscDataType type;
   PetscBool     rows; /* entries of a row, or of a column of the transpose, lie side by side */
   PetscInt      first, count, ld;
+  PetscInt      from, room; /* of a slice: where data begins in it, and the entries of data; else 0 */
 } ProblemArray;
 
 typedef struct {
@@ -112,39 +119,20 @@ typedef struct {
 } ProblemLayer;
 
 typedef struct {
-  Muon           muon;
-  MPI_Comm       comm;
-  PetscInt       n;
-  ProblemLayer   layer[PROBLEM_LAYERS];
-  PetscMPIInt    rank, size;  /* of all ranks */
-  PetscMPIInt    first, mean; /* ranks whose gradients are averaged here */
-  ProblemStorage storage;
-  ProblemReady   ready;
-  PetscBool      single, whole, same, weighted, curvature, routine, unseen;
-  PetscReal      scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt       noise, seed, bad;
+  Muon             muon;
+  MPI_Comm         comm;
+  PetscInt         n;
+  ProblemLayer     layer[PROBLEM_LAYERS];
+  Vec              x, g;        /* of slices */
+  PetscObjectState filled;      /* that of g behind the routine */
+  PetscMPIInt      rank, size;  /* of all ranks */
+  PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
+  ProblemStorage   storage;
+  ProblemReady     ready;
+  PetscBool        single, whole, same, weighted, curvature, routine, unseen;
+  PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
+  PetscInt         noise, seed, bad;
 } Problem;
-
-/* What the user read of the last error on this rank */
-static char ProblemError[1024];
-
-static PetscErrorCode ProblemCatch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  PetscFunctionBegin;
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(ProblemError, message, sizeof(ProblemError));
-  PetscFunctionReturn(code);
-}
-
-/* The call fails on this rank with this code, and the message has these words */
-#define ProblemFails(call, expected, words) \
-  do { \
-    PetscErrorCode code_; \
-    ProblemError[0] = '\0'; \
-    PetscCall(PetscPushErrorHandler(ProblemCatch, NULL)); \
-    code_ = (call); \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCheck(code_ == (expected) && strstr(ProblemError, words) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, '%s', expected %d, '%s'", #call, (int)code_, ProblemError, (int)(expected), words); \
-  } while (0)
 
 /* A multiple of 2^-10 in [-1, 1) */
 static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
@@ -152,16 +140,29 @@ static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt 
   return (double)(TestHash((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d) % 2048) / 1024 - 1;
 }
 
+static inline PetscInt ProblemAt(const ProblemArray *a, PetscInt i, PetscInt j)
+{
+  return (a->rows ? i * a->ld + j : i + j * a->ld) - a->from;
+}
+
+/* Of a slice a row may be on several ranks */
+static inline PetscBool ProblemHas(const ProblemArray *a, PetscInt i, PetscInt j)
+{
+  const PetscInt at = ProblemAt(a, i, j);
+
+  return i >= 0 && i < a->count && at >= 0 && (a->room == 0 || at < a->room) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static inline double ProblemGet(const ProblemArray *a, PetscInt i, PetscInt j)
 {
-  const PetscInt at = a->rows ? i * a->ld + j : i + j * a->ld;
+  const PetscInt at = ProblemAt(a, i, j);
 
   return a->type == PETSC_FLOAT ? (double)((const float *)a->data)[at] : a->type == PETSC_DOUBLE ? ((const double *)a->data)[at] : (double)PetscRealPart(((const PetscScalar *)a->data)[at]);
 }
 
 static inline void ProblemPut(const ProblemArray *a, PetscInt i, PetscInt j, double x)
 {
-  const PetscInt at = a->rows ? i * a->ld + j : i + j * a->ld;
+  const PetscInt at = ProblemAt(a, i, j);
 
   if (a->type == PETSC_FLOAT) ((float *)a->data)[at] = (float)x;
   else if (a->type == PETSC_DOUBLE) ((double *)a->data)[at] = x;
@@ -210,7 +211,8 @@ static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, Pro
     a->ld    = a->count;
   }
   PetscCall(MuonLayerGetStorage(l->layer, &storage));
-  if (storage == MUON_LAYER_MAT) {
+  if (p->g != NULL) PetscCall(ProblemOfVec(p->g, a));
+  else if (storage == MUON_LAYER_MAT) {
     Mat G;
 
     PetscCall(MuonLayerGetGradient(l->layer, &G));
@@ -270,15 +272,14 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
 
     PetscCall(ProblemGetGradient(p, l, &g));
     for (PetscInt i = 0; i < g.count; i++) {
-      const PetscInt  row = g.first + i, at = row - l->weights.first;
-      const PetscBool here = at >= 0 && at < l->weights.count ? PETSC_TRUE : PETSC_FALSE;
+      const PetscInt row = g.first + i, at = row - l->weights.first;
 
       for (PetscInt j = 0; j < l->shape->n; j++) {
-        double x = here ? ProblemGradient(p, number, row, j, step, ProblemGet(&l->weights, at, j)) : 0;
+        double x = ProblemHas(&l->weights, at, j) ? ProblemGradient(p, number, row, j, step, ProblemGet(&l->weights, at, j)) : 0;
 
         /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
-        ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
+        if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
     if (step == p->bad && last && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
@@ -287,6 +288,7 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
     PetscCall(MuonLayerGradientReady(l->layer));
     if (p->ready == PROBLEM_READY_TWICE && last && number == 1) PetscCall(MuonLayerGradientReady(l->layer));
   }
+  if (p->g != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->g, &p->filled));
   if (step == p->bad) p->bad = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -309,19 +311,62 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A step changes x, its state and what PETSc knows of its norm, and leaves g as it is; the layers are what was added */
+static inline PetscErrorCode ProblemCheckSlices(Problem *p, PetscObjectState before)
+{
+  PetscObjectState   state;
+  PetscReal          norm, sum = 0;
+  PetscInt           m, n, at = 0, start, size;
+  PetscBool          rows;
+  const PetscScalar *x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)p->x, &state));
+  PetscCheck(state > before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The state of x is the same after a step");
+  PetscCall(PetscObjectStateGet((PetscObject)p->g, &state));
+  PetscCheck(state == p->filled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient was written to after the routine");
+  PetscCall(VecGetLocalSize(p->x, &n));
+  PetscCall(VecGetArrayRead(p->x, &x));
+  for (PetscInt e = 0; e < n; e++) sum += PetscRealPart(x[e] * x[e]);
+  PetscCall(VecRestoreArrayRead(p->x, &x));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)p->x)));
+  PetscCall(VecNorm(p->x, NORM_2, &norm));
+  PetscCall(VecGetSize(p->x, &size));
+  PetscCheck(PetscAbsReal(norm * norm - sum) <= (PetscReal)size * PETSC_MACHINE_EPSILON * sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The norm of x is %g, expected %g", (double)norm, (double)PetscSqrtReal(sum));
+  for (PetscInt l = 0; l < p->n; at += m * n, l++) {
+    const ProblemLayer *layer = &p->layer[l];
+    Vec                 v, g;
+
+    PetscCall(MuonLayerGetSize(layer->layer, &m, &n));
+    PetscCall(MuonLayerGetVecRange(layer->layer, &start, &rows));
+    PetscCall(MuonLayerGetWeightsVec(layer->layer, &v));
+    PetscCall(MuonLayerGetGradientVec(layer->layer, &g));
+    PetscCheck(m == layer->shape->m && n == layer->shape->n && start == at && (rows == layer->weights.rows || n == 1) && v == p->x && g == p->g, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is another range", layer->shape->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
+  PetscObjectState before = 0;
+  PetscReal        norm;
+
   PetscInt step;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(p->muon, &step));
+  if (p->x != NULL) {
+    PetscCall(VecNorm(p->x, NORM_2, &norm));
+    PetscCall(PetscObjectStateGet((PetscObject)p->x, &before));
+  }
   if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   if (p->ready == PROBLEM_READY_TWICE) {
-    ProblemFails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
+    Fails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   }
   PetscCall(MuonStep(p->muon));
+  if (p->x != NULL) PetscCall(ProblemCheckSlices(p, before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +385,7 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   l->weights.first = PetscMin((PetscInt)rank, s->m);
   l->weights.count = (rank == size - 1 ? s->m : PetscMin((PetscInt)rank + 1, s->m)) - l->weights.first;
   l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS ? PETSC_FALSE : PETSC_TRUE;
-  l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
+  l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : s->kind == PROBLEM_ARRAY ? PETSC_REAL : PETSC_DOUBLE;
   l->weights.ld    = s->gap + (l->weights.rows ? s->n : l->weights.count);
   bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * sizeof(double);
   PetscCall(PetscCalloc1(bytes, (char **)&l->own));
@@ -372,7 +417,7 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   l->weights.type = PETSC_SCALAR;
-  if (p->storage != PROBLEM_STORAGE_MAT || s->kind >= PROBLEM_ARRAY_SINGLE) PetscCall(ProblemAddArray(p, l, comm, owngradient));
+  if (p->storage != PROBLEM_STORAGE_MAT || s->kind >= PROBLEM_ARRAY) PetscCall(ProblemAddArray(p, l, comm, owngradient));
   else if (s->kind == PROBLEM_MAT) {
     PetscCall(MatCreate(comm, &l->W));
     PetscCall(MatSetSizes(l->W, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
@@ -396,13 +441,55 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All layers on the same ranks, arrays by rows */
+static inline PetscErrorCode ProblemAddSlices(Problem *p, MPI_Comm comm)
+{
+  const char *name[PROBLEM_LAYERS];
+  PetscInt    m[PROBLEM_LAYERS], n[PROBLEM_LAYERS], all = 0, few, here, first;
+  PetscBool   rows[PROBLEM_LAYERS];
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  for (PetscInt l = 0; l < p->n; l++) {
+    name[l] = p->layer[l].shape->name;
+    m[l]    = p->layer[l].shape->m;
+    n[l]    = p->layer[l].shape->n;
+    rows[l] = p->layer[l].shape->kind >= PROBLEM_ARRAY ? PETSC_TRUE : PETSC_FALSE;
+    all += m[l] * n[l];
+  }
+  few  = all / 4 + 1; /* of the ranks behind the second; cuts rows and columns */
+  here = size == 1 ? all : rank == 1 ? 0 : rank == 0 ? all - (size - 2) * few : few;
+  PetscCall(VecCreate(comm, &p->x));
+  PetscCall(VecSetSizes(p->x, here, all));
+  PetscCall(VecSetType(p->x, VECSTANDARD));
+  PetscCall(VecDuplicate(p->x, &p->g));
+  PetscCall(MuonAddVecLayers(p->muon, p->x, p->g, p->n, name, m, n, rows));
+  PetscCall(VecGetOwnershipRange(p->x, &first, NULL));
+  for (PetscInt l = 0; l < p->n; l++) {
+    ProblemArray *w = &p->layer[l].weights;
+
+    PetscCall(MuonGetLayerByName(p->muon, name[l], &p->layer[l].layer));
+    PetscCall(ProblemOfVec(p->x, w));
+    w->type  = PETSC_SCALAR;
+    w->rows  = rows[l];
+    w->count = m[l];
+    w->ld    = rows[l] ? n[l] : m[l];
+    w->from  = here == 0 ? PETSC_MAX_INT / 2 : first;
+    w->room  = here;
+    first -= m[l] * n[l];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Norms, rules and the weights that every rank begins with; options go before the table */
 static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
 {
   ProblemLayer *const l    = &p->layer[number];
   const ProblemArray *a    = &l->weights;
   const PetscInt      line = a->rows ? l->shape->n : a->count, lines = a->rows ? a->count : l->shape->n;
-  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld};
+  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
   PetscBool           norm, polar;
   MuonLMO             lmo;
   MuonPolar           factor;
@@ -422,7 +509,9 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
     for (PetscInt e = line; e < a->ld; e++) ProblemPut(&all, k, e, PROBLEM_FILL);
   }
   for (PetscInt i = 0; i < a->count; i++) {
-    for (PetscInt j = 0; j < l->shape->n; j++) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
+    for (PetscInt j = 0; j < l->shape->n; j++) {
+      if (ProblemHas(a, i, j)) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -434,7 +523,7 @@ static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
   for (PetscInt number = 0; number < p->n; number++) {
     const ProblemArray *a = &p->layer[number].weights;
     const PetscInt      n = p->layer[number].shape->n, line = a->rows ? n : a->count, lines = a->rows ? a->count : n;
-    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld};
+    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
 
     for (PetscInt k = 0; k < lines; k++) {
       for (PetscInt e = line; e < a->ld; e++) PetscCheck(ProblemGet(&all, k, e) == PROBLEM_FILL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A gap of layer %s was written to", p->layer[number].shape->name);
@@ -463,7 +552,7 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   count = PROBLEM_LAYERS;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-problem_ranks", values, &count, &given));
   for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 4, &storage, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 5, &storage, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
@@ -509,7 +598,8 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
     p->layer[l].position = p->rank % ranks[l];
     p->layer[l].comm     = MPI_COMM_NULL;
     if (spread) PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks[l], p->rank, &p->layer[l].comm));
-    PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
+    if (p->storage != PROBLEM_STORAGE_SLICES) PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
+    else if (l == 0) PetscCall(ProblemAddSlices(p, spread ? p->layer[l].comm : PETSC_COMM_SELF));
     PetscCall(ProblemSetLayer(p, l));
   }
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
@@ -537,6 +627,8 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
     PetscCall(PetscFree(p->layer[l].g));
     if (p->layer[l].comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&p->layer[l].comm));
   }
+  PetscCall(VecDestroy(&p->x));
+  PetscCall(VecDestroy(&p->g));
   PetscCallMPI(MPI_Comm_free(&p->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -559,8 +651,9 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
     const PetscInt      n = p->layer[k].shape->n;
 
     for (PetscInt e = 0; e < a->count * n; e++) {
-      const double x = ProblemGet(a, e / n, e % n);
+      const double x = ProblemHas(a, e / n, e % n) ? ProblemGet(a, e / n, e % n) : 0;
 
+      if (ProblemHas(a, e / n, e % n) == PETSC_FALSE) continue;
       memcpy(&bits[at + a->first * n + e], &x, sizeof(x));
       bits[d + at + a->first * n + e] = ~bits[at + a->first * n + e];
     }
