@@ -3,9 +3,10 @@
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
      layers NAME,...          rows of ProblemShapes, the first six by default
-     storage mat|rows|columns|transposed|slices   as the table says, or arrays by rows, by columns, or of the transposes by columns,
+     storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the transposes by columns,
                               or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
+     device                   arrays are in the memory of a device
      ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
      whole                    each rank of a worker has a whole gradient, of which the worker's is the mean
      mean K                   one rank has the mean of the gradients of K ranks (0: of all), and is a worker with one rank of each
@@ -18,7 +19,8 @@
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
      unseen                   a third of the entries has no gradient
-     bad S                    the last rank has a NaN in step S, the first time it is taken
+     bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
+     bad_layer L              or in this one
 
    The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
    of 2^-11.
@@ -26,6 +28,7 @@
 #pragma once
 
 #include <petscmuon.h>
+#include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
@@ -50,7 +53,8 @@ typedef struct {
 /*
    Square, tall, wide, one row, a column that is a vector, one matrix that is moved entry by entry; a second one of
    the same shape; what moves smoothly with its gradient; polar factors by an iteration; norms of singular values, blocks
-   that straddle ranks, one entry, fewer rows than ranks, other rules, other precisions and orders
+   that straddle ranks, one entry, fewer rows than ranks, other rules, other precisions and orders; more entries than
+   a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40
 */
 static const ProblemShape ProblemShapes[] = {
   {"square", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 6, 0, PROBLEM_MAT},
@@ -72,16 +76,27 @@ static const ProblemShape ProblemShapes[] = {
   {"plain", MUONLMOMAX, NULL, MUONLAYERSGD, 4, 4, 0, PROBLEM_MAT},
   {"one", MUONLMOMAX, NULL, MUONLAYERLMO, 7, 1, 2, PROBLEM_MAT},
   {"slab", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 6, 0, PROBLEM_ARRAY},
+  {"grand", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 70, 33, 2, PROBLEM_ARRAY_DOUBLE},
+  {"broad", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 21, 64, 0, PROBLEM_ARRAY_SINGLE},
+  {"shift", MUONLMOFROBENIUS, NULL, MUONLAYERADAMW, 29, 1, 0, PROBLEM_ARRAY_SINGLE},
+  {"a", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 40, 8, 3, PROBLEM_ARRAY_SINGLE},
+  {"b", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 0, PROBLEM_ARRAY_SINGLE},
+  {"c", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 2, PROBLEM_ARRAY_SINGLE},
+  {"d", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 40, 8, 0, PROBLEM_ARRAY_SINGLE},
+  {"e", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 0, PROBLEM_ARRAY_SINGLE},
+  {"qkv", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 24, 40, 1, PROBLEM_ARRAY_SINGLE},
+  {"short", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 36, 8, 0, PROBLEM_ARRAY_DOUBLE},
 };
 
 typedef enum {
   PROBLEM_STORAGE_MAT,
   PROBLEM_STORAGE_ROWS,
   PROBLEM_STORAGE_COLUMNS,
+  PROBLEM_STORAGE_BOTH,
   PROBLEM_STORAGE_TRANSPOSED,
   PROBLEM_STORAGE_SLICES
 } ProblemStorage;
-static const char *const ProblemStorages[] = {"mat", "rows", "columns", "transposed", "slices", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
+static const char *const ProblemStorages[] = {"mat", "rows", "columns", "both", "transposed", "slices", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
 
 typedef enum {
   PROBLEM_READY_NONE,
@@ -114,7 +129,9 @@ typedef struct {
   Vec                 w;
   ProblemArray        weights;
   void               *own, *g; /* memory of an array, and of its gradient where that is the caller's */
-  MPI_Comm            comm;    /* of a worker's ranks, where they are several */
+  void               *far[2];  /* both in the memory of a device, where own and g are their copies here */
+  size_t              bytes;
+  MPI_Comm            comm; /* of a worker's ranks, where they are several */
   PetscMPIInt         ranks, position;
 } ProblemLayer;
 
@@ -129,9 +146,11 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, whole, same, weighted, curvature, routine, unseen;
+  PetscBool        single, device, whole, same, weighted, curvature, routine, unseen;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad;
+  PetscInt         noise, seed, bad, badlayer;
+  PetscInt         products; /* calls of a device in the last step, */
+  double           fetched;  /* and bytes that came from it */
 } Problem;
 
 /* A multiple of 2^-10 in [-1, 1) */
@@ -198,13 +217,14 @@ static inline PetscErrorCode ProblemOfVec(Vec v, ProblemArray *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the gradient of a layer goes */
-static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, ProblemArray *a)
+/* Where the gradient of a layer goes; far: and from there to a device */
+static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, ProblemArray *a, void **far)
 {
   MuonLayerStorage storage;
 
   PetscFunctionBegin;
-  *a = l->weights;
+  *far = NULL;
+  *a   = l->weights;
   if (p->whole) {
     a->first = 0;
     a->count = l->shape->m;
@@ -230,8 +250,15 @@ static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, Pro
                "%s: a gradient of rows %" PetscInt_FMT " and %" PetscInt_FMT " more, expected %" PetscInt_FMT " and %" PetscInt_FMT, l->shape->name, array.first, array.rows, a->first, a->count);
     a->data = l->g != NULL ? l->g : array.w;
     a->ld   = array.ld;
+    if (p->device) *far = l->far[1] != NULL ? l->far[1] : array.w;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What steps made of the weights is on the device, and what is here goes there */
+static inline void ProblemFetch(const Problem *p)
+{
+  for (PetscInt l = 0; l < p->n && p->device; l++) MuonDeviceGet()->copy(p->layer[l].bytes, p->layer[l].far[0], p->layer[l].own);
 }
 
 static inline double ProblemWeight(const Problem *p, PetscMPIInt rank)
@@ -264,13 +291,15 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
   const PetscBool last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
+  ProblemFetch(p);
   for (PetscInt k = 0; k < p->n; k++) {
     const PetscInt      number = p->ready == PROBLEM_READY_REVERSED && last ? k : p->n - 1 - k;
     ProblemLayer *const l      = &p->layer[number];
     const PetscBool     mean   = p->whole && l->ranks > 1 && p->mean == 1 ? PETSC_TRUE : PETSC_FALSE;
     ProblemArray        g;
+    void               *far;
 
-    PetscCall(ProblemGetGradient(p, l, &g));
+    PetscCall(ProblemGetGradient(p, l, &g, &far));
     for (PetscInt i = 0; i < g.count; i++) {
       const PetscInt row = g.first + i, at = row - l->weights.first;
 
@@ -282,7 +311,8 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
         if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
-    if (step == p->bad && last && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (step == p->bad && last && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(MuonProgress(p->muon));
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
     PetscCall(MuonLayerGradientReady(l->layer));
@@ -346,9 +376,17 @@ static inline PetscErrorCode ProblemCheckSlices(Problem *p, PetscObjectState bef
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscInt ProblemProducts;
+
+static void ProblemTold(const char kernel[])
+{
+  if (strcmp(kernel, "Products") == 0) ProblemProducts++;
+}
+
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
-  PetscObjectState before = 0;
+  double           moved[2] = {0, 0}, copies[2];
+  PetscObjectState before   = 0;
   PetscReal        norm;
 
   PetscInt step;
@@ -365,7 +403,19 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   }
+  ProblemProducts = 0;
+  if (p->device) {
+    MuonDeviceGet()->moved(moved, copies);
+    MuonDeviceGet()->trace(ProblemTold);
+  }
+  p->fetched = moved[1];
   PetscCall(MuonStep(p->muon));
+  if (p->device) {
+    MuonDeviceGet()->trace(NULL);
+    MuonDeviceGet()->moved(moved, copies);
+  }
+  p->fetched  = moved[1] - p->fetched;
+  p->products = ProblemProducts;
   if (p->x != NULL) PetscCall(ProblemCheckSlices(p, before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -384,12 +434,15 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   /* All rows but the last rank's are few: a layout that is not PETSc's */
   l->weights.first = PetscMin((PetscInt)rank, s->m);
   l->weights.count = (rank == size - 1 ? s->m : PetscMin((PetscInt)rank + 1, s->m)) - l->weights.first;
-  l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS ? PETSC_FALSE : PETSC_TRUE;
+  l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS || (p->storage == PROBLEM_STORAGE_BOTH && (l - p->layer) % 2) ? PETSC_FALSE : PETSC_TRUE;
   l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : s->kind == PROBLEM_ARRAY ? PETSC_REAL : PETSC_DOUBLE;
   l->weights.ld    = s->gap + (l->weights.rows ? s->n : l->weights.count);
   bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * sizeof(double);
+  l->bytes         = bytes;
   PetscCall(PetscCalloc1(bytes, (char **)&l->own));
-  if (owngradient) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
+  if (owngradient || p->device) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
+  if (p->device) l->far[0] = MuonDeviceGet()->allocate(bytes);
+  if (p->device && owngradient) l->far[1] = MuonDeviceGet()->allocate(bytes);
   l->weights.data = l->own;
   PetscCall(MuonLayerArrayInitialize(&array));
   array.comm     = comm;
@@ -402,8 +455,10 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
     array.rows  = l->weights.count;
   }
   array.ld = l->weights.ld;
-  array.w  = l->own;
-  array.g  = l->g;
+  array.w  = p->device ? l->far[0] : l->own;
+  array.g  = p->device ? l->far[1] : l->g;
+  /* Of one layer the pointers tell where it is */
+  if (p->device && l != p->layer) array.memtype = PETSC_MEMTYPE_DEVICE;
   PetscCall(MuonAddLayerArray(p->muon, s->name, &array, &l->layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -513,6 +568,7 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
       if (ProblemHas(a, i, j)) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
     }
   }
+  if (p->device) MuonDeviceGet()->copy(l->bytes, l->own, l->far[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -520,6 +576,7 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
 static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
 {
   PetscFunctionBegin;
+  ProblemFetch(p);
   for (PetscInt number = 0; number < p->n; number++) {
     const ProblemArray *a = &p->layer[number].weights;
     const PetscInt      n = p->layer[number].shape->n, line = a->rows ? n : a->count, lines = a->rows ? a->count : n;
@@ -552,19 +609,22 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   count = PROBLEM_LAYERS;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-problem_ranks", values, &count, &given));
   for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 5, &storage, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 6, &storage, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad                    = -1;
+  p->bad = p->badlayer = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_layer", &p->badlayer, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_scale", &p->scale, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_single", &p->single, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_device", &p->device, NULL));
+  PetscCheck(p->device == PETSC_FALSE || (MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL), PETSC_COMM_WORLD, PETSC_ERR_SUP, "There is no device");
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_whole", &p->whole, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_same", &p->same, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_weighted", &p->weighted, NULL));
@@ -623,6 +683,9 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   for (PetscInt l = 0; l < p->n; l++) {
     PetscCall(MatDestroy(&p->layer[l].W));
     PetscCall(VecDestroy(&p->layer[l].w));
+    for (int k = 0; k < 2; k++) {
+      if (p->layer[l].far[k] != NULL) MuonDeviceGet()->release(p->layer[l].far[k]);
+    }
     PetscCall(PetscFree(p->layer[l].own));
     PetscCall(PetscFree(p->layer[l].g));
     if (p->layer[l].comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&p->layer[l].comm));
@@ -643,6 +706,7 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
   int       d = 0, at = 0;
 
   PetscFunctionBegin;
+  ProblemFetch(p);
   for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
   PetscCall(PetscMalloc1(2 * d, &bits));
   memset(bits, 0xFF, 2 * (size_t)d * sizeof(*bits));
