@@ -368,7 +368,7 @@ int main(int argc, char **argv)
       nsize: 4
       args: -spread 2 -muon_type sign -lmo_type spectral -sign_direction momentum -sign_update {{none frobenius spectral}} -muon_assembly allgather
 
-  # Products in another order, see device_step.c
+  # Products in another order, see device_polar of equivalence
   testset:
     requires: kokkos
     nsize: 4

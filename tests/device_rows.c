@@ -77,7 +77,7 @@ static PetscErrorCode Check(MuonPolar polar, PetscInt m, PetscInt n, int rowmajo
     PetscCheck(x != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT ": entry %zu of the factor is 0", m, n, k);
   }
   /*
-     Rounded results of double, whose own difference is amplified as in device_step.c: 525 units of sums of 23
+     Rounded results of double, whose own difference is amplified as in the rows device_polar of equivalence: 525 units of sums of 23
      products, and the condition of the matrix
   */
   PetscCheck(worst <= (PetscReal)(precision == MUON_SINGLE ? 1.2e-7 : 1e-10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT ", order %d: the factor differs by %g between the memories", m, n, rowmajor, (double)worst);

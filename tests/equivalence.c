@@ -15,19 +15,27 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -compare bits      weights after each step have the same bits; rounding: they differ by no more than rounding of the gradients\n"
                      "                     explains; differs: after the last step they differ by more than 1e-4, or nothing was tried\n"
                      "  -state             so has the state of workers and servers behind the last step, and each rank or none keeps it\n"
+                     "  -full              each rank gets the whole weights of each layer\n"
                      "  -served            behind the last step servers have the weights of the workers\n"
                      "  -traffic           as many bits were encoded, up and down, by all ranks\n"
-                     "  -measures          the dual norm and the agreement of votes are the same up to rounding\n"
+                     "  -measures          the dual norm, the agreement of votes and the sizes of updates are the same up to rounding\n"
+                     "  -tolerance X       with -compare tolerance: weights differ by no more than X, states of n columns by n X, measures by X of their size\n"
+                     "  -reason R          each step ends with this reason and leaves the weights alone\n"
+                     "  -products N;...    calls of the device for products in a step of all ranks, of each of -a, and of the second run\n"
+                     "  -scratch N         the first run has at most so many bytes of scratch more than the second\n"
+                     "  -fetched           the first run fetches all entries from the device in a step, or less where MPI takes its memory\n"
                      "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
 
 #include "problem.h"
+#include <petscmuon/private/muonimpl.h>
 
 typedef enum {
   BITS,
   ROUNDING,
-  DIFFERS
+  DIFFERS,
+  TOLERANCE
 } Comparison;
-static const char *const Comparisons[] = {"bits", "rounding", "differs"};
+static const char *const Comparisons[] = {"bits", "rounding", "differs", "tolerance"};
 
 static const char *const States[] = {"momentum", "estimate", "aggregate", "excess", "weights", "adamw.mean", "adamw.square", "outer.momentum", "outer.estimate", "outer.excess"};
 
@@ -38,8 +46,10 @@ enum {
 
 typedef struct {
   Comparison comparison;
-  PetscInt   steps, later;
-  PetscBool  state, served, traffic, owners, own, last, measures;
+  PetscInt   steps, later, scratch;
+  PetscReal  tolerance;
+  char       reason[64];
+  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -54,8 +64,11 @@ typedef struct {
   PetscInt       n, steps;
   size_t         entries, start[PROBLEM_LAYERS + 1]; /* of one step, of each layer */
   const char    *name[PROBLEM_LAYERS];
+  PetscInt       columns[PROBLEM_LAYERS];
   double        *weights, eps[PROBLEM_LAYERS];
-  PetscReal      loss, measures[2];
+  PetscReal      loss, measures[3];
+  PetscInt       products; /* in the last step */
+  PetscLogDouble scratch;
   PetscMPIInt    owner[PROBLEM_LAYERS];
   State          state[PROBLEM_LAYERS][STATES];
   PetscLogDouble sent[2];
@@ -76,7 +89,7 @@ static PetscErrorCode TakeStates(Problem *p, Trace *trace)
     PetscCall(MuonLayerGetRule(p->layer[k].layer, &rule));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, m, n, NULL, &A));
     for (int s = 0; s < STATES; s++) {
-      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m};
+      ProblemArray a     = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, m, m, 0, 0};
       State *const state = &trace->state[k][s];
 
       PetscCall(PetscCalloc2(m * n, &state->own, m * n, &state->first));
@@ -103,7 +116,7 @@ static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
   for (PetscInt k = 0; k < p->n; k++) {
     const PetscInt n = p->layer[k].shape->n;
     const double  *w = trace->weights + (size_t)(trace->steps - 1) * trace->entries + trace->start[k];
-    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0};
+    ProblemArray   a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, p->layer[k].shape->m, 0, 0, 0};
     PetscBool      serves;
     Mat            X;
 
@@ -124,8 +137,9 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
   PetscFunctionBegin;
   if (p->routine) PetscCall(MuonGetLoss(p->muon, &trace->loss));
   for (PetscInt k = 0; k < p->n; k++) {
-    trace->name[k] = p->layer[k].shape->name;
-    trace->eps[k]  = ProblemEpsilon(&p->layer[k]);
+    trace->name[k]    = p->layer[k].shape->name;
+    trace->columns[k] = p->layer[k].shape->n;
+    trace->eps[k]     = ProblemEpsilon(&p->layer[k]);
     PetscCall(MuonLayerGetOwner(p->layer[k].layer, &trace->owner[k]));
   }
   if (choices->state) PetscCall(TakeStates(p, trace));
@@ -133,10 +147,44 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
   PetscCall(MuonGetGradientDualNorm(p->muon, &trace->measures[0]));
   PetscCall(PetscObjectTypeCompare((PetscObject)p->muon, MUONSIGN, &votes));
   if (votes) PetscCall(MuonSignGetAgreement(p->muon, &trace->measures[1]));
+  for (PetscInt k = 0; k < p->n && choices->measures; k++) {
+    PetscReal rms;
+
+    PetscCall(MuonLayerGetUpdateRMS(p->layer[k].layer, &rms));
+    trace->measures[2] += rms;
+  }
+  PetscCall(MuonGetMemory(p->muon, NULL, NULL, &trace->scratch));
+  PetscCallMPI(MPI_Allreduce(&p->products, &trace->products, 1, MPIU_INT, MPI_SUM, p->comm));
+  if (choices->fetched && p->device) {
+    PetscBool mpi = PETSC_TRUE;
+    double    all = 0;
+
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-muon_device_mpi", &mpi, NULL));
+    for (PetscInt k = 0; k < p->n; k++) all += (double)(p->layer[k].shape->m * p->layer[k].shape->n) * (p->layer[k].weights.type == PETSC_FLOAT ? sizeof(float) : sizeof(double));
+    PetscCheck((p->fetched >= all) == (mpi == PETSC_FALSE || p->muon->group[0]->exchange->device == PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes came from the device in a step, the layers have %g", choices->what, p->fetched, all);
+  }
   PetscCall(MuonGetTraffic(p->muon, &traffic));
   trace->sent[0] = traffic.total_up[1];
   trace->sent[1] = traffic.total_down[1];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, trace->sent, 2, MPI_DOUBLE, MPI_SUM, p->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every rank of a worker may ask for the whole weights of a layer */
+static PetscErrorCode CheckFull(Problem *p, const double weights[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->n; weights += p->layer[k].shape->m * p->layer[k].shape->n, k++) {
+    const ProblemShape *s = p->layer[k].shape;
+    ProblemArray        a = {NULL, PETSC_SCALAR, PETSC_FALSE, 0, s->m, 0, 0, 0};
+    Mat                 W;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, s->m, s->n, NULL, &W));
+    PetscCall(MuonLayerGetFullWeights(p->layer[k].layer, W));
+    PetscCall(ProblemOfMat(W, &a));
+    for (PetscInt e = 0; e < s->m * s->n; e++) PetscCheck(ProblemGet(&a, e / s->n, e % s->n) == weights[e], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s: the whole weights are others", s->name);
+    PetscCall(MatDestroy(&W));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,8 +201,9 @@ static PetscErrorCode TakeStep(Problem *p, const Choices *choices, double weight
     PetscCall(ProblemStep(p));
     PetscCall(MuonGetConvergedReason(p->muon, &reason));
   }
-  PetscCheck(reason == MUON_CONVERGED_ITERATING, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s", choices->what, MuonConvergedReasons[reason]);
+  PetscCheck(strcmp(MuonConvergedReasons[reason], choices->reason) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, expected %s", choices->what, MuonConvergedReasons[reason], choices->reason);
   PetscCall(ProblemGatherWeights(p, choices->own ? PETSC_COMM_SELF : p->comm, weights));
+  if (choices->full) PetscCall(CheckFull(p, weights));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,8 +212,11 @@ static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart,
   char folder[32];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d", (int)restart));
+  /* Each communicator of the first has a folder, all of the second load that of rank 0 */
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d.%d", (int)restart, (int)(p->rank % p->mean)));
   PetscCall(MuonSaveCheckpoint(p->muon, folder, 1));
+  PetscCall(PetscSNPrintf(folder, sizeof(folder), "step%d.0", (int)restart));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(ProblemDestroy(p));
   PetscCall(PetscOptionsInsertString(NULL, then));
   PetscCall(ProblemCreate(p, 0, 0));
@@ -200,6 +252,8 @@ static PetscErrorCode TraceRun(const char *const options[5], const Choices *choi
 
     if (s == restart) PetscCall(GoOn(&p, choices, restart, then, weights));
     PetscCall(TakeStep(&p, choices, weights));
+    PetscCheck(s == 0 || strcmp(choices->reason, MuonConvergedReasons[MUON_CONVERGED_ITERATING]) == 0 || memcmp(weights, weights - trace->entries, trace->entries * sizeof(*weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: a step that failed left its traces", choices->what);
   }
   PetscCall(TakeTrace(&p, choices, trace));
   PetscCall(ProblemDestroy(&p));
@@ -237,19 +291,29 @@ static double Difference(const Trace *a, const Trace *b, const Choices *choices,
   return most;
 }
 
-static PetscErrorCode CompareState(const Trace *a, const Trace *b, const char what[])
+static PetscBool StatesAgree(const double x[], const double y[], size_t entries, double allowed)
+{
+  if (memcmp(x, y, entries * sizeof(*x)) == 0) return PETSC_TRUE;
+  for (size_t e = 0; e < entries; e++) {
+    if (!(fabs(x[e] - y[e]) <= allowed)) return PETSC_FALSE;
+  }
+  return allowed > 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode CompareState(const Trace *a, const Trace *b, PetscReal tolerance, const char what[])
 {
   PetscInt kept = 0;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < b->n; k++) {
-    const size_t bytes = (b->start[k + 1] - b->start[k]) * sizeof(double);
+    const size_t entries = b->start[k + 1] - b->start[k];
+    const double allowed = (double)tolerance * (double)b->columns[k];
 
     for (int s = 0; s < STATES; s++) {
       const State *x = &a->state[k][s], *y = &b->state[k][s];
 
       PetscCheck(x->there == y->there, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: %s is kept by one run alone", what, b->name[k], States[s]);
-      PetscCheck(memcmp(x->first, y->first, bytes) == 0 && (!x->here || !y->here || memcmp(x->own, y->own, bytes) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: %s has other bits", what, b->name[k], States[s]);
+      PetscCheck(StatesAgree(x->first, y->first, entries, allowed) && (!x->here || !y->here || StatesAgree(x->own, y->own, entries, allowed)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: %s has other bits", what, b->name[k], States[s]);
       kept += y->there ? 1 : 0;
     }
   }
@@ -260,27 +324,32 @@ static PetscErrorCode CompareState(const Trace *a, const Trace *b, const char wh
 /* allowed: of each layer, by rounding */
 static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *choices, const double allowed[])
 {
-  PetscMPIInt size;
-  PetscBool   differ = PETSC_FALSE;
+  const PetscBool equal   = choices->comparison == BITS ? PETSC_TRUE : PETSC_FALSE;
+  const PetscReal measure = choices->comparison == TOLERANCE ? choices->tolerance : 1000 * PETSC_MACHINE_EPSILON;
+  PetscMPIInt     size;
+  PetscBool       differ = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCheck(a->n == b->n && a->entries == b->entries, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The runs have other layers");
   for (PetscInt k = 0; k < b->n; k++) {
     const double most = Difference(a, b, choices, k, NULL);
 
-    PetscCheck(choices->comparison == DIFFERS || most <= (choices->comparison == ROUNDING ? allowed[k] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: weights differ by %g, allowed %g", choices->what, b->name[k], most,
-               choices->comparison == ROUNDING ? allowed[k] : 0.0);
+    PetscCheck(choices->comparison == DIFFERS || most <= (equal ? 0 : allowed[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: weights differ by %g, allowed %g", choices->what, b->name[k], most, equal ? 0.0 : allowed[k]);
     differ = differ || most > 1e-4 ? PETSC_TRUE : PETSC_FALSE;
   }
   PetscCheck(choices->comparison != DIFFERS || differ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights do not differ", choices->what);
   /* The loss of each step is one more */
   PetscCheck(PetscAbsReal(a->loss - (PetscReal)choices->later - b->loss) <= 16 * PETSC_MACHINE_EPSILON * b->loss, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", choices->what, (double)a->loss,
              (double)(b->loss + (PetscReal)choices->later));
-  for (int k = 0; k < 2 && choices->measures; k++)
-    PetscCheck(PetscAbsReal(a->measures[k] - b->measures[k]) <= 1000 * PETSC_MACHINE_EPSILON * b->measures[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s %g, expected %g", choices->what, k == 0 ? "dual norm" : "agreement", (double)a->measures[k],
-               (double)b->measures[k]);
-  if (choices->state) PetscCall(CompareState(a, b, choices->what));
+  for (int k = 0; k < 3 && choices->measures; k++)
+    PetscCheck(PetscAbsReal(a->measures[k] - b->measures[k]) <= measure * PetscAbsReal(b->measures[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s %g, expected %g", choices->what,
+               k == 0   ? "dual norm"
+               : k == 1 ? "agreement"
+                        : "size of updates",
+               (double)a->measures[k], (double)b->measures[k]);
+  if (choices->state) PetscCall(CompareState(a, b, choices->tolerance, choices->what));
   for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
+  PetscCheck(choices->scratch < 0 || a->scratch <= b->scratch + (double)choices->scratch, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of scratch, expected at most %g", choices->what, a->scratch, b->scratch + (double)choices->scratch);
   differ = PETSC_FALSE;
   for (PetscInt k = 0; k < b->n; k++) differ = differ || a->owner[k] != b->owner[k] ? PETSC_TRUE : PETSC_FALSE;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &differ, 1, MPIU_BOOL, MPI_LOR, PETSC_COMM_WORLD));
@@ -337,13 +406,20 @@ static PetscErrorCode GetChoices(Choices *choices)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(choices, sizeof(*choices)));
-  choices->steps = 4;
+  choices->steps   = 4;
+  choices->scratch = -1;
+  PetscCall(PetscStrncpy(choices->reason, MuonConvergedReasons[MUON_CONVERGED_ITERATING], sizeof(choices->reason)));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-reason", choices->reason, sizeof(choices->reason), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-scratch", &choices->scratch, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &choices->tolerance, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-fetched", &choices->fetched, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &choices->steps, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-later", &choices->later, NULL));
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-compare", Comparisons, 3, &comparison, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-compare", Comparisons, 4, &comparison, NULL));
   choices->comparison = (Comparison)comparison;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-state", &choices->state, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-served", &choices->served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-full", &choices->full, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-traffic", &choices->traffic, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-measures", &choices->measures, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-last", &choices->last, NULL));
@@ -354,9 +430,9 @@ static PetscErrorCode GetChoices(Choices *choices)
 
 int main(int argc, char **argv)
 {
-  char    all[1024], both[1024], each[3072], first[2048], second[1024], way[1024], then[256], restart[64];
-  char   *alls[LISTS], *boths[LISTS], *eachs[LISTS], *as[LISTS], *bs[LISTS], *ways[LISTS], *thens[LISTS], *restarts[LISTS];
-  int     n, neach, na, nways, nrestarts;
+  char    all[1024], both[1024], each[3072], first[2048], second[1024], way[1024], then[256], restart[64], product[64];
+  char   *alls[LISTS], *boths[LISTS], *eachs[LISTS], *as[LISTS], *bs[LISTS], *ways[LISTS], *thens[LISTS], *restarts[LISTS], *products[LISTS];
+  int     n, neach, na, nways, nrestarts, nproducts;
   Choices choices;
 
   PetscFunctionBeginUser;
@@ -370,6 +446,8 @@ int main(int argc, char **argv)
   PetscCall(GetLists("-ways", way, sizeof(way), &nways, ways));
   PetscCall(GetLists("-then", then, sizeof(then), &n, thens));
   PetscCall(GetLists("-restart", restart, sizeof(restart), &nrestarts, restarts));
+  PetscCall(GetLists("-products", product, sizeof(product), &nproducts, products));
+  PetscCheck(product[0] == '\0' || nproducts == na + 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-products has %d numbers for %d runs", nproducts, na + 1);
   for (int k = 0; k < neach; k++) {
     const char *const other[5] = {alls[0], boths[0], eachs[k], bs[0], ""};
     double            allowed[PROBLEM_LAYERS];
@@ -377,6 +455,7 @@ int main(int argc, char **argv)
 
     PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s", eachs[k], bs[0]));
     PetscCall(TraceRun(other, &choices, choices.steps, -1, "", -1, &b));
+    for (PetscInt l = 0; l < b.n; l++) allowed[l] = (double)choices.tolerance;
     if (choices.comparison == ROUNDING) PetscCall(Allow(other, &choices, &b, allowed));
     for (int i = 0; i < na * nways * nrestarts; i++) {
       const char *const one[5] = {alls[0], boths[0], eachs[k], as[i / nrestarts / nways], ways[i / nrestarts % nways]};
@@ -385,6 +464,8 @@ int main(int argc, char **argv)
       PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s%s | %s%s%s", one[2], one[3], one[4], bs[0], at[0] != '\0' ? ", restarted at " : "", at));
       PetscCall(TraceRun(one, &choices, choices.steps + choices.later, at[0] != '\0' ? atoi(at) : -1, thens[0], -1, &a));
       PetscCall(Compare(&a, &b, &choices, allowed));
+      PetscCheck(product[0] == '\0' || (a.products == atoi(products[i / nrestarts / nways]) && b.products == atoi(products[na])), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " and %" PetscInt_FMT " calls for products, expected %s and %s",
+                 choices.what, a.products, b.products, products[i / nrestarts / nways], products[na]);
       PetscCall(TraceFree(&a));
     }
     PetscCall(TraceFree(&b));
@@ -498,6 +579,74 @@ int main(int argc, char **argv)
         transposed_blocks   | -both " -muon_type ef21 -lmo_type max -muon_weight_decay 0.1 -ef21_compressor natural" -a " -problem_storage transposed -muon_layer_tall_blocks_columns 4,5 -muon_layer_square_blocks_rows 1,5" -b " -problem_storage rows -muon_layer_tall_blocks_rows 4,5 -muon_layer_square_blocks_columns 1,5"
         transposed_rounding | -compare rounding -each " -muon_type dense -muon_weight_decay 0.1 -lmo_type frobenius; -muon_type dense -muon_weight_decay 0.1 -lmo_type spectral -lmo_polar_type svd; -muon_type ef21 -lmo_type frobenius -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native" -a " -problem_storage transposed" -b " -problem_storage rows"
         transposed_row      | -compare rounding -both " -muon_type dense -muon_weight_decay 0.1" -a " -problem_storage transposed -lmo_type column" -b " -problem_storage rows -lmo_type row"
+
+  # Slices of one vector are matrices, whichever ranks have which entries: sums run over the same numbers in one order. Only layers that are all on one rank send the same messages
+  testset:
+    args: -full -all " -problem_layers tall,slab,gain,square,embed,entry -muon_layer_embed_rule adamw -muon_learning_rate 0.125"
+    testset:
+      args: -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1; -muon_type ef21 -muon_assembly owner -muon_layer_slab_lmo_type nuclear; -muon_type sign -lmo_type spectral -sign_direction polar -muon_assembly owner; -muon_type sign -lmo_type spectral -sign_update spectral -muon_assembly allgather; -muon_type sign -lmo_type spectral -sign_update polar -muon_assembly owner -sign_direction momentum"
+      table: suffix | nsize | args
+        slices     | {{1 3 4}} | -a " -problem_storage slices"
+        slices_two | 4         | -both " -problem_ranks 2" -a " -problem_storage slices" -b " -problem_mean 2"
+        slices_all | {{3 4}}   | -both " -problem_ranks 0" -a " -problem_storage slices" -b " -problem_mean 0"
+    table: suffix | nsize | args
+      slices_topk | {{1 3 4}} | -a " -problem_storage slices" -both " -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5"
+    # A checkpoint of either is one of the other: a range of entries is rectangles of its matrix
+    testset:
+      args: -restart 2 -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type ef21 -muon_assembly owner -muon_layer_slab_lmo_type nuclear"
+      table: suffix | nsize | args
+        slices_to_two   | 4         | -both " -problem_ranks 2" -a " -problem_storage slices" -then " -problem_storage mat -problem_mean 2"
+        slices_from_two | 4         | -both " -problem_ranks 2" -a " -problem_mean 2" -then " -problem_storage slices -problem_mean 1" -b " -problem_mean 2"
+        slices_to       | {{1 3 4}} | -both " -problem_ranks {{1 0}}" -a " -problem_storage slices" -then " -problem_storage mat"
+        slices_from     | {{1 3 4}} | -both " -problem_ranks {{1 0}}" -then " -problem_storage slices"
+
+  # Layers in the memory of a device are those on the host. Of three layers one has more entries than a block of sums has, one an odd shape, one a column; with gaps and without, in both orders and precisions
+  testset:
+    requires: kokkos
+    testset:
+      args: -steps 3 -state -all " -problem_layers broad,grand,shift -problem_storage both -problem_routine 0 -muon_learning_rate 0.1" -a " -problem_device"
+      table: suffix | nsize | args
+        device_compressors | 2 | -both " -lmo_type frobenius -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values native" -each " -ef21_compressor identity; -ef21_compressor topk; -ef21_compressor natural; -ef21_compressor nearest; -ef21_compressor sign; -ef21_compressor randk; -ef21_compressor qsgd; -ef21_compressor damping; -ef21_compressor dropout; -ef21_compressor rowtopk"
+        # Points of the ball, which are written and read on the host
+        device_downlink | 2 | -both " -ef21_compressor topk -ef21_downlink step -muon_layer_shift_ef21_downlink weights" -each " -lmo_type l1 -muon_measure_update_rms; -lmo_type l21; -lmo_type rowsum; -lmo_type colsum; -lmo_type rowsum -muon_weight_decay 0.1 -muon_weight_decay_style cautious"
+        # Sums by MPI, replicas that compare what they computed, momentum at the server, entries of both signs of Cautious
+        device_dense    | 2 | -both " -muon_type dense -muon_exchange_type replicated -muon_weight_decay 0.1 -muon_weight_decay_style cautious -muon_nesterov ema" -each " -lmo_type frobenius; -lmo_type row; -lmo_type rowsum; -lmo_type l21; -lmo_type mixed"
+        # As on a device whose memory MPI does not take
+        device_staged   | 2 | -fetched -a " -problem_device -muon_device_mpi false; -problem_device" -both " -muon_type dense -lmo_type row -muon_exchange_type layerwise" -each " -muon_exchange_mode reduce; -muon_exchange_mode allreduce"
+        device_owners   | 2 | -both " -muon_type dense -lmo_type column -muon_exchange_type layerwise -muon_state_precision single -muon_nan zero -muon_clip 1" -each " -muon_exchange_mode reduce; -muon_exchange_mode gather"
+        # Votes by packed bits, in a row in which a layer need not begin at a byte; two workers tie
+        device_sign     | 2 | -both " -muon_type sign -lmo_type spectral -muon_weight_decay 0.1 -sign_measure -sign_direction {{momentum gradient}} -sign_tie {{zero random}}" -each " -sign_update none; -sign_update frobenius; -sign_update spectral"
+        device_counts   | 3 | -both " -problem_curvature 0 -muon_type sign -lmo_type spectral -sign_direction adam -muon_exchange_type star" -each " -muon_exchange_mode reduce; -muon_exchange_mode gather"
+        # Factors of rank 3 and 1, whose state goes on from a checkpoint. They are off by 8 (m + n) K roundings times the condition of what is made orthonormal, here below 10: 1.3e-3 of steps of length 0.1
+        device_factors  | 2 | -compare tolerance -tolerance 2e-4 -restart 2 -both " -problem_curvature 0 -lmo_type frobenius -ef21_server_compressor_rank 3" -each " -ef21_compressor powersgd -ef21_server_compressor powersgd; -ef21_compressor rankk -ef21_compressor_rankk_method range -ef21_server_compressor rankk -ef21_server_compressor_rankk_method range"
+        # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than 3.5^5 = 525 units of the sums of up to 70 products
+        device_polar    |   | -compare tolerance -tolerance 1e-6 -both " -problem_curvature 0 -lmo_polar_precision double -lmo_type spectral" -each " -muon_type sign -sign_direction polar -sign_update none -lmo_polar_type newtonschulz; -muon_type sign -sign_direction polar -sign_update polar -lmo_polar_type newtonschulz; -ef21_compressor identity -lmo_polar_type newtonschulz -muon_check_device; -ef21_compressor identity -lmo_polar_type gram -muon_check_device"
+
+    # Nine matrices, three of them blocks, that are moved together, on the host and one by one: three products in each of five steps
+    testset:
+      args: -steps 3 -compare tolerance -tolerance 1e-6 -measures -all " -problem_layers a,b,shift,qkv,d,c,short,e -problem_storage both -problem_curvature 0 -muon_learning_rate 0.1 -muon_layer_qkv_blocks_rows 8,8,8 -lmo_polar_precision double" -a " -problem_device; " -b " -problem_device -muon_device_batch_bytes 0"
+      table: suffix | nsize | args
+        batch_together |   | -products 15;0;135 -both " -ef21_compressor identity -lmo_polar_type newtonschulz -muon_measure_update_rms -muon_weight_decay 0.1"
+        # A sum and new weights of 8 x 40 have 2560 bytes, two panels and two squares in double 6144: two runs, a to qkv and the rest, with five and four matrices in batches of at most two. Slots begin at
+        # multiples of 256 bytes
+        batch_bound    |   | -products 75;135 -scratch 29696 -both " -muon_type dense -muon_exchange_mode gather -lmo_polar_type newtonschulz" -a " -problem_device -muon_device_batch_bytes 12800"
+        # The restart after two of five steps: 18 products
+        batch_gram     |   | -products 18;0;162 -both " -ef21_compressor topk -ef21_compressor_ratio 0.5 -lmo_polar_type gram -lmo_polar_gram_restart 2"
+        # Sums and new weights are scratch at the one rank that serves, then kept
+        batch_scratch  | 2 | -products 15;0;135 -both " -muon_type dense -muon_exchange_type star -muon_exchange_mode gather -lmo_polar_type newtonschulz"
+        batch_sums     | 2 | -products 15;0;135 -both " -muon_type dense -muon_exchange_type star -muon_exchange_mode reduce -muon_clip 1 -lmo_polar_type newtonschulz -muon_nesterov ema"
+        # What differs in its choices is no part of the batch
+        batch_choices  |   | -products 57;0;132 -both " -muon_type dense -lmo_polar_type newtonschulz -muon_layer_c_lmo_polar_steps 4 -muon_layer_d_lmo_polar_coefficients cubic -muon_layer_e_lmo_type frobenius"
+        # What is single in memory and double in the weights goes by itself
+        batch_mixed    |   | -products 30;0;135 -both " -muon_type dense -muon_state_precision single -lmo_polar_type newtonschulz"
+        # Votes with the signs of the factors
+        batch_votes    | 2 | -products 30;0;270 -both " -muon_type sign -lmo_polar_type newtonschulz -sign_tie zero"
+        batch_few      |   | -products 75;135 -scratch 29696 -both " -muon_type sign -lmo_polar_type newtonschulz" -a " -problem_device -muon_device_batch_bytes 12800"
+        # What has no batches
+        batch_single   |   | -both " -muon_type dense" -each " -lmo_polar_type qdwh; -lmo_polar_type zolotarev; -lmo_polar_type mud"
+        # A layer that has no step, and all that diverge, the first of which ends the work one by one, leave everything as it was on all ranks
+        batch_nan      | 2 | -products 30;0;135 -both " -problem_bad 2 -problem_bad_layer 4 -muon_type dense -muon_exchange_type layerwise -muon_exchange_mode gather -lmo_polar_type newtonschulz"
+        batch_diverge  |   | -products 10;0;10 -reason DIVERGED_LMO -both " -muon_type dense -lmo_polar_type newtonschulz -lmo_polar_coefficient_values 10,0,0 -lmo_polar_steps 5"
 
   # Weights spread over the ranks of workers take the steps of whole ones, for every assembly, exchange and rule; the second run is one rank that has the mean gradient. Six ranks add three workers of two and
   # two of three

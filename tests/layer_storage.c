@@ -3,34 +3,10 @@ static char help[] = "What holds a layer: matrices, vectors and arrays that are 
 #include <petscmuon/private/muonkernelsdevice.h>
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
+#include "fails.h"
 #include "layer_parameter.h"
 
 #define Check(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
-
-static char           message[2048];
-static PetscErrorCode code;
-
-/* Errors are values here: the first one's text is what counts */
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode n, PetscErrorType p, const char *text, void *ctx)
-{
-  PetscFunctionBeginUser;
-  if (p == PETSC_ERROR_INITIAL) snprintf(message, sizeof(message), "%s", text);
-  PetscFunctionReturn(n);
-}
-
-/* call must end in an error of this code, whose text holds what */
-#define Refused(call, expected, what) \
-  do { \
-    char *found_; \
-\
-    message[0] = '\0'; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    code = call; \
-    PetscCall(PetscPopErrorHandler()); \
-    Check(code == (expected), "%s: error %d, expected %d", #call, (int)code, (int)(expected)); \
-    PetscCall(PetscStrstr(message, what, &found_)); \
-    Check(found_ != NULL, "%s: the error \"%s\" does not tell: %s", #call, message, what); \
-  } while (0)
 
 /* An array of floats, 3 x 2 by rows with a gap, in w */
 static PetscErrorCode CreateArray(float w[], const float g[], MuonLayer *layer)
@@ -70,17 +46,17 @@ static PetscErrorCode CheckAccessors(MuonLayer mat, MuonLayer vec, MuonLayer arr
   Check(storage == MUON_LAYER_ARRAY && got.w == a && got.rows == 3 && got.ld == 4 && got.M == 3 && got.N == 2 && got.type == PETSC_FLOAT && got.rowmajor, "The array is another");
   PetscCall(MuonLayerGetSize(array, &m, &n));
   Check(m == 3 && n == 2, "%" PetscInt_FMT " x %" PetscInt_FMT, m, n);
-  Refused(MuonLayerGetWeights(vec, &A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"vec\" is a vector: use MuonLayerGetWeightsVec()");
-  Refused(MuonLayerGetWeights(array, &A), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetWeightsArray()");
-  Refused(MuonLayerGetWeightsVec(mat, &v), PETSC_ERR_ARG_WRONGSTATE, "Layer \"mat\" is a matrix: use MuonLayerGetWeights()");
-  Refused(MuonLayerGetWeightsArray(mat, &got), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetWeights()");
-  Refused(MuonLayerGetGradient(vec, &A), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradientVec()");
-  Refused(MuonLayerGetGradient(array, &A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"array\" is an array that is not PETSc's: use MuonLayerGetGradientArray()");
-  Refused(MuonLayerGetGradientVec(mat, &v), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradient()");
-  Refused(MuonLayerGetGradientArray(vec, &got), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradientVec()");
-  Refused(MuonLayerSetGradient(vec, W), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradientVec()");
-  Refused(MuonLayerSetGradientVec(mat, w), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradient()");
-  Refused(MuonLayerSetGradientArray(mat, a), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradient()");
+  Fails(MuonLayerGetWeights(vec, &A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"vec\" is a vector: use MuonLayerGetWeightsVec()");
+  Fails(MuonLayerGetWeights(array, &A), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetWeightsArray()");
+  Fails(MuonLayerGetWeightsVec(mat, &v), PETSC_ERR_ARG_WRONGSTATE, "Layer \"mat\" is a matrix: use MuonLayerGetWeights()");
+  Fails(MuonLayerGetWeightsArray(mat, &got), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetWeights()");
+  Fails(MuonLayerGetGradient(vec, &A), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradientVec()");
+  Fails(MuonLayerGetGradient(array, &A), PETSC_ERR_ARG_WRONGSTATE, "Layer \"array\" is an array that is not PETSc's: use MuonLayerGetGradientArray()");
+  Fails(MuonLayerGetGradientVec(mat, &v), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradient()");
+  Fails(MuonLayerGetGradientArray(vec, &got), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerGetGradientVec()");
+  Fails(MuonLayerSetGradient(vec, W), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradientVec()");
+  Fails(MuonLayerSetGradientVec(mat, w), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradient()");
+  Fails(MuonLayerSetGradientArray(mat, a), PETSC_ERR_ARG_WRONGSTATE, "use MuonLayerSetGradient()");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,7 +262,7 @@ static PetscErrorCode CheckServer(MuonLayer layer, const float w[])
     }
     PetscCall(MatDenseRestoreArrayRead(A, &read));
   }
-  Refused(MuonLayerGetServerWeights(layer, B, &serves), PETSC_ERR_ARG_SIZ, "expected 3 x 2");
+  Fails(MuonLayerGetServerWeights(layer, B, &serves), PETSC_ERR_ARG_SIZ, "expected 3 x 2");
   layer->server          = NULL;
   layer->serverisweights = PETSC_FALSE;
   PetscCall(MatDestroy(&A));
@@ -333,7 +309,7 @@ static PetscErrorCode CheckArrays(void)
     if (k == 6) array.first = 1;
     if (k == 7) array.N = -1;
     if (k == 8) array.comm = MPI_COMM_NULL;
-    Refused(MuonLayerCreateFromArray("a", &array, &layer), refused[k].code, refused[k].text);
+    Fails(MuonLayerCreateFromArray("a", &array, &layer), refused[k].code, refused[k].text);
   }
   /* Nothing to hold needs no memory */
   array   = first;
@@ -353,6 +329,61 @@ static PetscErrorCode CheckArrays(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On two ranks the second has nothing of the vector */
+static PetscErrorCode CheckSlices(MPI_Comm comm)
+{
+  static const char *const names[6] = {"tall", "wide", "bias", "square", "moments", "gain"}, *const same[6] = {"tall", "wide", "bias", "square", "BIAS", "gain"};
+  static const PetscInt m[6] = {5, 4, 7, 2, 9, 1}, n[6] = {3, 6, 1, 2, 4, 1}, less[6] = {5, 4, 6, 2, 9, 1}, more[6] = {5, 4, 8, 2, 9, 1}, none[6] = {5, -4, 7, 2, 9, 1}, cut[2] = {3, 2};
+  PetscMPIInt           rank, size;
+  PetscInt              count;
+  PetscBool             rowmajor;
+  MuonLayer             layer;
+  Muon                  muon;
+  Vec                   x, g, y;
+  Mat                   W;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(VecCreateMPI(comm, rank == 0 ? 87 : 0, 87, &x));
+  PetscCall(VecDuplicate(x, &g));
+  PetscCall(MuonCreate(comm, &muon));
+  Fails(MuonAddVecLayers(muon, x, g, 6, names, less, n, NULL), PETSC_ERR_ARG_SIZ, "6 layers that end with \"gain\" have 86 of the 87 entries of the vector, expected all of them");
+  Fails(MuonAddVecLayers(muon, x, g, 6, names, more, n, NULL), PETSC_ERR_ARG_SIZ, "Layer \"gain\" of 1 x 1 entries, of which the 87 of the vector have 0 left");
+  Fails(MuonAddVecLayers(muon, x, g, 6, names, none, n, NULL), PETSC_ERR_ARG_SIZ, "Layer \"wide\" of -4 x 6 entries");
+  Fails(MuonAddVecLayers(muon, x, g, 6, same, m, n, NULL), PETSC_ERR_ARG_WRONG, "Layer \"BIAS\": there is a layer \"bias\" already");
+  Fails(MuonAddVecLayers(muon, x, NULL, 6, names, m, n, NULL), PETSC_ERR_ARG_NULL, "no vector of gradients");
+  PetscCall(MuonGetNumLayers(muon, &count));
+  Check(count == 0, "%" PetscInt_FMT " layers after errors", count);
+  PetscCall(MuonAddVecLayers(muon, x, g, 6, names, m, n, NULL));
+  Fails(MuonAddVecLayers(muon, x, g, 6, names, m, n, NULL), PETSC_ERR_ARG_WRONG, "Layer \"tall\": there is a layer \"tall\" already");
+  PetscCall(MuonGetLayerByName(muon, "tall", &layer));
+  Fails(MuonLayerGetWeights(layer, &W), PETSC_ERR_ARG_WRONGSTATE, "Layer \"tall\" is a vector: use MuonLayerGetWeightsVec()");
+  PetscCall(MuonLayerGetVecRange(layer, NULL, &rowmajor));
+  Check(rowmajor == PETSC_FALSE, "Without a word a slice lies by rows");
+  if (size > 1) {
+    PetscCall(VecCreateMPI(comm, PETSC_DECIDE, 87, &y));
+    Fails(MuonLayerSetGradientVec(layer, y), PETSC_ERR_ARG_SIZ, "Layer \"tall\": gradient with ");
+    PetscCall(VecDestroy(&y));
+    Fails(MuonLayerSetWholeGradient(layer, PETSC_TRUE), PETSC_ERR_SUP, "Layer \"tall\" is a range of a vector on");
+    Fails(MuonLayerSetBlocks(layer, 2, cut, 1, NULL), PETSC_ERR_SUP, "Layer \"tall\": -muon_layer_tall_blocks_rows: the layer is a range of a vector on");
+    PetscCall(MuonSetParameter(muon, "muon_assembly", "gram"));
+    Fails(MuonSetUp(muon), PETSC_ERR_SUP, "-muon_assembly gram of layer \"tall\": it is a slice of a vector, whose ranks have entries of it and not rows; expected allgather or owner");
+  } else {
+    PetscCall(MuonLayerSetBlocks(layer, 2, cut, 1, NULL));
+    /* A step without a gradient of one layer, and one with it again */
+    PetscCall(MuonLayerSetGradient(layer, NULL));
+    PetscCall(MuonStep(muon));
+    PetscCall(MuonLayerGetGradientVec(layer, &y));
+    Check(y == g, "The gradient that is asked for again is another");
+    PetscCall(MuonStep(muon));
+  }
+  PetscCall(MuonDestroy(&muon));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Names that are too long lose their keys: the longest that is taken has them all, behind a prefix too */
 static PetscErrorCode CheckNames(Mat W)
 {
@@ -363,7 +394,7 @@ static PetscErrorCode CheckNames(Mat W)
   PetscFunctionBegin;
   for (int i = 0; i < 129; i++) name[i] = 'n';
   name[129] = '\0';
-  Refused(MuonLayerCreate(name, W, &layer), PETSC_ERR_ARG_OUTOFRANGE, "has 129 characters, expected at most 128");
+  Fails(MuonLayerCreate(name, W, &layer), PETSC_ERR_ARG_OUTOFRANGE, "has 129 characters, expected at most 128");
   name[128] = '\0';
   PetscCall(MuonLayerCreate(name, W, &layer));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, "mine_"));
@@ -384,36 +415,36 @@ static PetscErrorCode CheckSetters(MuonLayer layer)
   PetscReal       value;
 
   PetscFunctionBegin;
-  Refused(MuonLayerSetScale(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
-  Refused(MuonLayerSetScale(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
-  Refused(LayerSet(layer, "momentum", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
-  Refused(LayerSet(layer, "momentum", 1), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
-  Refused(LayerSet(layer, "weight_decay", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
-  Refused(LayerSet(layer, "weight_decay", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
-  Refused(MuonLayerSetRule(layer, "none"), PETSC_ERR_ARG_UNKNOWN_TYPE, "adamw");
+  Fails(MuonLayerSetScale(layer, nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
+  Fails(MuonLayerSetScale(layer, inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_scale");
+  Fails(LayerSet(layer, "momentum", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
+  Fails(LayerSet(layer, "momentum", 1), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_momentum");
+  Fails(LayerSet(layer, "weight_decay", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
+  Fails(LayerSet(layer, "weight_decay", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_weight_decay");
+  Fails(MuonLayerSetRule(layer, "none"), PETSC_ERR_ARG_UNKNOWN_TYPE, "adamw");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERADAMW));
-  Refused(LayerSet(layer, "adamw_beta1", nan), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1");
-  Refused(LayerSet(layer, "adamw_beta2", 1), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2");
-  Refused(LayerSet(layer, "adamw_epsilon", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
-  Refused(LayerSet(layer, "adamw_epsilon", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
-  Refused(LayerSet(layer, "adamw_epsilon", 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Fails(LayerSet(layer, "adamw_beta1", nan), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta1");
+  Fails(LayerSet(layer, "adamw_beta2", 1), PETSC_ERR_ARG_OUTOFRANGE, "adamw_beta2");
+  Fails(LayerSet(layer, "adamw_epsilon", inf), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Fails(LayerSet(layer, "adamw_epsilon", nan), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
+  Fails(LayerSet(layer, "adamw_epsilon", 0), PETSC_ERR_ARG_OUTOFRANGE, "-muon_layer_mat_adamw_epsilon");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  Refused(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
-  Refused(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
+  Fails(LayerGet(layer, "adamw_epsilon", &value), PETSC_ERR_ARG_WRONG, "-muon_layer_mat_adamw_epsilon is no parameter of this MuonLayer");
+  Fails(LayerSetText(layer, "adamw_epsilon", "1"), PETSC_ERR_SUP, "-muon_layer_mat_adamw_epsilon takes effect with the type adamw");
   /* As the driver says it after its set-up */
   layer->parameters.fixed = PETSC_TRUE;
-  Refused(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
+  Fails(MuonLayerSetRule(layer, MUONLAYERFROZEN), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetRule(layer, MUONLAYERLMO));
-  Refused(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
+  Fails(LayerSet(layer, "momentum", (PetscReal)0.9), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(LayerSet(layer, "momentum", 0));
   layer->keepsmomentum = PETSC_TRUE;
   PetscCall(LayerSet(layer, "momentum", (PetscReal)0.5));
-  Refused(MuonLayerSetBlocks(layer, 3, NULL, 1, NULL), PETSC_ERR_ORDER, "MuonReset()");
+  Fails(MuonLayerSetBlocks(layer, 3, NULL, 1, NULL), PETSC_ERR_ORDER, "MuonReset()");
   PetscCall(MuonLayerSetScale(layer, 0));
   PetscCall(MuonLayerReset(layer));
   PetscCall(MuonLayerSetRule(layer, MUONLAYERFROZEN));
   layer->parameters.fixed = PETSC_TRUE;
-  Refused(MuonLayerSetRule(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the rule frozen");
+  Fails(MuonLayerSetRule(layer, MUONLAYERLMO), PETSC_ERR_ORDER, "the rule frozen");
   PetscCall(MuonLayerReset(layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -454,6 +485,8 @@ int main(int argc, char **argv)
   PetscCall(CheckUsers(mat, vec, array));
   PetscCall(CheckServer(array, a));
   PetscCall(CheckArrays());
+  PetscCall(CheckSlices(PETSC_COMM_WORLD));
+  PetscCall(CheckSlices(PETSC_COMM_SELF));
   PetscCall(CheckNames(W));
   PetscCall(CheckSetters(mat));
   PetscCall(MuonLayerDestroy(&mat));

@@ -190,6 +190,20 @@ static PetscErrorCode LongName(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gradients of another size than the vector, on some ranks of which it has nothing */
+static PetscErrorCode SliceGradients(Problem *p)
+{
+  const char *const name = "more";
+  const PetscInt    m = 29, n = 3;
+  Vec               x, g;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, p->rank == 0 ? 87 : 0, 87, &x));
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 88, &g));
+  PetscCall(MuonAddVecLayers(p->muon, x, g, 1, &name, &m, &n, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode VecAsMat(Problem *p)
 {
   Mat W;
@@ -257,6 +271,7 @@ static const Mistake Mistakes[] = {
   {"an array of negative size", "", "-3 x 4", ArraySize},
   {"an array of a device", "", "in the memory of", ArrayDevice},
   {"a long name", "", "500 characters", LongName},
+  {"slices with other gradients", "", "Layer \"more\": gradient of shape 88 x 1, expected 87 x 1", SliceGradients},
   {"a vector as a matrix", "", "MuonLayerGetWeightsVec", VecAsMat},
   {"a vector as an array", "", "MuonLayerGetWeightsVec", VecAsArray},
   {"a matrix's gradient as a vector", "", "MuonLayerGetGradient()", GradientOfMatAsVec},

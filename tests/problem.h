@@ -3,8 +3,10 @@
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
      layers NAME,...          rows of ProblemShapes, the first six by default
-     storage mat|rows|columns|transposed   as the table says, or arrays by rows, by columns, or of the transposes by columns
+     storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the transposes by columns,
+                              or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
+     device                   arrays are in the memory of a device
      ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
      whole                    each rank of a worker has a whole gradient, of which the worker's is the mean
      mean K                   one rank has the mean of the gradients of K ranks (0: of all), and is a worker with one rank of each
@@ -17,7 +19,8 @@
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
      unseen                   a third of the entries has no gradient
-     bad S                    the last rank has a NaN in step S, the first time it is taken
+     bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
+     bad_layer L              or in this one
 
    The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
    of 2^-11.
@@ -25,15 +28,19 @@
 #pragma once
 
 #include <petscmuon.h>
+#include <petscmuon/private/muonkernelsdevice.h>
+#include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "fails.h"
 #include "number_common.h"
 
 typedef enum {
   PROBLEM_MAT,
   PROBLEM_VEC,
-  PROBLEM_ARRAY_SINGLE, /* arrays by rows, of floats or doubles */
+  PROBLEM_ARRAY, /* arrays by rows, of PetscReal, floats or doubles */
+  PROBLEM_ARRAY_SINGLE,
   PROBLEM_ARRAY_DOUBLE
 } ProblemKind;
 
@@ -46,7 +53,8 @@ typedef struct {
 /*
    Square, tall, wide, one row, a column that is a vector, one matrix that is moved entry by entry; a second one of
    the same shape; what moves smoothly with its gradient; polar factors by an iteration; norms of singular values, blocks
-   that straddle ranks, one entry, fewer rows than ranks, other rules, other precisions and orders
+   that straddle ranks, one entry, fewer rows than ranks, other rules, other precisions and orders; more entries than
+   a block of a device's sums has; 8 x 40 or its transpose, three times, with 36 in place of 40
 */
 static const ProblemShape ProblemShapes[] = {
   {"square", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 6, 0, PROBLEM_MAT},
@@ -67,15 +75,28 @@ static const ProblemShape ProblemShapes[] = {
   {"tail", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 6, 4, 0, PROBLEM_ARRAY_DOUBLE},
   {"plain", MUONLMOMAX, NULL, MUONLAYERSGD, 4, 4, 0, PROBLEM_MAT},
   {"one", MUONLMOMAX, NULL, MUONLAYERLMO, 7, 1, 2, PROBLEM_MAT},
+  {"slab", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 6, 0, PROBLEM_ARRAY},
+  {"grand", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 70, 33, 2, PROBLEM_ARRAY_DOUBLE},
+  {"broad", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 21, 64, 0, PROBLEM_ARRAY_SINGLE},
+  {"shift", MUONLMOFROBENIUS, NULL, MUONLAYERADAMW, 29, 1, 0, PROBLEM_ARRAY_SINGLE},
+  {"a", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 40, 8, 3, PROBLEM_ARRAY_SINGLE},
+  {"b", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 0, PROBLEM_ARRAY_SINGLE},
+  {"c", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 2, PROBLEM_ARRAY_SINGLE},
+  {"d", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 40, 8, 0, PROBLEM_ARRAY_SINGLE},
+  {"e", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 8, 40, 0, PROBLEM_ARRAY_SINGLE},
+  {"qkv", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 24, 40, 1, PROBLEM_ARRAY_SINGLE},
+  {"short", MUONLMOSPECTRAL, NULL, MUONLAYERLMO, 36, 8, 0, PROBLEM_ARRAY_DOUBLE},
 };
 
 typedef enum {
   PROBLEM_STORAGE_MAT,
   PROBLEM_STORAGE_ROWS,
   PROBLEM_STORAGE_COLUMNS,
-  PROBLEM_STORAGE_TRANSPOSED
+  PROBLEM_STORAGE_BOTH,
+  PROBLEM_STORAGE_TRANSPOSED,
+  PROBLEM_STORAGE_SLICES
 } ProblemStorage;
-static const char *const ProblemStorages[] = {"mat", "rows", "columns", "transposed", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
+static const char *const ProblemStorages[] = {"mat", "rows", "columns", "both", "transposed", "slices", "ProblemStorage", "PROBLEM_STORAGE_", NULL};
 
 typedef enum {
   PROBLEM_READY_NONE,
@@ -98,6 +119,7 @@ typedef struct {
   PetscDataType type;
   PetscBool     rows; /* entries of a row, or of a column of the transpose, lie side by side */
   PetscInt      first, count, ld;
+  PetscInt      from, room; /* of a slice: where data begins in it, and the entries of data; else 0 */
 } ProblemArray;
 
 typedef struct {
@@ -107,44 +129,29 @@ typedef struct {
   Vec                 w;
   ProblemArray        weights;
   void               *own, *g; /* memory of an array, and of its gradient where that is the caller's */
-  MPI_Comm            comm;    /* of a worker's ranks, where they are several */
+  void               *far[2];  /* both in the memory of a device, where own and g are their copies here */
+  size_t              bytes;
+  MPI_Comm            comm; /* of a worker's ranks, where they are several */
   PetscMPIInt         ranks, position;
 } ProblemLayer;
 
 typedef struct {
-  Muon           muon;
-  MPI_Comm       comm;
-  PetscInt       n;
-  ProblemLayer   layer[PROBLEM_LAYERS];
-  PetscMPIInt    rank, size;  /* of all ranks */
-  PetscMPIInt    first, mean; /* ranks whose gradients are averaged here */
-  ProblemStorage storage;
-  ProblemReady   ready;
-  PetscBool      single, whole, same, weighted, curvature, routine, unseen;
-  PetscReal      scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt       noise, seed, bad;
+  Muon             muon;
+  MPI_Comm         comm;
+  PetscInt         n;
+  ProblemLayer     layer[PROBLEM_LAYERS];
+  Vec              x, g;        /* of slices */
+  PetscObjectState filled;      /* that of g behind the routine */
+  PetscMPIInt      rank, size;  /* of all ranks */
+  PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
+  ProblemStorage   storage;
+  ProblemReady     ready;
+  PetscBool        single, device, whole, same, weighted, curvature, routine, unseen;
+  PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
+  PetscInt         noise, seed, bad, badlayer;
+  PetscInt         products; /* calls of a device in the last step, */
+  double           fetched;  /* and bytes that came from it */
 } Problem;
-
-/* What the user read of the last error on this rank */
-static char ProblemError[1024];
-
-static PetscErrorCode ProblemCatch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  PetscFunctionBegin;
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(ProblemError, message, sizeof(ProblemError));
-  PetscFunctionReturn(code);
-}
-
-/* The call fails on this rank with this code, and the message has these words */
-#define ProblemFails(call, expected, words) \
-  do { \
-    PetscErrorCode code_; \
-    ProblemError[0] = '\0'; \
-    PetscCall(PetscPushErrorHandler(ProblemCatch, NULL)); \
-    code_ = (call); \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCheck(code_ == (expected) && strstr(ProblemError, words) != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, '%s', expected %d, '%s'", #call, (int)code_, ProblemError, (int)(expected), words); \
-  } while (0)
 
 /* A multiple of 2^-10 in [-1, 1) */
 static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt d)
@@ -152,16 +159,29 @@ static inline double ProblemNumber(PetscInt a, PetscInt b, PetscInt c, PetscInt 
   return (double)(TestHash((uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d) % 2048) / 1024 - 1;
 }
 
+static inline PetscInt ProblemAt(const ProblemArray *a, PetscInt i, PetscInt j)
+{
+  return (a->rows ? i * a->ld + j : i + j * a->ld) - a->from;
+}
+
+/* Of a slice a row may be on several ranks */
+static inline PetscBool ProblemHas(const ProblemArray *a, PetscInt i, PetscInt j)
+{
+  const PetscInt at = ProblemAt(a, i, j);
+
+  return i >= 0 && i < a->count && at >= 0 && (a->room == 0 || at < a->room) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static inline double ProblemGet(const ProblemArray *a, PetscInt i, PetscInt j)
 {
-  const PetscInt at = a->rows ? i * a->ld + j : i + j * a->ld;
+  const PetscInt at = ProblemAt(a, i, j);
 
   return a->type == PETSC_FLOAT ? (double)((const float *)a->data)[at] : a->type == PETSC_DOUBLE ? ((const double *)a->data)[at] : (double)PetscRealPart(((const PetscScalar *)a->data)[at]);
 }
 
 static inline void ProblemPut(const ProblemArray *a, PetscInt i, PetscInt j, double x)
 {
-  const PetscInt at = a->rows ? i * a->ld + j : i + j * a->ld;
+  const PetscInt at = ProblemAt(a, i, j);
 
   if (a->type == PETSC_FLOAT) ((float *)a->data)[at] = (float)x;
   else if (a->type == PETSC_DOUBLE) ((double *)a->data)[at] = x;
@@ -197,20 +217,22 @@ static inline PetscErrorCode ProblemOfVec(Vec v, ProblemArray *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the gradient of a layer goes */
-static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, ProblemArray *a)
+/* Where the gradient of a layer goes; far: and from there to a device */
+static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, ProblemArray *a, void **far)
 {
   MuonLayerStorage storage;
 
   PetscFunctionBegin;
-  *a = l->weights;
+  *far = NULL;
+  *a   = l->weights;
   if (p->whole) {
     a->first = 0;
     a->count = l->shape->m;
     a->ld    = a->count;
   }
   PetscCall(MuonLayerGetStorage(l->layer, &storage));
-  if (storage == MUON_LAYER_MAT) {
+  if (p->g != NULL) PetscCall(ProblemOfVec(p->g, a));
+  else if (storage == MUON_LAYER_MAT) {
     Mat G;
 
     PetscCall(MuonLayerGetGradient(l->layer, &G));
@@ -228,8 +250,15 @@ static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, Pro
                "%s: a gradient of rows %" PetscInt_FMT " and %" PetscInt_FMT " more, expected %" PetscInt_FMT " and %" PetscInt_FMT, l->shape->name, array.first, array.rows, a->first, a->count);
     a->data = l->g != NULL ? l->g : array.w;
     a->ld   = array.ld;
+    if (p->device) *far = l->far[1] != NULL ? l->far[1] : array.w;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What steps made of the weights is on the device, and what is here goes there */
+static inline void ProblemFetch(const Problem *p)
+{
+  for (PetscInt l = 0; l < p->n && p->device; l++) MuonDeviceGet()->copy(p->layer[l].bytes, p->layer[l].far[0], p->layer[l].own);
 }
 
 static inline double ProblemWeight(const Problem *p, PetscMPIInt rank)
@@ -262,31 +291,34 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
   const PetscBool last = p->rank == p->size - 1 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
+  ProblemFetch(p);
   for (PetscInt k = 0; k < p->n; k++) {
     const PetscInt      number = p->ready == PROBLEM_READY_REVERSED && last ? k : p->n - 1 - k;
     ProblemLayer *const l      = &p->layer[number];
     const PetscBool     mean   = p->whole && l->ranks > 1 && p->mean == 1 ? PETSC_TRUE : PETSC_FALSE;
     ProblemArray        g;
+    void               *far;
 
-    PetscCall(ProblemGetGradient(p, l, &g));
+    PetscCall(ProblemGetGradient(p, l, &g, &far));
     for (PetscInt i = 0; i < g.count; i++) {
-      const PetscInt  row = g.first + i, at = row - l->weights.first;
-      const PetscBool here = at >= 0 && at < l->weights.count ? PETSC_TRUE : PETSC_FALSE;
+      const PetscInt row = g.first + i, at = row - l->weights.first;
 
       for (PetscInt j = 0; j < l->shape->n; j++) {
-        double x = here ? ProblemGradient(p, number, row, j, step, ProblemGet(&l->weights, at, j)) : 0;
+        double x = ProblemHas(&l->weights, at, j) ? ProblemGradient(p, number, row, j, step, ProblemGet(&l->weights, at, j)) : 0;
 
         /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
-        ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
+        if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
-    if (step == p->bad && last && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (step == p->bad && last && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(MuonProgress(p->muon));
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
     PetscCall(MuonLayerGradientReady(l->layer));
     if (p->ready == PROBLEM_READY_TWICE && last && number == 1) PetscCall(MuonLayerGradientReady(l->layer));
   }
+  if (p->g != NULL) PetscCall(PetscObjectStateGet((PetscObject)p->g, &p->filled));
   if (step == p->bad) p->bad = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -309,19 +341,82 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A step changes x, its state and what PETSc knows of its norm, and leaves g as it is; the layers are what was added */
+static inline PetscErrorCode ProblemCheckSlices(Problem *p, PetscObjectState before)
+{
+  PetscObjectState   state;
+  PetscReal          norm, sum = 0;
+  PetscInt           m, n, at = 0, start, size;
+  PetscBool          rows;
+  const PetscScalar *x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)p->x, &state));
+  PetscCheck(state > before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The state of x is the same after a step");
+  PetscCall(PetscObjectStateGet((PetscObject)p->g, &state));
+  PetscCheck(state == p->filled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The gradient was written to after the routine");
+  PetscCall(VecGetLocalSize(p->x, &n));
+  PetscCall(VecGetArrayRead(p->x, &x));
+  for (PetscInt e = 0; e < n; e++) sum += PetscRealPart(x[e] * x[e]);
+  PetscCall(VecRestoreArrayRead(p->x, &x));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)p->x)));
+  PetscCall(VecNorm(p->x, NORM_2, &norm));
+  PetscCall(VecGetSize(p->x, &size));
+  PetscCheck(PetscAbsReal(norm * norm - sum) <= (PetscReal)size * PETSC_MACHINE_EPSILON * sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The norm of x is %g, expected %g", (double)norm, (double)PetscSqrtReal(sum));
+  for (PetscInt l = 0; l < p->n; at += m * n, l++) {
+    const ProblemLayer *layer = &p->layer[l];
+    Vec                 v, g;
+
+    PetscCall(MuonLayerGetSize(layer->layer, &m, &n));
+    PetscCall(MuonLayerGetVecRange(layer->layer, &start, &rows));
+    PetscCall(MuonLayerGetWeightsVec(layer->layer, &v));
+    PetscCall(MuonLayerGetGradientVec(layer->layer, &g));
+    PetscCheck(m == layer->shape->m && n == layer->shape->n && start == at && (rows == layer->weights.rows || n == 1) && v == p->x && g == p->g, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Layer %s is another range", layer->shape->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt ProblemProducts;
+
+static void ProblemTold(const char kernel[])
+{
+  if (strcmp(kernel, "Products") == 0) ProblemProducts++;
+}
+
 static inline PetscErrorCode ProblemStep(Problem *p)
 {
+  double           moved[2] = {0, 0}, copies[2];
+  PetscObjectState before   = 0;
+  PetscReal        norm;
+
   PetscInt step;
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(p->muon, &step));
+  if (p->x != NULL) {
+    PetscCall(VecNorm(p->x, NORM_2, &norm));
+    PetscCall(PetscObjectStateGet((PetscObject)p->x, &before));
+  }
   if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   if (p->ready == PROBLEM_READY_TWICE) {
-    ProblemFails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
+    Fails(MuonStep(p->muon), PETSC_ERR_ORDER, "");
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   }
+  ProblemProducts = 0;
+  if (p->device) {
+    MuonDeviceGet()->moved(moved, copies);
+    MuonDeviceGet()->trace(ProblemTold);
+  }
+  p->fetched = moved[1];
   PetscCall(MuonStep(p->muon));
+  if (p->device) {
+    MuonDeviceGet()->trace(NULL);
+    MuonDeviceGet()->moved(moved, copies);
+  }
+  p->fetched  = moved[1] - p->fetched;
+  p->products = ProblemProducts;
+  if (p->x != NULL) PetscCall(ProblemCheckSlices(p, before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,12 +434,15 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   /* All rows but the last rank's are few: a layout that is not PETSc's */
   l->weights.first = PetscMin((PetscInt)rank, s->m);
   l->weights.count = (rank == size - 1 ? s->m : PetscMin((PetscInt)rank + 1, s->m)) - l->weights.first;
-  l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS ? PETSC_FALSE : PETSC_TRUE;
-  l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
+  l->weights.rows  = p->storage == PROBLEM_STORAGE_COLUMNS || (p->storage == PROBLEM_STORAGE_BOTH && (l - p->layer) % 2) ? PETSC_FALSE : PETSC_TRUE;
+  l->weights.type  = p->single || s->kind == PROBLEM_ARRAY_SINGLE ? PETSC_FLOAT : s->kind == PROBLEM_ARRAY ? PETSC_REAL : PETSC_DOUBLE;
   l->weights.ld    = s->gap + (l->weights.rows ? s->n : l->weights.count);
   bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * sizeof(double);
+  l->bytes         = bytes;
   PetscCall(PetscCalloc1(bytes, (char **)&l->own));
-  if (owngradient) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
+  if (owngradient || p->device) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
+  if (p->device) l->far[0] = MuonDeviceGet()->allocate(bytes);
+  if (p->device && owngradient) l->far[1] = MuonDeviceGet()->allocate(bytes);
   l->weights.data = l->own;
   PetscCall(MuonLayerArrayInitialize(&array));
   array.comm     = comm;
@@ -357,8 +455,10 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
     array.rows  = l->weights.count;
   }
   array.ld = l->weights.ld;
-  array.w  = l->own;
-  array.g  = l->g;
+  array.w  = p->device ? l->far[0] : l->own;
+  array.g  = p->device ? l->far[1] : l->g;
+  /* Of one layer the pointers tell where it is */
+  if (p->device && l != p->layer) array.memtype = PETSC_MEMTYPE_DEVICE;
   PetscCall(MuonAddLayerArray(p->muon, s->name, &array, &l->layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -372,7 +472,7 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   l->weights.type = PETSC_SCALAR;
-  if (p->storage != PROBLEM_STORAGE_MAT || s->kind >= PROBLEM_ARRAY_SINGLE) PetscCall(ProblemAddArray(p, l, comm, owngradient));
+  if (p->storage != PROBLEM_STORAGE_MAT || s->kind >= PROBLEM_ARRAY) PetscCall(ProblemAddArray(p, l, comm, owngradient));
   else if (s->kind == PROBLEM_MAT) {
     PetscCall(MatCreate(comm, &l->W));
     PetscCall(MatSetSizes(l->W, PETSC_DECIDE, PETSC_DECIDE, s->m, s->n));
@@ -396,13 +496,55 @@ static inline PetscErrorCode ProblemAddLayer(Problem *p, ProblemLayer *l, MPI_Co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All layers on the same ranks, arrays by rows */
+static inline PetscErrorCode ProblemAddSlices(Problem *p, MPI_Comm comm)
+{
+  const char *name[PROBLEM_LAYERS];
+  PetscInt    m[PROBLEM_LAYERS], n[PROBLEM_LAYERS], all = 0, few, here, first;
+  PetscBool   rows[PROBLEM_LAYERS];
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  for (PetscInt l = 0; l < p->n; l++) {
+    name[l] = p->layer[l].shape->name;
+    m[l]    = p->layer[l].shape->m;
+    n[l]    = p->layer[l].shape->n;
+    rows[l] = p->layer[l].shape->kind >= PROBLEM_ARRAY ? PETSC_TRUE : PETSC_FALSE;
+    all += m[l] * n[l];
+  }
+  few  = all / 4 + 1; /* of the ranks behind the second; cuts rows and columns */
+  here = size == 1 ? all : rank == 1 ? 0 : rank == 0 ? all - (size - 2) * few : few;
+  PetscCall(VecCreate(comm, &p->x));
+  PetscCall(VecSetSizes(p->x, here, all));
+  PetscCall(VecSetType(p->x, VECSTANDARD));
+  PetscCall(VecDuplicate(p->x, &p->g));
+  PetscCall(MuonAddVecLayers(p->muon, p->x, p->g, p->n, name, m, n, rows));
+  PetscCall(VecGetOwnershipRange(p->x, &first, NULL));
+  for (PetscInt l = 0; l < p->n; l++) {
+    ProblemArray *w = &p->layer[l].weights;
+
+    PetscCall(MuonGetLayerByName(p->muon, name[l], &p->layer[l].layer));
+    PetscCall(ProblemOfVec(p->x, w));
+    w->type  = PETSC_SCALAR;
+    w->rows  = rows[l];
+    w->count = m[l];
+    w->ld    = rows[l] ? n[l] : m[l];
+    w->from  = here == 0 ? PETSC_MAX_INT / 2 : first;
+    w->room  = here;
+    first -= m[l] * n[l];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Norms, rules and the weights that every rank begins with; options go before the table */
 static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
 {
   ProblemLayer *const l    = &p->layer[number];
   const ProblemArray *a    = &l->weights;
   const PetscInt      line = a->rows ? l->shape->n : a->count, lines = a->rows ? a->count : l->shape->n;
-  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld};
+  const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
   PetscBool           norm, polar;
   MuonLMO             lmo;
   MuonPolar           factor;
@@ -422,8 +564,11 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
     for (PetscInt e = line; e < a->ld; e++) ProblemPut(&all, k, e, PROBLEM_FILL);
   }
   for (PetscInt i = 0; i < a->count; i++) {
-    for (PetscInt j = 0; j < l->shape->n; j++) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
+    for (PetscInt j = 0; j < l->shape->n; j++) {
+      if (ProblemHas(a, i, j)) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
+    }
   }
+  if (p->device) MuonDeviceGet()->copy(l->bytes, l->own, l->far[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,10 +576,11 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
 static inline PetscErrorCode ProblemCheckGaps(const Problem *p)
 {
   PetscFunctionBegin;
+  ProblemFetch(p);
   for (PetscInt number = 0; number < p->n; number++) {
     const ProblemArray *a = &p->layer[number].weights;
     const PetscInt      n = p->layer[number].shape->n, line = a->rows ? n : a->count, lines = a->rows ? a->count : n;
-    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld};
+    const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
 
     for (PetscInt k = 0; k < lines; k++) {
       for (PetscInt e = line; e < a->ld; e++) PetscCheck(ProblemGet(&all, k, e) == PROBLEM_FILL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A gap of layer %s was written to", p->layer[number].shape->name);
@@ -463,19 +609,22 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   count = PROBLEM_LAYERS;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-problem_ranks", values, &count, &given));
   for (PetscInt l = 0; l < p->n; l++) ranks[l] = given == PETSC_FALSE ? 1 : values[l % count] == 0 ? p->size : (PetscMPIInt)values[l % count];
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 4, &storage, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_storage", ProblemStorages, 6, &storage, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem_ready", ProblemReadys, 6, &ready, NULL));
   p->storage = (ProblemStorage)storage;
   p->ready   = (ProblemReady)ready;
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad                    = -1;
+  p->bad = p->badlayer = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_layer", &p->badlayer, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_scale", &p->scale, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_single", &p->single, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_device", &p->device, NULL));
+  PetscCheck(p->device == PETSC_FALSE || (MuonDeviceGet() != NULL && MuonDeviceGet()->start() == NULL), PETSC_COMM_WORLD, PETSC_ERR_SUP, "There is no device");
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_whole", &p->whole, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_same", &p->same, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_weighted", &p->weighted, NULL));
@@ -509,7 +658,8 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
     p->layer[l].position = p->rank % ranks[l];
     p->layer[l].comm     = MPI_COMM_NULL;
     if (spread) PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank / ranks[l], p->rank, &p->layer[l].comm));
-    PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
+    if (p->storage != PROBLEM_STORAGE_SLICES) PetscCall(ProblemAddLayer(p, &p->layer[l], spread ? p->layer[l].comm : PETSC_COMM_SELF, spread || l % 2 ? PETSC_FALSE : PETSC_TRUE));
+    else if (l == 0) PetscCall(ProblemAddSlices(p, spread ? p->layer[l].comm : PETSC_COMM_SELF));
     PetscCall(ProblemSetLayer(p, l));
   }
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) sum += ProblemWeight(p, r);
@@ -533,10 +683,15 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   for (PetscInt l = 0; l < p->n; l++) {
     PetscCall(MatDestroy(&p->layer[l].W));
     PetscCall(VecDestroy(&p->layer[l].w));
+    for (int k = 0; k < 2; k++) {
+      if (p->layer[l].far[k] != NULL) MuonDeviceGet()->release(p->layer[l].far[k]);
+    }
     PetscCall(PetscFree(p->layer[l].own));
     PetscCall(PetscFree(p->layer[l].g));
     if (p->layer[l].comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&p->layer[l].comm));
   }
+  PetscCall(VecDestroy(&p->x));
+  PetscCall(VecDestroy(&p->g));
   PetscCallMPI(MPI_Comm_free(&p->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -551,6 +706,7 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
   int       d = 0, at = 0;
 
   PetscFunctionBegin;
+  ProblemFetch(p);
   for (PetscInt k = 0; k < p->n; k++) d += (int)(p->layer[k].shape->m * p->layer[k].shape->n);
   PetscCall(PetscMalloc1(2 * d, &bits));
   memset(bits, 0xFF, 2 * (size_t)d * sizeof(*bits));
@@ -559,8 +715,9 @@ static inline PetscErrorCode ProblemGatherWeights(Problem *p, MPI_Comm comm, dou
     const PetscInt      n = p->layer[k].shape->n;
 
     for (PetscInt e = 0; e < a->count * n; e++) {
-      const double x = ProblemGet(a, e / n, e % n);
+      const double x = ProblemHas(a, e / n, e % n) ? ProblemGet(a, e / n, e % n) : 0;
 
+      if (ProblemHas(a, e / n, e % n) == PETSC_FALSE) continue;
       memcpy(&bits[at + a->first * n + e], &x, sizeof(x));
       bits[d + at + a->first * n + e] = ~bits[at + a->first * n + e];
     }
