@@ -154,7 +154,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
   }
   if (local == PETSC_TRUE) {
     MuonType  outer;
-    PetscInt  every, stagger;
+    PetscInt  every, stagger, control;
     PetscReal feedback = 1;
 
     PetscCall(MuonGetType(sends, &outer));
@@ -165,7 +165,8 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
     PetscCall(GetReal((PetscObject)sends, "muon_momentum", &momentum));
     if (ef14 == PETSC_TRUE) PetscCall(GetReal((PetscObject)sends, "ef14_feedback", &feedback));
     PetscCall(GetInt((PetscObject)p->muon, "local_stagger", &stagger));
-    fprintf(dump->file, " local_steps=%d stagger=%d outer=%s outer_lr=%.17g outer_momentum=%.17g feedback=%.17g", (int)every, (int)stagger, outer, (double)lr, (double)momentum, (double)feedback);
+    PetscCall(GetInt((PetscObject)p->muon, "local_control", &control));
+    fprintf(dump->file, " local_steps=%d stagger=%d control=%d outer=%s outer_lr=%.17g outer_momentum=%.17g feedback=%.17g", (int)every, (int)stagger, (int)control, outer, (double)lr, (double)momentum, (double)feedback);
   }
   PetscCall(PetscStrcmp(type, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) {

@@ -770,6 +770,7 @@ int main(int argc, char **argv)
       table: suffix | args
         restart_late    | -steps 6 -traffic -restart 1;2;3;4;5 -both " -local_steps 2 -muon_max_steps 7 -problem_ready odd -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk"
         restart_local   | -steps 7 -state -traffic -restart 1;2;3;4;5;6 -both " -local_steps 3 -outer_muon_type dense -local_stagger {{false true}}"
+        restart_control | -steps 7 -state -traffic -restart 1;2;3;4;5;6 -both " -local_steps 3 -local_control -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_server_compressor topk"
         restart_local21 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -local_stagger"
         restart_local14 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk"
 
@@ -785,7 +786,7 @@ int main(int argc, char **argv)
     table: suffix | args
       nodes_elastic | -compare differs -restart 2 -then " -muon_node_size 1" -a " -muon_node_size 2" -b " -problem_mean 2" -all " -muon_type ef21 -muon_rule_match gain:adamw -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_aggregate_error_interval 2"
     testset:
-      args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted"
+      args: -each " -muon_type local -local_steps 3 -local_stagger -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw; -muon_type local -local_steps 1 -outer_muon_delay 1 -problem_weighted; -muon_type local -local_steps 2 -local_control -muon_rule_match gain:adamw"
       table: suffix | args
         nodes_local         | -own -traffic -compare rounding -a " -muon_node_size 2" -b " -problem_mean 2"
         nodes_local_restart | -own -traffic -restart 2 -all " -muon_node_size 2"

@@ -2,11 +2,13 @@ static char help[] = "Local steps that go on with a checkpoint on other ranks wi
 
 #include "ef21_common.h"
 
+#define STATES 5
+
 typedef struct {
-  const char *type, *compressor, *stagger;
+  const char *type, *compressor, *stagger, *control;
 } Case;
 
-static const Case Cases[] = {{MUONDENSE, NULL, "false"}, {MUONDENSE, NULL, "true"}, {MUONEF21, "ef21_compressor", "true"}, {MUONEF14, "ef14_compressor", "false"}};
+static const Case Cases[] = {{MUONDENSE, NULL, "false", "false"}, {MUONDENSE, NULL, "true", "true"}, {MUONEF21, "ef21_compressor", "true", "true"}, {MUONEF14, "ef14_compressor", "false", "false"}};
 
 static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscReal offset, TestProblem *p)
 {
@@ -19,6 +21,7 @@ static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscReal offset, Tes
   PetscCall(MuonSetLearningRate(p->muon, 0.125));
   PetscCall(MuonSetParameter(p->muon, "local_steps", "3"));
   PetscCall(MuonSetParameter(p->muon, "local_stagger", c->stagger));
+  PetscCall(MuonSetParameter(p->muon, "local_control", c->control));
   PetscCall(MuonLayerSetRule(p->layer[4], MUONLAYERADAMW));
   PetscCall(MuonLayerSetRule(p->layer[3], MUONLAYERFROZEN));
   PetscCall(MuonLocalGetOuter(p->muon, &outer));
@@ -34,15 +37,15 @@ static PetscErrorCode Create(MPI_Comm comm, const Case *c, PetscReal offset, Tes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums over the workers of their weights, momenta and moments, and of absolute values behind them */
-static PetscErrorCode SumOwn(TestProblem *p, PetscReal sums[4][2][36 * TEST_LAYERS])
+/* Sums over the workers of their weights, momenta, moments and control variates, and of absolute values behind them */
+static PetscErrorCode SumOwn(TestProblem *p, PetscReal sums[STATES][2][36 * TEST_LAYERS])
 {
-  const char *const state[] = {NULL, "momentum", "adamw.mean", "adamw.square"};
+  const char *const state[STATES] = {NULL, "momentum", "adamw.mean", "adamw.square", "control"};
   Mat               A;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(sums, 4 * sizeof(*sums)));
-  for (int k = 0; k < 4; k++) {
+  PetscCall(PetscMemzero(sums, STATES * sizeof(*sums)));
+  for (int k = 0; k < STATES; k++) {
     for (PetscInt l = 0; l < p->n; l++) {
       if (k == 0) PetscCall(TestGetWeights(p, l, &sums[k][0][36 * l]));
       else if (l != 3) {
@@ -52,14 +55,14 @@ static PetscErrorCode SumOwn(TestProblem *p, PetscReal sums[4][2][36 * TEST_LAYE
     }
     for (PetscInt e = 0; e < 36 * TEST_LAYERS; e++) sums[k][1][e] = PetscAbsReal(sums[k][0][e]);
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 8 * 36 * TEST_LAYERS, MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)p->muon)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, STATES * 2 * 36 * TEST_LAYERS, MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)p->muon)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* From some of the ranks to some: means over the workers stay, up to rounding of so many additions; of a layer of AdamW as well, whose moments are made at the first step */
 static PetscErrorCode TestElastic(const Case *c, PetscMPIInt from, PetscMPIInt to)
 {
-  PetscReal   was[4][2][36 * TEST_LAYERS], is[4][2][36 * TEST_LAYERS], moments = 0;
+  PetscReal   was[STATES][2][36 * TEST_LAYERS], is[STATES][2][36 * TEST_LAYERS], moments = 0, controls = 0;
   MPI_Comm    comm;
   PetscMPIInt rank;
   TestProblem p;
@@ -81,17 +84,18 @@ static PetscErrorCode TestElastic(const Case *c, PetscMPIInt from, PetscMPIInt t
       PetscCallMPI(MPI_Comm_free(&comm));
     }
     /* Rank 0 is in both */
-    PetscCallMPI(MPI_Bcast(saved ? is : was, 8 * 36 * TEST_LAYERS, MPIU_REAL, 0, PETSC_COMM_WORLD));
+    PetscCallMPI(MPI_Bcast(saved ? is : was, STATES * 2 * 36 * TEST_LAYERS, MPIU_REAL, 0, PETSC_COMM_WORLD));
   }
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < STATES; k++) {
     for (PetscInt e = 0; e < 36 * TEST_LAYERS; e++) {
       const PetscReal bound = 2 * PETSC_MACHINE_EPSILON * (from + to + 2) * (was[k][1][e] / from), error = PetscAbsReal(is[k][0][e] / to - was[k][0][e] / from);
 
       PetscCheck(error <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d to %d workers: entry %" PetscInt_FMT " of the mean of state %d differs by %g, allowed %g", c->type, from, to, e, k, (double)error, (double)bound);
-      if (k > 1) moments += was[k][1][e];
+      if (k == 4) controls += was[k][1][e];
+      else if (k > 1) moments += was[k][1][e];
     }
   }
-  PetscCheck(moments > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are no moments");
+  PetscCheck(moments > 0 && (controls > 0) == (c->control[0] == 't'), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Moments are %g and control variates %g in all", (double)moments, (double)controls);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,6 +191,9 @@ int main(int argc, char **argv)
       filter: grep -o -E "^ *[0-9]+ Muon layer [a-z0-9.]+ up *1-alpha *[0-9.]+"
     table: suffix | args | error
       late  | -local_stagger -outer_muon_delay 1 | -local_stagger with -outer_muon_delay 1
+      cdelay | -local_control -outer_muon_delay 1 | -local_control with -outer_muon_delay 1: C would be of a round before that of the C_j, expected one of both
+      cclip  | -local_control -outer_muon_clip 1 | -local_control with -outer_muon_clip 1.: control variates are no gradients
+      crules | -local_control -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_rules all | control variate, expected -outer_ef14_compressor_rules lmo
       first | -local_stagger -outer_muon_type ef21 -outer_ef21_init gradient | -outer_ef21_init gradient with -local_stagger
     test:
       suffix: preset

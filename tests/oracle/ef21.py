@@ -519,11 +519,16 @@ def last_steps(run):
     s, active = run.all, [i for i in range(len(run.layers)) if run.layers[i].rule != 'frozen']
     parts = min(s.local_steps, len(active)) if s.stagger else 1
     load, out = [(0, 0, part) for part in range(parts)], {}
-    for i in sorted(active, key=lambda i: (-run.start[i].size, run.layers[i].name)):
-        size, count, part = min(load)
-        load[part] = size + run.start[i].size, count + 1, part
+    size = lambda i: run.start[i].size * (2 if controlled(run, i) else 1)
+    for i in sorted(active, key=lambda i: (-size(i), run.layers[i].name)):
+        least, count, part = min(load)
+        load[part] = least + size(i), count + 1, part
         out[i] = (part + 1) * s.local_steps // parts - 1
     return out
+
+
+def controlled(run, i):
+    return run.all.control and run.layers[i].rule in ('lmo', 'sgd')
 
 
 def local(run, shake):
@@ -535,6 +540,9 @@ def local(run, shake):
     kept = [[np.zeros(x.shape) for x in run.start] for j in workers]
     began = [[x.copy() for x in run.start] for j in workers]  # where each worker's round began: elsewhere than the others' where rounds are late
     change, waiting, at = [0.0] * len(run.start), [None] * len(run.start), last_steps(run)
+    # Control variates: a worker's own, what the server believes of them, their mean at the server, and what workers know of that
+    c, believed, mean, C = ([[np.zeros(x.shape) for x in run.start] for j in workers] for _ in range(4))
+    mean, C = mean[0], C[0]
     for k in range(s.steps):
         last = sum(run.loss_at(j, own[j]) for j in workers) / s.workers
         for j in workers:
@@ -543,7 +551,10 @@ def local(run, shake):
                 layer = run.layers[i]
                 h, (previous, fresh) = penalized(s, layer, g[i], own[j][i]), weights(s, layer, k)
                 M[j][i] = shake(previous * M[j][i] + fresh * h)
-                own[j][i] = rules[j][i].step(own[j][i], nesterov(s, h, M[j][i], previous), rate(s, k), shake)
+                seen = nesterov(s, h, M[j][i], previous)
+                own[j][i] = rules[j][i].step(own[j][i], seen + (C[i] - c[j][i]), rate(s, k), shake)
+                if controlled(run, i) and k % s.local_steps == at[i]:
+                    c[j][i] = seen
         r = k // s.local_steps
         for i in L:
             if k % s.local_steps != at[i]:
@@ -570,6 +581,14 @@ def local(run, shake):
                     X[i], change[i] = X[i] + (X[i] - before) - change[i], X[i] - before
                 W[i] = X[i] if s.outer == 'dense' else delivered(s, layer, X[i], W[i], ready[0])
                 X[i] = W[i] if s.outer == 'dense' or layer.down == 'identity' else X[i]
+            if controlled(run, i):
+                other = dict(layer, name=layer.name + '.control')
+                other = type('', (dict,), {'__getattr__': dict.__getitem__})(other)
+                for j in workers:
+                    compressed = s.outer == 'ef21' and layer.up != 'identity'
+                    believed[j][i] = believed[j][i] - compress(s.shards, other, 'up', believed[j][i] - c[j][i], s.seed, r, j, 0) if compressed else c[j][i]
+                mean[i] = shake(sum(believed[j][i] for j in workers) / s.workers)
+                C[i] = mean[i] if s.outer != 'ef21' or layer.down == 'identity' else delivered(s, other, mean[i], C[i], r)
             for j in workers:
                 own[j][i] = W[i] - went[j] if s.delay else W[i].copy()
                 began[j][i] = own[j][i].copy()

@@ -206,7 +206,7 @@ typedef struct {
 
    In a step the driver calls, for each shard: momentum() may change beta and gradient_weight of the round that begins;
    worker() says what is sent, T being the new momentum; aggregate() turns the sum of count messages into
-   what momentum and LMO of the server see (the mean where it is NULL); apply() makes new weights of it (a step
+   what momentum and LMO of the server see (the mean where it is NULL); input() may put scratch in the place of what the layer's optimizer is about to get; apply() makes new weights of it (a step
    of the layer's optimizer where it is NULL); commit() changes the type's state, after all ranks have agreed.
    None of them returns early on numerical trouble: it sets status.
 */
@@ -217,6 +217,7 @@ struct _MuonOps {
   PetscErrorCode (*momentum)(Muon, MuonShard *, MuonLayerStepInfo *);
   PetscErrorCode (*worker)(Muon, MuonShard *, MuonUpload *);
   PetscErrorCode (*aggregate)(Muon, MuonShard *, const MuonArray *sum, PetscInt count);
+  PetscErrorCode (*input)(Muon, MuonShard *, MuonArray *);
   PetscErrorCode (*apply)(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *input, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
   PetscErrorCode (*commit)(Muon, MuonShard *);
   PetscErrorCode (*begin)(Muon, MuonRecord *); /* before a step's round */
@@ -225,7 +226,6 @@ struct _MuonOps {
   PetscErrorCode (*ending)(Muon, PetscBool *ok);                       /* before the commit, which all ranks are ready for: may refuse it */
   PetscErrorCode (*end)(Muon);                                         /* after the commit of all shards */
   PetscErrorCode (*objects)(Muon, MuonParameterObjectFn *, void *ctx); /* calls the routine for each object whose parameters hold for all layers */
-  PetscErrorCode (*saving)(Muon);                                      /* before a checkpoint is written: measures, and leaves the state as it is */
   PetscErrorCode (*visitstate)(Muon, MuonShard *, MuonStateVisitor *);
   PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
   PetscErrorCode (*setobjectsfromoptions)(Muon); /* the type's sub-objects, which begin options of their own */

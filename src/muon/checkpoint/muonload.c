@@ -112,6 +112,18 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The number of another's layer among those of the optimizer that loads: that of the layer that takes steps inside of it */
+static PetscErrorCode MuonCheckpointNumber_Private(const MuonCheckpointLoad *load, Muon of, PetscInt *layer)
+{
+  const MuonLayer  inner = *layer >= 0 && of != load->muon ? of->layer[*layer]->inner : NULL;
+  const MuonShard *shard;
+
+  PetscFunctionBegin;
+  if (inner != NULL) PetscCall(MuonCheckpointFindLayer_Private(load->muon, ((PetscObject)inner)->name, layer, &shard));
+  else if (of != load->muon) *layer = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    A state, in each walk. What compressors keep that has no place in a layer may be of other shards, and begins
    anew. So does what is made at a first step where the checkpoint is of before that
@@ -130,6 +142,7 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, con
   PetscFunctionBegin;
   if (state->scratch || load->phase == LOAD_MAKE || load->result != MUON_FILE_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCheckpointRecord_Private((Muon)visitor->of, state, &want, &place));
+  PetscCall(MuonCheckpointNumber_Private(load, (Muon)visitor->of, &place.layer));
   mean = want.holder == MUON_FILE_WORKER && place.layer >= 0 && load->mean[place.layer] ? PETSC_TRUE : PETSC_FALSE;
   if (state->entrywise) parts = MuonCheckpointCut_Private(&place, &want, state->array, 0, want.rows, part);
   for (size_t k = MuonCheckpointFind(load, &want, read ? load->file : 0); k < load->reader->records && load->result == MUON_FILE_OK; k++) {
@@ -176,12 +189,13 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
   PetscFunctionBegin;
   PetscCall(MuonStateName(visitor, name, full));
   PetscCall(MuonCheckpointFindLayer_Private((Muon)visitor->of, visitor->layer, &layer, &shard));
+  PetscCall(MuonCheckpointNumber_Private(load, (Muon)visitor->of, &layer));
   PetscCall(PetscMemzero(&want, sizeof(want)));
   want.layer  = visitor->layer;
   want.state  = full;
   want.holder = MuonCheckpointHolder_Private(name, visitor->holder);
   want.whose  = want.holder == MUON_FILE_WORKER ? (uint32_t)shard->group->grid->worker : 0;
-  mean        = want.holder == MUON_FILE_WORKER ? load->mean[layer] : PETSC_FALSE;
+  mean        = want.holder == MUON_FILE_WORKER && layer >= 0 ? load->mean[layer] : PETSC_FALSE;
   if (mean && !entrywise) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = MuonCheckpointFind(load, &want, 0); k < load->reader->records && array->data == NULL && shard->rows > 0; k++) {
     const MuonFileRecord *record = load->sorted[k];

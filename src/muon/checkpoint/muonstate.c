@@ -150,7 +150,7 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
 + muon  - an optimizer that is set up
 . layer - one of its layers
 - name  - what: `momentum`, of this rank as a worker or as the layer's server; `weights`, of the server where the workers' are not the same; `estimate`, what the server of `MUONEF21` believes the momentum of this rank to be;
-          `aggregate`, the mean of these at the server; `excess`, what this rank has sent beyond its gradients under `MUONEF14`, minus the error e of the literature; and what an optimizer of a layer or a compressor keeps, as
+          `aggregate`, the mean of these at the server; `excess`, what this rank has sent beyond its gradients under `MUONEF14`, minus the error e of the literature; `control`, the control variate C_j of `MUONLOCAL`; and what an optimizer of a layer or a compressor keeps, as
           `adamw.mean`, `adamw.square` and `compressor.basis[0]`, at a server `server.compressor.basis[0]`
 
   Output Parameters:

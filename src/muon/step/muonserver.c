@@ -139,6 +139,7 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   W = MuonShardPart(shard, &whole);
   PetscCall(MuonAggregate_Private(muon, shard, nworkers, &sum, &W, input, status));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscTryTypeMethod(muon, input, shard, input);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

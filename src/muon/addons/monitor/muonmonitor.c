@@ -41,15 +41,16 @@ static PetscBool MuonMonitorHasLine_Private(Muon muon, PetscInt step)
 */
 static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal loss, double value[], PetscBool has[])
 {
-  double    fp32[2] = {0, 0};
-  PetscBool dual    = PETSC_FALSE;
+  const Muon sent    = muon->nested != NULL ? muon->nested : muon;
+  double     fp32[2] = {0, 0};
+  PetscBool  dual    = PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    const MuonShard *shard = muon->nested != NULL ? &muon->nested->shard[p] : &muon->shard[p]; /* of those that are sent */
+  for (PetscInt p = 0; p < sent->nshards; p++) {
+    const MuonShard *shard = &sent->shard[p];
     const double     J = shard->group->exchange->nworkers, bits = (shard->group->rests ? 0.0 : 32.0) * (double)shard->rows * (double)shard->layer->N / (shard->group->home >= 0 ? shard->group->grid->size : 1);
 
-    if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)muon->shard[p].layer, MUONLAYERLMO, &dual));
+    if (shard->group->ops->votes == PETSC_FALSE && dual == PETSC_FALSE) PetscCall(PetscObjectTypeCompare((PetscObject)(sent != muon && shard->layer->inner != NULL ? shard->layer->inner : shard->layer), MUONLAYERLMO, &dual));
     fp32[0] += MuonGroupKeepsOwn(shard->group) ? bits * (J - 1) / J : bits;
     fp32[1] += bits * (J - 1) / J;
   }

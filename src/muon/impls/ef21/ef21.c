@@ -303,6 +303,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   PetscCall(MuonCompressorsDestroy_Private(&ef21->all));
   PetscCall(PetscFree(muon->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonCheckpointSaving_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,7 +375,6 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
   muon->ops->commit                = MuonCommit_EF21;
   muon->ops->look                  = MuonLook_EF21;
   muon->ops->end                   = MuonEnd_EF21;
-  muon->ops->saving                = EF21MeasureAggregateError_Private;
   muon->ops->visitstate            = MuonVisitState_EF21;
   muon->ops->setfromoptions        = MuonSetFromOptions_EF21;
   muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_EF21;
@@ -384,6 +384,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscCall(EF21MeterSetMonitor_Private(muon));
   PetscCall(MuonCompressorsCreate_Private(muon, MUONEF21, &ef21->all));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", MuonStartsFromGradients_EF21));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonCheckpointSaving_C", EF21MeasureAggregateError_Private));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

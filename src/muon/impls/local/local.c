@@ -1,15 +1,28 @@
 #include "../../step/muonstep.h" /*I "petscmuon.h" I*/
 
+/* A layer in the outer optimizer: the shared weights and, NULL where there is none, the server's control variate C as the weights of a second layer */
 typedef struct {
-  Muon       outer;
-  PetscInt   steps;                    /* of a round */
-  PetscBool  stagger, warned, changed; /* the last: MuonWeightsChanged() was called since the last step */
-  PetscInt   phases;                   /* in which layers are exchanged */
-  PetscInt   phase;                    /* whose round this step ends, the number of phases for none */
-  PetscInt   nlayers;                  /* that the outer optimizer has */
-  MuonArray *shared;                   /* its weights of each */
-  MuonArray *start;                    /* where it is late, this worker's own when the round began */
+  MuonLayer outer, control;
+  MuonArray shared;  /* weights of the first */
+  MuonArray start;   /* where it is late, this worker's own when the round began */
+  MuonArray C, sent; /* weights and gradient of the second: C, and -C_j of the round that ends */
+} MuonLocalLayer;
+
+typedef struct {
+  Muon            outer;
+  PetscInt        steps;                             /* of a round */
+  PetscBool       stagger, control, warned, changed; /* the last: MuonWeightsChanged() was called since the last step */
+  PetscBool       moved;                             /* the outer optimizer took its step */
+  PetscInt        phases;                            /* in which layers are exchanged */
+  PetscInt        nlayers;                           /* that the outer optimizer has */
+  MuonLocalLayer *layer;
 } Muon_Local;
+
+/* What a shard has of its layer's control variates: this worker's C_j */
+typedef struct {
+  const MuonLocalLayer *layer;
+  MuonArray             own;
+} MuonLocalShard;
 
 static PetscBool  MuonCitationLocalSet = PETSC_FALSE;
 static const char MuonCitationLocal[]  = "@misc{MuLoCo2025,\n"
@@ -20,8 +33,15 @@ static const char MuonCitationLocal[]  = "@misc{MuLoCo2025,\n"
 
 static const MuonParameter MuonLocalParameters[] = {
   {"local_steps", MUON_PARAMETER_INT, offsetof(Muon_Local, steps), 30, 1, PETSC_MAX_INT, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA, "Steps that each worker takes alone before weights are exchanged"},
+  {"local_control", MUON_PARAMETER_BOOL, offsetof(Muon_Local, control), 0, 0, 1, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Control variates, with which workers of unequal data take steps along the mean momentum"},
   {"local_stagger", MUON_PARAMETER_BOOL, offsetof(Muon_Local, stagger), 0, 0, 1, NULL, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, "Exchange the weights of each layer after a step of its own"},
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+/* Whether a layer has control variates */
+static PetscBool MuonLocalControls_Private(const Muon_Local *local, PetscInt l)
+{
+  return local->layer[l].control != NULL && local->layer[l].control->frozen == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+}
 
 /* The step of a round after which the layers of a phase are exchanged: phases are spread over the round, which the last one ends */
 static PetscInt MuonLocalStepOf_Private(const Muon_Local *local, PetscInt phase)
@@ -44,45 +64,98 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   PetscCall(PetscMalloc2(n, &items, n + 1, &phase));
   for (PetscMPIInt l = 0; l < n; l++) {
     items[l].name = ((PetscObject)muon->layer[l])->name;
-    items[l].cost = items[l].bytes = muon->layer[l]->frozen ? 0 : (PetscLogDouble)MuonLayerEntries(muon->layer[l]) * (PetscLogDouble)MuonArrayEntryBytes(&muon->layer[l]->shape);
+    items[l].cost = items[l].bytes = muon->layer[l]->frozen ? 0 : (MuonLocalControls_Private(local, l) ? 2 : 1) * (PetscLogDouble)MuonLayerEntries(muon->layer[l]) * (PetscLogDouble)MuonArrayEntryBytes(&muon->layer[l]->shape);
   }
   phase[n] = (PetscMPIInt)(local->stagger ? PetscMax(PetscMin(local->steps, muon->nactive), 1) : 1);
   PetscCall(MuonAssignOwners_Private(MUON_EXCHANGE_ASSIGNMENT_LPT, n, items, phase[n], phase));
   PetscCallMPI(MPI_Bcast(phase, n + 1, MPI_INT, 0, PetscObjectComm((PetscObject)muon)));
-  for (PetscMPIInt l = 0; l < n; l++) outer->layer[l]->phase = phase[l];
+  for (PetscMPIInt l = 0; l < n; l++) {
+    local->layer[l].outer->phase = phase[l];
+    if (local->layer[l].control != NULL) local->layer[l].control->phase = phase[l];
+  }
   local->phases = phase[n];
   PetscCall(PetscFree2(items, phase));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A layer of the outer optimizer: the shared weights, which begin as the worker's own */
-static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
+/* A layer of the outer optimizer, called as this one and what follows; g is NULL where its gradient is a buffer of its own */
+static PetscErrorCode MuonLocalMakeLayer_Private(Muon muon, MuonLayer layer, const char follows[], const MuonArray *w, const MuonArray *g, MuonLayer *outer)
 {
-  Muon_Local    *local  = (Muon_Local *)muon->data;
-  MuonLayer      layer  = muon->layer[l], outer;
-  MuonArray     *shared = &local->shared[l], W;
   MuonLayerArray array;
+  char           name[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  PetscCheck(MuonLayerIsEntries(layer) == 0 && layer->shape.memory == MUON_HOST, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
-             "Layer \"%s\": -%smuon_type %s takes layers in the memory of the host that are matrices, vectors on one rank or arrays, not %s", ((PetscObject)layer)->name, MuonPrefix(muon), MUONLOCAL,
-             MuonLayerIsEntries(layer) ? "ranges of a parallel vector" : "memory of a device");
-  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
-  PetscCall(MuonArrayCreate(&W, W.precision, shared));
-  PetscCall(PetscMemzero(&local->start[l], sizeof(*local->start)));
-  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
   PetscCall(MuonLayerArrayInitialize(&array));
   array.comm     = layer->ranks > 1 ? layer->comm : PETSC_COMM_SELF;
-  array.type     = shared->precision == MUON_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
+  array.type     = w->precision == MUON_SINGLE ? PETSC_FLOAT : PETSC_DOUBLE;
   array.rowmajor = layer->rowmajor ? PETSC_TRUE : PETSC_FALSE;
   array.M        = layer->M;
   array.N        = layer->N;
   array.first    = layer->first;
   array.rows     = layer->rows;
-  array.ld       = (PetscInt)shared->ld;
-  array.w        = shared->data;
-  PetscCall(MuonAddLayerArray(local->outer, ((PetscObject)layer)->name, &array, &outer));
-  outer->inner = layer;
+  array.ld       = (PetscInt)w->ld;
+  array.w        = w->data;
+  array.g        = g != NULL ? g->data : NULL;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", ((PetscObject)layer)->name, follows));
+  PetscCall(MuonAddLayerArray(((Muon_Local *)muon->data)->outer, name, &array, outer));
+  (*outer)->inner = layer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shared weights begin as the worker's own */
+static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
+{
+  MuonLocalLayer *to    = &((Muon_Local *)muon->data)->layer[l];
+  MuonLayer       layer = muon->layer[l];
+  MuonArray       W;
+
+  PetscFunctionBegin;
+  PetscCheck(MuonLayerIsEntries(layer) == 0 && layer->shape.memory == MUON_HOST, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+             "Layer \"%s\": -%smuon_type %s takes layers in the memory of the host that are matrices, vectors on one rank or arrays, not %s", ((PetscObject)layer)->name, MuonPrefix(muon), MUONLOCAL,
+             MuonLayerIsEntries(layer) ? "ranges of a parallel vector" : "memory of a device");
+  PetscCall(PetscMemzero(to, sizeof(*to)));
+  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonArrayCreate(&W, W.precision, &to->shared));
+  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &W));
+  PetscCall(MuonLocalMakeLayer_Private(muon, layer, "", &to->shared, NULL, &to->outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C becomes what the outer optimizer's servers know of the mean of the C_j, of which its layer gets the opposites: without rate, decay and momentum */
+static PetscErrorCode MuonLocalStep_Control(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  if (info->measure) info->squares = MuonLayerSumSquares(G);
+  MuonArrayAxpby(-1, G, 0, Xnew);
+  if (!MuonArrayIsFinite(Xnew)) *status = MUON_STATUS_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Layers whose optimizer takes a momentum, or keeps nothing itself, have control variates, which begin as zeros */
+static PetscErrorCode MuonLocalSetControl_Private(Muon muon, PetscInt l)
+{
+  const Muon_Local *local    = (const Muon_Local *)muon->data;
+  MuonLocalLayer   *to       = &local->layer[l];
+  const MuonLayer   layer    = muon->layer[l];
+  const PetscBool   controls = local->control && layer->frozen == PETSC_FALSE && (layer->workermomentum || layer->ops->commit == NULL) ? PETSC_TRUE : PETSC_FALSE;
+  PetscErrorCode (*starts)(Muon, PetscBool *);
+
+  PetscFunctionBegin;
+  if (controls && to->control == NULL) {
+    PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->C));
+    PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->sent));
+    PetscCall(MuonLocalMakeLayer_Private(muon, layer, ".control", &to->C, &to->sent, &to->control));
+    PetscCall(MuonParametersAssign((PetscObject)to->control, "weight_decay", 0));
+  }
+  if (to->control == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonArrayZero(&to->C));
+  PetscCall(MuonLayerSetRule(to->control, controls ? MUONLAYERSGD : MUONLAYERFROZEN));
+  to->control->ops->step      = MuonLocalStep_Control;
+  to->control->workermomentum = PETSC_FALSE;
+  to->control->why[0]         = '\0';
+  /* A type that may start from gradients keeps estimates of what workers have, of which C is the mean; whether it compresses these the optimizer of the layer says. Others would compress what comes anew: they send it as it is */
+  PetscCall(PetscObjectQueryFunction((PetscObject)local->outer, "MuonStartsFromGradients_C", &starts));
+  to->control->inner = starts != NULL ? layer : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,8 +168,8 @@ static PetscErrorCode MuonLocalShare_Private(Muon muon)
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
-    MuonArrayAxpby(1, &own, 0, &local->shared[l]);
-    if (local->start[l].data != NULL) MuonArrayAxpby(1, &own, 0, &local->start[l]);
+    MuonArrayAxpby(1, &own, 0, &local->layer[l].shared);
+    if (local->layer[l].start.data != NULL) MuonArrayAxpby(1, &own, 0, &local->layer[l].start);
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   }
   PetscCall(MuonWeightsChanged(local->outer));
@@ -111,21 +184,50 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_clip %g: with -%smuon_type %s no rank has the mean gradient that would be clipped, expected 0", MuonPrefix(muon), (double)muon->clip, MuonPrefix(muon),
              MUONLOCAL);
-  PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->shared), &local->shared));
-  PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->start), &local->start));
+  PetscCheck(!local->control || outer->delay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_delay 1: C would be of a round before that of the C_j, expected one of both", MuonPrefix(muon), MuonPrefix(outer));
+  PetscCheck(!local->control || outer->clip == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%slocal_control with -%smuon_clip %g: control variates are no gradients that could be clipped, expected 0", MuonPrefix(muon), MuonPrefix(outer),
+             (double)outer->clip);
+  PetscCall(PetscRealloc((size_t)muon->nlayers * sizeof(*local->layer), &local->layer));
   for (; local->nlayers < muon->nlayers; local->nlayers++) PetscCall(MuonLocalAddLayer_Private(muon, local->nlayers));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(MuonLayerSetRule(outer->layer[l], muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
-    outer->layer[l]->why[0]         = '\0';
-    outer->layer[l]->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
-    PetscCall(MuonArrayDestroy(&local->start[l]));
-    if (outer->delay > 0) PetscCall(MuonArrayCreate(&local->shared[l], local->shared[l].precision, &local->start[l]));
+    MuonLocalLayer *to = &local->layer[l];
+
+    PetscCall(MuonLayerSetRule(to->outer, muon->layer[l]->frozen ? MUONLAYERFROZEN : MUONLAYERSGD));
+    to->outer->why[0]         = '\0';
+    to->outer->workermomentum = PETSC_TRUE; /* that of the outer optimizer */
+    PetscCall(MuonArrayDestroy(&to->start));
+    if (outer->delay > 0) PetscCall(MuonArrayCreate(&to->shared, to->shared.precision, &to->start));
+    PetscCall(MuonLocalSetControl_Private(muon, l));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
   if (!MuonParametersIsSet((PetscObject)outer, "node_size")) outer->node_size = muon->node_size;
   PetscCall(MuonLocalSetPhases_Private(muon));
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));
+  for (PetscInt p = 0; p < outer->nshards; p++) {
+    const MuonShard *shard = &outer->shard[p];
+
+    PetscCheck(shard->layer->inner != NULL || shard->up->assignment, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
+               "Layer \"%s\": -%slocal_control: what -%smuon_type %s compresses is no estimate of a control variate, expected -%s%s_compressor_rules lmo", shard->name, MuonPrefix(muon), MuonPrefix(outer), ((PetscObject)outer)->type_name,
+               MuonPrefix(outer), ((PetscObject)outer)->type_name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetUp_Local(Muon muon, MuonShard *shard)
+{
+  const Muon_Local *local = (const Muon_Local *)muon->data;
+  const MuonArray   shape = MuonShardWeightsShape(shard);
+  MuonLocalShard   *mine;
+  PetscInt          l = 0;
+
+  PetscFunctionBegin;
+  while (muon->layer[l] != shard->layer) l++;
+  if (MuonLocalControls_Private(local, l) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&mine));
+  shard->data = mine;
+  mine->layer = &local->layer[l];
+  PetscCall(MuonArrayCreate(&shape, shape.precision, &mine->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,24 +259,43 @@ static PetscErrorCode MuonBegin_Local(Muon muon, MuonRecord *record)
 }
 
 /* Whether the round of a layer ends with this step */
-static PetscBool MuonLocalEnds_Private(Muon muon, PetscInt l)
+static PetscBool MuonLocalEnds_Private(Muon muon, const MuonLocalLayer *layer)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
 
-  return muon->layer[l]->frozen == PETSC_FALSE && local->outer->layer[l]->phase == local->phase ? PETSC_TRUE : PETSC_FALSE;
+  return layer->outer->frozen == PETSC_FALSE && MuonLocalStepOf_Private(local, layer->outer->phase) == muon->step % local->steps ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The LMO sees M_j - C_j + C. What it would see without them becomes C_j where the round ends */
+static PetscErrorCode MuonInput_Local(Muon muon, MuonShard *shard, MuonArray *input)
+{
+  const MuonLocalShard *mine = (const MuonLocalShard *)shard->data;
+  MuonArray             seen, C, sent;
+
+  PetscFunctionBegin;
+  if (mine == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  C    = MuonShardPart(shard, &mine->layer->C);
+  sent = MuonShardPart(shard, &mine->layer->sent);
+  if (MuonLocalEnds_Private(muon, mine->layer)) MuonArrayAxpby(-1, input, 0, &sent);
+  PetscCall(MuonWorkspaceGetArray(muon->work, input, input->precision, &seen));
+  MuonArrayAxpby(1, &C, 0, &seen);
+  MuonArrayAxpby(-1, &mine->own, 1, &seen);
+  MuonArrayAxpby(1, input, 1, &seen);
+  *input = seen;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The displacement W - W_j (the pseudo-gradient) is the outer optimizer's gradient; it includes the last step of the round, which is computed here before it is committed */
 static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 {
-  const Muon_Local *local = (const Muon_Local *)muon->data;
-  MuonShard        *shard = (MuonShard *)muon->layer[l]->shard;
-  MuonLayerStepInfo info  = shard->round->info;
-  MuonArray         own, G = local->shared[l];
-  MuonLayerArray    gradient;
+  const MuonLocalLayer *layer = &((const Muon_Local *)muon->data)->layer[l];
+  MuonShard            *shard = (MuonShard *)muon->layer[l]->shard;
+  MuonLayerStepInfo     info  = shard->round->info;
+  MuonArray             own, G = layer->shared;
+  MuonLayerArray        gradient;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetGradientArray(local->outer->layer[l], &gradient));
+  PetscCall(MuonLayerGetGradientArray(layer->outer, &gradient));
   G.data = gradient.w;
   G.ld   = (size_t)gradient.ld;
   PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
@@ -182,7 +303,8 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
   PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonShardMove_Private(muon, shard, &info, &G));
   PetscCall(MuonPortGather_Private(shard->port, &G));
-  MuonArrayAxpby(1, local->start[l].data != NULL ? &local->start[l] : &local->shared[l], -1, &G);
+  MuonArrayAxpby(1, layer->start.data != NULL ? &layer->start : &layer->shared, -1, &G);
+  if (MuonLocalControls_Private((const Muon_Local *)muon->data, l)) PetscCall(MuonPortGather_Private(shard->port, &layer->sent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,14 +314,14 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
   Muon_Local *local = (Muon_Local *)muon->data;
   Muon        outer = local->outer;
   PetscInt64  skipped;
+  PetscInt    ends = 0; /* the phase whose round this step ends */
 
   PetscFunctionBegin;
-  local->phase = 0;
-  while (local->phase < local->phases && MuonLocalStepOf_Private(local, local->phase) != muon->step % local->steps) local->phase++;
-  if (local->phase == local->phases) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != local->phase ? PETSC_TRUE : PETSC_FALSE;
+  while (ends < local->phases && MuonLocalStepOf_Private(local, ends) != muon->step % local->steps) ends++;
+  if (ends == local->phases) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt g = 0; g < outer->ngroups; g++) outer->group[g]->rests = outer->group[g]->phase != ends ? PETSC_TRUE : PETSC_FALSE;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    if (MuonLocalEnds_Private(muon, l)) PetscCall(MuonLocalSetGradient_Private(muon, l));
+    if (MuonLocalEnds_Private(muon, &local->layer[l])) PetscCall(MuonLocalSetGradient_Private(muon, l));
   }
   PetscCall(MuonSetStepNumber(outer, muon->step / local->steps)); /* after a restart, too */
   skipped = outer->nancount;
@@ -216,7 +338,8 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
     muon->reason = outer->reason;
     muon->failed = outer->failed;
   }
-  if (outer->nan != MUON_NAN_SKIP || outer->nancount == skipped) PetscFunctionReturn(PETSC_SUCCESS);
+  local->moved = outer->nan != MUON_NAN_SKIP || outer->nancount == skipped ? PETSC_TRUE : PETSC_FALSE;
+  if (local->moved) PetscFunctionReturn(PETSC_SUCCESS);
   muon->nancount++;
   if (local->warned == PETSC_FALSE)
     PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon),
@@ -233,31 +356,40 @@ static PetscErrorCode MuonEnd_Local(Muon muon)
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonArray *start = &local->start[l];
+    MuonShard      *shard = (MuonShard *)muon->layer[l]->shard;
+    MuonLocalLayer *layer = &local->layer[l];
+    MuonArray      *start = &layer->start;
 
-    if (MuonLocalEnds_Private(muon, l) == PETSC_FALSE) continue;
+    if (MuonLocalEnds_Private(muon, layer) == PETSC_FALSE) continue;
     PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
     if (start->data != NULL) MuonArrayAxpby(-1, &own, 1, start); /* the displacement */
-    MuonArrayAxpby(1, &local->shared[l], 0, &own);
+    MuonArrayAxpby(1, &layer->shared, 0, &own);
     if (start->data != NULL) {
       MuonArrayAxpby(-1, start, 1, &own);
       MuonArrayAxpby(1, &own, 0, start);
     }
     PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_TRUE, &own));
+    if (shard->data == NULL || local->moved == PETSC_FALSE) continue;
+    own = MuonShardPart(shard, &layer->sent);
+    MuonArrayAxpby(-1, &own, 0, &((MuonLocalShard *)shard->data)->own);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonVisitState_Local(Muon muon, MuonShard *shard, MuonStateVisitor *visitor)
 {
-  const Muon_Local *local = (const Muon_Local *)muon->data;
-  PetscInt          slot;
+  MuonLocalLayer *layer;
+  PetscInt        slot;
 
   PetscFunctionBegin;
   visitor->layer  = shard->name;
   visitor->holder = MUON_STATE_WORKER;
   PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, ((PetscObject)shard->layer)->name, &slot));
-  PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &local->start[muon->names[slot] - 1]));
+  layer = &((const Muon_Local *)muon->data)->layer[muon->names[slot] - 1];
+  PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &layer->start));
+  PetscCall(MuonStateVisitArray(visitor, "control.shared", PETSC_TRUE, PETSC_TRUE, &layer->C)); /* the outer optimizer's weights: counted here, and kept as these */
+  PetscCall(MuonStateVisitArray(visitor, "control.new", PETSC_TRUE, PETSC_TRUE, &layer->sent));
+  if (shard->data != NULL) PetscCall(MuonStateVisitArray(visitor, "control", PETSC_TRUE, PETSC_FALSE, &((MuonLocalShard *)shard->data)->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,7 +418,7 @@ static PetscErrorCode MuonView_Local(Muon muon, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  after step %" PetscInt_FMT " of a round:", MuonLocalStepOf_Private(local, phase)));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
     for (PetscInt l = 0; l < muon->nlayers; l++) {
-      if (local->outer->layer[l]->phase == phase && muon->layer[l]->frozen == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, " %s", ((PetscObject)muon->layer[l])->name));
+      if (local->layer[l].outer->phase == phase && muon->layer[l]->frozen == PETSC_FALSE) PetscCall(PetscViewerASCIIPrintf(viewer, " %s", ((PetscObject)muon->layer[l])->name));
     }
     PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
     PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -303,6 +435,10 @@ static PetscErrorCode MuonView_Local(Muon muon, PetscViewer viewer)
 static PetscErrorCode MuonReset_Local(Muon muon)
 {
   PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    if (muon->shard[p].data != NULL) PetscCall(MuonArrayDestroy(&((MuonLocalShard *)muon->shard[p].data)->own));
+    PetscCall(PetscFree(muon->shard[p].data));
+  }
   PetscCall(MuonReset(((Muon_Local *)muon->data)->outer));
   ((Muon_Local *)muon->data)->warned = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,11 +451,12 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
   PetscFunctionBegin;
   PetscCall(MuonDestroy(&local->outer));
   for (PetscInt l = 0; l < local->nlayers; l++) {
-    PetscCall(MuonArrayDestroy(&local->shared[l]));
-    PetscCall(MuonArrayDestroy(&local->start[l]));
+    PetscCall(MuonArrayDestroy(&local->layer[l].shared));
+    PetscCall(MuonArrayDestroy(&local->layer[l].start));
+    PetscCall(MuonArrayDestroy(&local->layer[l].C));
+    PetscCall(MuonArrayDestroy(&local->layer[l].sent));
   }
-  PetscCall(PetscFree(local->shared));
-  PetscCall(PetscFree(local->start));
+  PetscCall(PetscFree(local->layer));
   PetscCall(PetscFree(muon->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", NULL));
@@ -360,6 +497,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   Options Database Keys:
 + -local_steps H              - steps of a round, in which nothing but the status is sent (30)
+. -local_control              - control variates, which local steps need where the workers' data are unequal
 . -local_stagger              - layers are exchanged after steps of their own, which balances bytes
 . -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
 . -outer_muon_learning_rate a - its rate (0.7)
@@ -383,6 +521,21 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   With H = 1, a = 1 and mu = 0 one worker takes the steps of `MUONDENSE` itself. H = 30, a = 0.7, mu = 0.6 are
   those of MuLoCo. SparseLoCo is `-outer_muon_type ef14 -outer_ef14_feedback 0.95 -outer_muon_momentum 0
   -outer_muon_learning_rate 1`.
+
+  The mean of the workers' steps is no step along the mean of their momenta. Where their data are unequal it may be 0
+  while the mean gradient is large, and local steps stay where they are, for every H, momentum, outer optimizer and
+  compressor. With `-local_control` (FedMuon) all workers take their steps along about the mean momentum\:
+.vb
+  each step\:    the layer's optimizer gets M_j - C_j + C in the place of M_j (of what it gets with a Nesterov term)
+  last step\:    C_j becomes M_j
+  then\:         C becomes the mean of the C_j
+.ve
+  C_j is the worker's, C is shared, both begin at 0, and the first round is one without them. C is the weights of a second
+  layer of the outer optimizer, called NAME.control, whose exchange, downlink and compressors it goes by\: with `MUONEF21` the
+  difference of C_j to the server's estimate of it is compressed, and C is the mean of the estimates. `MUONEF14` has no
+  estimates, and sends the C_j uncompressed. Layers whose optimizer has moments of its own, as AdamW, take their steps as without.
+  A round sends twice as much of a layer, which takes three matrices more and what the outer optimizer keeps of one. Refused
+  are `-outer_muon_delay 1` and `-outer_muon_clip`.
 
   Between the exchanges the weights of a layer are the worker's own, and so is the loss of which
   `MuonGetLoss()` has the mean. The exchange belongs to the last step of a round; where it diverges, the shared
@@ -414,6 +567,7 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 
   References:
 + * - B. Therien, X. Huang, I. Rish, E. Belilovsky, MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv\:2505.23725, 2025
+. * - FedMuon, local steps on unequal data with control variates, arXiv\:2509.26337, 2025
 - * - A. Sarfi, B. Therien, J. Lidin, E. Belilovsky, Communication efficient LLM pre-training with SparseLoCo, arXiv\:2508.15706, 2025
 
 .seealso: `Muon`, `MuonType`, `MuonSetType()`, `MuonLocalGetOuter()`, `MuonProgress()`, `MUONDENSE`, `MUONEF21`, `MUONEF14`
@@ -437,7 +591,9 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscCall(MuonSetParameter(local->outer, "muon_momentum_at", "server"));
   muon->nested                     = local->outer;
   muon->ops->configure             = MuonConfigure_Local;
+  muon->ops->setup                 = MuonSetUp_Local;
   muon->ops->begin                 = MuonBegin_Local;
+  muon->ops->input                 = MuonInput_Local;
   muon->ops->ending                = MuonEnding_Local;
   muon->ops->end                   = MuonEnd_Local;
   muon->ops->visitstate            = MuonVisitState_Local;
