@@ -4,6 +4,7 @@ static char help[] = "Recovers a matrix of low rank from fewer noisy measurement
                      "  ./sensing -dll_append $PETSCMUON/lib/libpetscmuon.so -tao_type muon -lmo_type nuclear -muon_learning_rate 0.01 -muon_schedule linear -muon_momentum 0\n\n";
 
 #include <petsctao.h>
+#include "lowrank.h"
 
 #define ROWS    40
 #define COLUMNS 30
@@ -15,49 +16,15 @@ typedef struct {
   Vec y, r; /* what was measured, and the residual */
 } Sensing;
 
-/* Two normally distributed numbers by the method of Box and Muller */
-static PetscErrorCode Normal(PetscRandom random, PetscReal z[2])
-{
-  PetscReal u = 0, v = 0;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscRandomGetValueReal(random, &u));
-  PetscCall(PetscRandomGetValueReal(random, &v));
-  u    = PetscSqrtReal(-2 * PetscLogReal(1 - u));
-  z[0] = u * PetscCosReal(2 * PETSC_PI * v);
-  z[1] = u * PetscSinReal(2 * PETSC_PI * v);
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode FillNormal(PetscRandom random, PetscReal scale, PetscInt n, PetscScalar to[])
-{
-  PetscFunctionBeginUser;
-  for (PetscInt k = 0; k < n; k += 2) {
-    PetscReal z[2] = {0, 0};
-
-    PetscCall(Normal(random, z));
-    to[k] = scale * z[0];
-    if (k + 1 < n) to[k + 1] = scale * z[1];
-  }
-  PetscFunctionReturn(0);
-}
-
-/* The matrix U V^T of rank RANK and Frobenius norm 1, in the order of the entries that a Vec of its columns has */
+/* A matrix of rank RANK and Frobenius norm 1, in the order of the entries that a Vec of its columns has */
 static PetscErrorCode CreateTruth(PetscRandom random, Vec *truth)
 {
-  PetscScalar u[ROWS * RANK], v[COLUMNS * RANK], *x;
+  PetscScalar *x;
 
   PetscFunctionBeginUser;
-  PetscCall(FillNormal(random, 1, ROWS * RANK, u));
-  PetscCall(FillNormal(random, 1, COLUMNS * RANK, v));
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, ROWS * COLUMNS, truth));
   PetscCall(VecGetArrayWrite(*truth, &x));
-  for (PetscInt j = 0; j < COLUMNS; j++) {
-    for (PetscInt i = 0; i < ROWS; i++) {
-      x[i + j * ROWS] = 0;
-      for (PetscInt k = 0; k < RANK; k++) x[i + j * ROWS] += u[i + k * ROWS] * v[j + k * COLUMNS];
-    }
-  }
+  PetscCall(FillLowRank(random, ROWS, COLUMNS, RANK, x));
   PetscCall(VecRestoreArrayWrite(*truth, &x));
   PetscCall(VecNormalize(*truth, NULL));
   PetscFunctionReturn(0);
@@ -103,26 +70,19 @@ static PetscErrorCode FormFunctionGradient(Tao tao, Vec x, PetscReal *f, Vec g, 
 /* One instance, from zero; the error relative to the truth, whose norm is 1 */
 static PetscErrorCode Recover(PetscInt instance, PetscInt n, PetscReal *error)
 {
-  static char    layers[] = "X:40x30:column"; /* read by -tao_type muon, and by nobody else */
-  Sensing        s;
-  PetscRandom    random;
-  PetscContainer text;
-  Vec            truth, x;
-  Tao            tao;
+  static char layers[] = "X:40x30:column"; /* read by -tao_type muon, and by nobody else */
+  Sensing     s;
+  PetscRandom random;
+  Vec         truth, x;
+  Tao         tao;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
-  PetscCall(PetscRandomSetType(random, PETSCRAND48));
-  PetscCall(PetscRandomSetSeed(random, (unsigned long)instance + 1));
-  PetscCall(PetscRandomSeed(random));
+  PetscCall(CreateRandom((unsigned long)instance + 1, &random));
   PetscCall(CreateTruth(random, &truth));
   PetscCall(CreateSensing(random, truth, n, &s));
   PetscCall(VecDuplicate(truth, &x));
   PetscCall(VecSet(x, 0));
-  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &text));
-  PetscCall(PetscContainerSetPointer(text, layers));
-  PetscCall(PetscObjectCompose((PetscObject)x, "MuonLayers", (PetscObject)text));
-  PetscCall(PetscContainerDestroy(&text));
+  PetscCall(SetLayers(x, layers));
 
   PetscCall(TaoCreate(PETSC_COMM_SELF, &tao));
   PetscCall(TaoSetSolution(tao, x));
