@@ -21,7 +21,6 @@ program fortran_usage
   logical :: flag
   character(len=8) :: short
   character(len=64) :: text
-  integer :: k
 
   call PetscMuonInitialize('', '', ierr); call check(ierr == 0, 'PetscMuonInitialize')
   if (command_argument_count() > 0) then
