@@ -24,10 +24,13 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -products N;...    calls of the device for products in a step of all ranks, of each of -a, and of the second run\n"
                      "  -scratch N         the first run has at most so many bytes of scratch more than the second\n"
                      "  -fetched           the first run fetches all entries from the device in a step, or less where MPI takes its memory\n"
+                     "  -headers N         the first run sends more bytes than the second from each worker and server, at most so many headers of messages in the last step\n"
+                     "  -nans N            so many entries or steps of the first run were left out\n"
                      "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
 
 #include "problem.h"
 #include <petscmuon/private/muonimpl.h>
+#include <petscmuon/private/muonwire.h>
 
 typedef enum {
   BITS,
@@ -46,7 +49,7 @@ enum {
 
 typedef struct {
   Comparison comparison;
-  PetscInt   steps, later, scratch;
+  PetscInt   steps, later, scratch, headers, nans;
   PetscReal  tolerance;
   char       reason[64];
   PetscBool  state, served, traffic, owners, own, last, measures, full, fetched;
@@ -72,6 +75,8 @@ typedef struct {
   PetscMPIInt    owner[PROBLEM_LAYERS];
   State          state[PROBLEM_LAYERS][STATES];
   PetscLogDouble sent[2];
+  MuonTraffic    traffic; /* of the last step */
+  PetscInt64     nans;
 } Trace;
 
 static PetscErrorCode TakeStates(Problem *p, Trace *trace)
@@ -131,8 +136,7 @@ static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
 
 static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace)
 {
-  MuonTraffic traffic;
-  PetscBool   votes;
+  PetscBool votes;
 
   PetscFunctionBegin;
   if (p->routine) PetscCall(MuonGetLoss(p->muon, &trace->loss));
@@ -163,9 +167,10 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
     for (PetscInt k = 0; k < p->n; k++) all += (double)(p->layer[k].shape->m * p->layer[k].shape->n) * (p->layer[k].weights.type == PETSC_FLOAT ? sizeof(float) : sizeof(double));
     PetscCheck((p->fetched >= all) == (mpi == PETSC_FALSE || p->muon->group[0]->exchange->device == PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes came from the device in a step, the layers have %g", choices->what, p->fetched, all);
   }
-  PetscCall(MuonGetTraffic(p->muon, &traffic));
-  trace->sent[0] = traffic.total_up[1];
-  trace->sent[1] = traffic.total_down[1];
+  PetscCall(MuonGetNaNCount(p->muon, &trace->nans));
+  PetscCall(MuonGetTraffic(p->muon, &trace->traffic));
+  trace->sent[0] = trace->traffic.total_up[1];
+  trace->sent[1] = trace->traffic.total_down[1];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, trace->sent, 2, MPI_DOUBLE, MPI_SUM, p->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -321,6 +326,19 @@ static PetscErrorCode CompareState(const Trace *a, const Trace *b, PetscReal tol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Messages are those of layers of their own and a header for each group: in bits of the paper, bits, and the bound of both directions */
+static PetscErrorCode CompareMessages(const Trace *a, const Trace *b, const Choices *choices)
+{
+  PetscFunctionBegin;
+  for (int d = 0; d < 2; d++) {
+    const PetscLogDouble *x = d ? a->traffic.down : a->traffic.up, *y = d ? b->traffic.down : b->traffic.up;
+
+    PetscCheck(x[0] == y[0] && PetscAbs(x[2] - y[2]) <= 1e-9 * y[2] && x[1] > y[1] && x[1] <= y[1] + 8. * MUON_WIRE_MESSAGE_HEADER_MOST * (double)choices->headers, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: bits %s by the paper, sent and bound: %g %g %g, expected %g, at most %" PetscInt_FMT " headers more than %g, and %g", choices->what, d ? "down" : "up", x[0], x[1], x[2], y[0], choices->headers, y[1], y[2]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* allowed: of each layer, by rounding */
 static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *choices, const double allowed[])
 {
@@ -349,6 +367,8 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
                (double)a->measures[k], (double)b->measures[k]);
   if (choices->state) PetscCall(CompareState(a, b, choices->tolerance, choices->what));
   for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
+  if (choices->headers > 0) PetscCall(CompareMessages(a, b, choices));
+  PetscCheck(choices->nans < 0 || a->nans == choices->nans, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " entries or steps were left out", choices->what, a->nans);
   PetscCheck(choices->scratch < 0 || a->scratch <= b->scratch + (double)choices->scratch, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of scratch, expected at most %g", choices->what, a->scratch, b->scratch + (double)choices->scratch);
   differ = PETSC_FALSE;
   for (PetscInt k = 0; k < b->n; k++) differ = differ || a->owner[k] != b->owner[k] ? PETSC_TRUE : PETSC_FALSE;
@@ -407,7 +427,9 @@ static PetscErrorCode GetChoices(Choices *choices)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(choices, sizeof(*choices)));
   choices->steps   = 4;
-  choices->scratch = -1;
+  choices->scratch = choices->nans = -1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-headers", &choices->headers, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-nans", &choices->nans, NULL));
   PetscCall(PetscStrncpy(choices->reason, MuonConvergedReasons[MUON_CONVERGED_ITERATING], sizeof(choices->reason)));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-reason", choices->reason, sizeof(choices->reason), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-scratch", &choices->scratch, NULL));
@@ -599,6 +621,40 @@ int main(int argc, char **argv)
         slices_from_two | 4         | -both " -problem_ranks 2" -a " -problem_mean 2" -then " -problem_storage slices -problem_mean 1" -b " -problem_mean 2"
         slices_to       | {{1 3 4}} | -both " -problem_ranks {{1 0}}" -a " -problem_storage slices" -then " -problem_storage mat"
         slices_from     | {{1 3 4}} | -both " -problem_ranks {{1 0}}" -then " -problem_storage slices"
+
+  # A layer that is cut into blocks takes the steps of a layer for each block
+  testset:
+    nsize: {{1 2 3}}
+    args: -steps 8 -measures -all " -problem_layers grid,heads,square,gain,table -problem_storage columns -muon_layer_grid_blocks_rows 4,5,3 -muon_layer_grid_blocks_columns 4,2 -muon_layer_heads_blocks_rows 2,2,2,2 -muon_layer_gain_blocks_rows 4,7 -muon_layer_table_blocks_rows 2,4 -muon_shape_factor kj -muon_weight_decay 0.1 -muon_learning_rate 0.1 -muon_seed 5" -b " -problem_apart"
+    table: suffix | args
+      blocks_topk     | -both " -problem_unseen -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values natural -ef21_compressor_paper_index_bits 26 -ef21_server_compressor_paper_index_bits 26" -each " -muon_exchange_type star; -muon_exchange_type layerwise; -muon_exchange_type replicated"
+      blocks_natural  | -both " -ef21_compressor natural -ef21_server_compressor natural" -each " -lmo_type max; -lmo_type row; -lmo_type column"
+      blocks_rankk    | -both " -ef21_compressor rankk -ef21_compressor_ratio 0.5 -ef21_server_compressor topk -lmo_type frobenius" -each " -ef21_init zero; -ef21_init gradient"
+      blocks_dense    | -both " -muon_type dense -muon_nesterov ema" -each " -lmo_type spectral -muon_exchange_type layerwise; -lmo_type spectral -muon_exchange_type replicated; -lmo_type max -muon_exchange_type layerwise; -lmo_type max -muon_exchange_type replicated"
+      # Where sums over a block are in another order
+      blocks_sphere   | -compare tolerance -tolerance 5.7e-14 -both " -muon_type dense -muon_weight_decay 0 -muon_layer_hyperball" -each " -muon_layer_after none; -muon_layer_after frobenius"
+      blocks_slots    | -both " -ef21_compressor topk -muon_layer_after normuon_long,lines_columns -muon_layer_before_beta {{0 0.9}}" -each " -muon_layer_before rows; -muon_layer_before columns; -muon_layer_before entries"
+      blocks_downlink | -both " -ef21_compressor topk -ef21_compressor_values double -ef21_downlink step" -each " -lmo_type nuclear; -lmo_type l1; -lmo_type l21; -lmo_type rowsum; -lmo_type colsum" -a " -muon_layer_table_ef21_server_compressor topk -muon_layer_table_ef21_downlink weights" -b " -problem_apart -muon_layer_table.0_ef21_server_compressor topk -muon_layer_table.1_ef21_server_compressor topk -muon_layer_table.0_ef21_downlink weights -muon_layer_table.1_ef21_downlink weights"
+      # Keys of one layer are those of all its blocks; scion has a factor for each of these norms
+      blocks_keys     | -a " -muon_layer_grid_ef21_compressor topk" -b " -problem_apart -muon_layer_grid.0_ef21_compressor topk -muon_layer_grid.1_ef21_compressor topk -muon_layer_grid.2_ef21_compressor topk -muon_layer_grid.3_ef21_compressor topk -muon_layer_grid.4_ef21_compressor topk -muon_layer_grid.5_ef21_compressor topk" -both " -muon_shape_factor moonlight"
+      blocks_scion    | -both " -muon_shape_factor scion -ef21_compressor topk" -each " -lmo_type spectral; -lmo_type max; -lmo_type row; -lmo_type column"
+      # Four layers are groups
+      blocks_headers  | -headers 4 -both " -muon_count_entropy -ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type star"
+
+  # Rows that are spread over the ranks of a worker are compressed as layers of their own, by a norm that sees each entry alone and without random numbers
+  testset:
+    args: -all " -problem_layers tall,embed,blocks -problem_storage rows -problem_routine 0 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -lmo_type max -muon_learning_rate 0.1" -b " -problem_alone" -each " -muon_exchange_type star -ef21_server_compressor columntopk; -muon_exchange_type layerwise -ef21_server_compressor columntopk; -muon_exchange_type replicated -ef21_server_compressor columntopk; -ef21_server_compressor rankk -ef21_compressor_values single"
+    table: suffix | nsize | args
+      shards     | {{2 3 4}} | -both " -problem_ranks 0"
+      shards_two | {{4 6}}   | -both " -problem_ranks 2"
+  # NaN on one of them ends the step everywhere, or the step or the entry of the mean is left out, as if it were zero on all ranks of the worker. A routine that fails when gradients were ready leaves nothing behind
+  testset:
+    args: -all " -problem_layers tall -problem_ranks {{0 1}}"
+    table: suffix | nsize | args
+      shards_nan   | {{2 3 4}} | -a " -problem_bad 1" -both " -muon_type ef21 -ef21_compressor topk -ef21_server_compressor columntopk"
+      shards_skip  | {{2 3 4}} | -nans 1 -a " -problem_ready backward" -both " -problem_whole -muon_type dense -muon_nan skip -problem_bad 1" -each "; -muon_state_precision single"
+      shards_zero  | {{2 3 4}} | -nans 1 -a " -problem_ready backward -muon_nan zero" -b " -problem_bad_zero" -both " -problem_whole -muon_type dense -problem_bad 1" -each "; -muon_state_precision single"
+      shards_fails | {{2 3 4}} | -a " -problem_ready backward -problem_fails 1; -problem_ready backward -problem_fails 2" -both " -problem_whole -muon_type dense"
 
   # Layers in the memory of a device are those on the host. Of three layers one has more entries than a block of sums has, one an odd shape, one a column; with gaps and without, in both orders and precisions
   testset:

@@ -7,6 +7,8 @@
                               or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
      device                   arrays are in the memory of a device
+     apart                    blocks of a layer, by the keys of the optimizer, are layers of their own: arrays of the same memory
+     alone                    so are the rows of a rank, for workers that have rows of the same number
      ranks S,...              ranks of a worker of each layer, again from the first where there are more layers, 0 for all
      whole                    each rank of a worker has a whole gradient, of which the worker's is the mean
      mean K                   one rank has the mean of the gradients of K ranks (0: of all), and is a worker with one rank of each
@@ -21,6 +23,8 @@
      unseen                   a third of the entries has no gradient
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
+     bad_zero                 instead, its worker has a zero there
+     fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is even, when it is called again
 
    The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
    of 2^-11.
@@ -29,6 +33,7 @@
 
 #include <petscmuon.h>
 #include <petscmuon/private/muonkernelsdevice.h>
+#include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/petscmuonimpl.h>
 #include <float.h>
 #include <math.h>
@@ -76,6 +81,9 @@ static const ProblemShape ProblemShapes[] = {
   {"plain", MUONLMOMAX, NULL, MUONLAYERSGD, 4, 4, 0, PROBLEM_MAT},
   {"one", MUONLMOMAX, NULL, MUONLAYERLMO, 7, 1, 2, PROBLEM_MAT},
   {"slab", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 4, 6, 0, PROBLEM_ARRAY},
+  {"grid", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 12, 6, 2, PROBLEM_MAT},
+  {"heads", MUONLMOSPECTRAL, MUONPOLARSVD, MUONLAYERLMO, 8, 10, 0, PROBLEM_MAT},
+  {"table", MUONLMOMAX, NULL, MUONLAYERADAMW, 6, 4, 3, PROBLEM_MAT},
   {"grand", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 70, 33, 2, PROBLEM_ARRAY_DOUBLE},
   {"broad", MUONLMOFROBENIUS, NULL, MUONLAYERLMO, 21, 64, 0, PROBLEM_ARRAY_SINGLE},
   {"shift", MUONLMOFROBENIUS, NULL, MUONLAYERADAMW, 29, 1, 0, PROBLEM_ARRAY_SINGLE},
@@ -110,6 +118,7 @@ static const char *const ProblemReadys[] = {"none", "backward", "reversed", "mis
 
 enum {
   PROBLEM_LAYERS = PETSC_STATIC_ARRAY_LENGTH(ProblemShapes),
+  PROBLEM_BLOCKS = 6,    /* of a layer, at most */
   PROBLEM_FILL   = 12345 /* in gaps, where it must stay */
 };
 
@@ -124,7 +133,8 @@ typedef struct {
 
 typedef struct {
   const ProblemShape *shape;
-  MuonLayer           layer;
+  MuonLayer           layer, block[PROBLEM_BLOCKS];
+  PetscInt            nblocks; /* that are layers of their own, else 0 */
   Mat                 W;
   Vec                 w;
   ProblemArray        weights;
@@ -137,7 +147,7 @@ typedef struct {
 
 typedef struct {
   Muon             muon;
-  MPI_Comm         comm;
+  MPI_Comm         comm, across; /* of all whose weights there are, and of the optimizer */
   PetscInt         n;
   ProblemLayer     layer[PROBLEM_LAYERS];
   Vec              x, g;        /* of slices */
@@ -146,9 +156,9 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, device, whole, same, weighted, curvature, routine, unseen;
+  PetscBool        single, device, apart, alone, zero, whole, same, weighted, curvature, routine, unseen;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
-  PetscInt         noise, seed, bad, badlayer;
+  PetscInt         noise, seed, bad, badlayer, fails;
   PetscInt         products; /* calls of a device in the last step, */
   double           fetched;  /* and bytes that came from it */
 } Problem;
@@ -246,7 +256,7 @@ static inline PetscErrorCode ProblemGetGradient(Problem *p, ProblemLayer *l, Pro
     MuonLayerArray array;
 
     PetscCall(MuonLayerGetGradientArray(l->layer, &array));
-    PetscCheck(p->storage == PROBLEM_STORAGE_TRANSPOSED || (array.rows == a->count && array.first == a->first), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+    PetscCheck(p->storage == PROBLEM_STORAGE_TRANSPOSED || p->apart || p->alone || (array.rows == a->count && array.first == a->first), PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "%s: a gradient of rows %" PetscInt_FMT " and %" PetscInt_FMT " more, expected %" PetscInt_FMT " and %" PetscInt_FMT, l->shape->name, array.first, array.rows, a->first, a->count);
     a->data = l->g != NULL ? l->g : array.w;
     a->ld   = array.ld;
@@ -308,10 +318,11 @@ static inline PetscErrorCode ProblemSetGradients(Problem *p, PetscInt step)
 
         /* The mean of the ranks of a worker: only who has the row knows its weights, and what is added sums to zero */
         if (mean) x = x * l->ranks + (2 * l->position - l->ranks + 1) * ProblemNumber(number, row, j, step);
+        if (step == p->bad && p->zero && row == 0 && j == 0 && p->rank / l->ranks == (p->size - 1) / l->ranks) x = 0;
         if (ProblemHas(&g, i, j)) ProblemPut(&g, i, j, p->unseen && (row + j) % 3 == 0 ? 0 : x);
       }
     }
-    if (step == p->bad && last && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
+    if (step == p->bad && last && p->zero == PETSC_FALSE && (p->badlayer < 0 || p->badlayer == number) && g.count > 0) ProblemPut(&g, 0, 0, (double)NAN);
     if (far != NULL) MuonDeviceGet()->copy((size_t)(g.ld * (g.rows ? g.count : l->shape->n)) * (g.type == PETSC_FLOAT ? sizeof(float) : sizeof(double)), g.data, far);
     PetscCall(MuonProgress(p->muon));
     if (p->ready == PROBLEM_READY_NONE || (p->ready == PROBLEM_READY_MISSING && last && number == 2) || (p->ready == PROBLEM_READY_ODD && number % 2 == 0)) continue;
@@ -332,7 +343,8 @@ static inline PetscErrorCode ProblemObjective(Muon muon, PetscReal *loss, void *
 
   PetscFunctionBegin;
   PetscCall(MuonGetStepNumber(muon, &step));
-  PetscCall(ProblemSetGradients(p, step));
+  PetscCall(ProblemSetGradients(p, step == p->fails ? step + 50 : step));
+  if (step == p->fails) PetscFunctionReturn(PETSC_ERR_USER);
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
     all += ProblemWeight(p, r) * (double)(step + 1 + r);
     sum += ProblemWeight(p, r);
@@ -403,6 +415,11 @@ static inline PetscErrorCode ProblemStep(Problem *p)
     p->ready = PROBLEM_READY_BACKWARD;
     if (p->routine == PETSC_FALSE) PetscCall(ProblemSetGradients(p, step));
   }
+  if (p->fails == step) {
+    Fails(MuonStep(p->muon), PETSC_ERR_USER, "");
+    if (step % 2 == 0) p->ready = PROBLEM_READY_NONE;
+    p->fails = -1;
+  }
   ProblemProducts = 0;
   if (p->device) {
     MuonDeviceGet()->moved(moved, copies);
@@ -417,6 +434,76 @@ static inline PetscErrorCode ProblemStep(Problem *p)
   p->fetched  = moved[1] - p->fetched;
   p->products = ProblemProducts;
   if (p->x != NULL) PetscCall(ProblemCheckSlices(p, before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sizes of rows or columns of blocks, by the key of the optimizer; one is all where there is none */
+static inline PetscErrorCode ProblemGetBlocks(const char name[], const char side[], PetscInt all, PetscInt *n, PetscInt sizes[PROBLEM_BLOCKS])
+{
+  PetscBool given;
+  char      key[64];
+
+  PetscFunctionBegin;
+  *n = PROBLEM_BLOCKS;
+  PetscCall(PetscSNPrintf(key, sizeof(key), "-muon_layer_%s_blocks_%s", name, side));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, key, sizes, n, &given));
+  if (given == PETSC_FALSE) {
+    *n       = 1;
+    sizes[0] = all;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemAddBlocks(Problem *p, ProblemLayer *l, const MuonLayerArray *whole)
+{
+  const ProblemShape *s    = l->shape;
+  const size_t        size = whole->type == PETSC_FLOAT ? sizeof(float) : sizeof(double);
+  PetscInt            m, n, rows[PROBLEM_BLOCKS], columns[PROBLEM_BLOCKS];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemGetBlocks(s->name, "rows", s->m, &m, rows));
+  PetscCall(ProblemGetBlocks(s->name, "columns", s->n, &n, columns));
+  for (PetscInt i = 0, row = 0; i < m; row += rows[i++]) {
+    for (PetscInt j = 0, column = 0; j < n; column += columns[j++]) {
+      const size_t   at    = (size_t)(l->weights.rows ? row * whole->ld + column : row + column * whole->ld) * size;
+      MuonLayerArray array = *whole;
+      char           name[32];
+
+      PetscCall(PetscSNPrintf(name, sizeof(name), m * n > 1 ? "%s.%d" : "%s", s->name, (int)l->nblocks));
+      array.M = rows[i];
+      array.N = columns[j];
+      array.w = (char *)whole->w + at;
+      array.g = (const char *)whole->g + at;
+      PetscCall(MuonAddLayerArray(p->muon, name, &array, &l->block[l->nblocks++]));
+    }
+  }
+  l->layer = l->block[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Hashes and random numbers of blocks, whose names no layer can have */
+static inline PetscErrorCode ProblemNameBlocks(Problem *p)
+{
+  char     name[32];
+  MuonType type;
+  PetscInt seed = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetType(p->muon, &type));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-muon_seed", &seed, NULL));
+  for (PetscInt l = 0; l < p->n && strcmp(type, MUONEF21) == 0; l++) {
+    for (PetscInt k = 0; k < p->layer[l].nblocks && p->layer[l].nblocks > 1; k++) {
+      MuonCompressor up, down;
+      MuonLMO        lmo;
+
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%s[%d]", p->layer[l].shape->name, (int)k));
+      PetscCall(MuonEF21GetLayerCompressors(p->muon, p->layer[l].block[k], &up, &down));
+      PetscCall(MuonCompressorSetStream(up, (PetscInt64)seed, name, p->rank, 0));
+      PetscCall(MuonCompressorSetStream(down, (PetscInt64)seed, name, 0, 1));
+      PetscCall(MuonLayerGetLMO(p->layer[l].block[k], &lmo));
+      PetscCall(MuonNameHash_Private(name, &lmo->layer));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -440,7 +527,7 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   bytes            = (size_t)(l->weights.ld * PetscMax(1, l->weights.rows ? l->weights.count : s->n)) * sizeof(double);
   l->bytes         = bytes;
   PetscCall(PetscCalloc1(bytes, (char **)&l->own));
-  if (owngradient || p->device) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
+  if (owngradient || p->device || p->apart) PetscCall(PetscCalloc1(bytes, (char **)&l->g));
   if (p->device) l->far[0] = MuonDeviceGet()->allocate(bytes);
   if (p->device && owngradient) l->far[1] = MuonDeviceGet()->allocate(bytes);
   l->weights.data = l->own;
@@ -450,7 +537,10 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   array.rowmajor = l->weights.rows && transposed == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
   array.M        = transposed ? s->n : s->m;
   array.N        = transposed ? s->m : s->n;
-  if (size > 1) {
+  if (p->alone) {
+    array.comm = PETSC_COMM_SELF;
+    array.M    = l->weights.count;
+  } else if (size > 1) {
     array.first = l->weights.first;
     array.rows  = l->weights.count;
   }
@@ -459,7 +549,8 @@ static inline PetscErrorCode ProblemAddArray(Problem *p, ProblemLayer *l, MPI_Co
   array.g  = p->device ? l->far[1] : l->g;
   /* Of one layer the pointers tell where it is */
   if (p->device && l != p->layer) array.memtype = PETSC_MEMTYPE_DEVICE;
-  PetscCall(MuonAddLayerArray(p->muon, s->name, &array, &l->layer));
+  if (p->apart) PetscCall(ProblemAddBlocks(p, l, &array));
+  else PetscCall(MuonAddLayerArray(p->muon, s->name, &array, &l->layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -538,28 +629,38 @@ static inline PetscErrorCode ProblemAddSlices(Problem *p, MPI_Comm comm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norms, rules and the weights that every rank begins with; options go before the table */
+/* Norms and rules; options go before the table */
+static inline PetscErrorCode ProblemSetNorm(const Problem *p, const ProblemShape *s, MuonLayer layer)
+{
+  PetscBool norm, polar;
+  MuonLMO   lmo;
+  MuonPolar factor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_type", &norm));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &polar));
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  if (norm == PETSC_FALSE) PetscCall(MuonLMOSetType(lmo, s->norm));
+  if (norm == PETSC_FALSE && polar == PETSC_FALSE && s->polar != NULL) {
+    PetscCall(MuonLMOGetPolar(lmo, &factor));
+    PetscCall(MuonPolarSetType(factor, s->polar));
+  }
+  if (strcmp(s->rule, MUONLAYERLMO) != 0) PetscCall(MuonLayerSetRule(layer, s->rule));
+  if (p->whole) PetscCall(MuonLayerSetWholeGradient(layer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The weights that every rank begins with */
 static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
 {
   ProblemLayer *const l    = &p->layer[number];
   const ProblemArray *a    = &l->weights;
   const PetscInt      line = a->rows ? l->shape->n : a->count, lines = a->rows ? a->count : l->shape->n;
   const ProblemArray  all = {a->data, a->type, PETSC_TRUE, 0, lines, a->ld, 0, 0};
-  PetscBool           norm, polar;
-  MuonLMO             lmo;
-  MuonPolar           factor;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_type", &norm));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-lmo_polar_type", &polar));
-  PetscCall(MuonLayerGetLMO(l->layer, &lmo));
-  if (norm == PETSC_FALSE) PetscCall(MuonLMOSetType(lmo, l->shape->norm));
-  if (norm == PETSC_FALSE && polar == PETSC_FALSE && l->shape->polar != NULL) {
-    PetscCall(MuonLMOGetPolar(lmo, &factor));
-    PetscCall(MuonPolarSetType(factor, l->shape->polar));
-  }
-  if (strcmp(l->shape->rule, MUONLAYERLMO) != 0) PetscCall(MuonLayerSetRule(l->layer, l->shape->rule));
-  if (p->whole) PetscCall(MuonLayerSetWholeGradient(l->layer, PETSC_TRUE));
+  PetscCall(ProblemSetNorm(p, l->shape, l->layer));
+  for (PetscInt k = 1; k < l->nblocks; k++) PetscCall(ProblemSetNorm(p, l->shape, l->block[k]));
   for (PetscInt k = 0; k < lines; k++) {
     for (PetscInt e = line; e < a->ld; e++) ProblemPut(&all, k, e, PROBLEM_FILL);
   }
@@ -616,10 +717,14 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   p->routine = p->curvature = PETSC_TRUE;
   p->scale                  = 1;
   p->noise                  = 2;
-  p->bad = p->badlayer = -1;
+  p->bad = p->badlayer = p->fails = -1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_mean", &mean, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_noise", &p->noise, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad", &p->bad, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_fails", &p->fails, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_bad_zero", &p->zero, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_apart", &p->apart, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_alone", &p->alone, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problem_bad_layer", &p->badlayer, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-problem_scale", &p->scale, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_single", &p->single, NULL));
@@ -650,7 +755,8 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   p->shake = shake;
   p->seed  = seed;
   PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, p->rank % p->mean, p->rank, &p->comm));
-  PetscCall(MuonCreate(p->comm, &p->muon));
+  PetscCallMPI(MPI_Comm_split(p->comm, p->alone ? p->rank % ranks[0] : 0, p->rank, &p->across));
+  PetscCall(MuonCreate(p->across, &p->muon));
   for (PetscInt l = 0; l < p->n; l++) {
     const PetscBool spread = p->mean == 1 && ranks[l] > 1 ? PETSC_TRUE : PETSC_FALSE;
 
@@ -667,6 +773,7 @@ static inline PetscErrorCode ProblemCreate(Problem *p, PetscReal shake, PetscInt
   if (p->routine) PetscCall(MuonSetObjectiveAndGradient(p->muon, ProblemObjective, p));
   PetscCall(MuonSetFromOptions(p->muon));
   PetscCall(MuonSetUp(p->muon));
+  if (p->apart) PetscCall(ProblemNameBlocks(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -692,6 +799,7 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
   }
   PetscCall(VecDestroy(&p->x));
   PetscCall(VecDestroy(&p->g));
+  PetscCallMPI(MPI_Comm_free(&p->across));
   PetscCallMPI(MPI_Comm_free(&p->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
