@@ -3,6 +3,7 @@
 
 #include <petscmat.h>
 #include <petscblaslapack.h>
+#include <string.h>
 
 /* Two normally distributed numbers by the method of Box and Muller */
 static inline PetscErrorCode Normal(PetscRandom random, PetscReal z[2])
@@ -50,14 +51,22 @@ static inline PetscErrorCode FillLowRank(PetscRandom random, PetscInt m, PetscIn
   PetscFunctionReturn(0);
 }
 
-/* -tao_type muon reads which ranges of the vector are matrices, NAME:ROWSxCOLUMNS; other types do not look. The text belongs to the caller */
-static inline PetscErrorCode SetLayers(Vec x, char text[])
+/* -tao_type muon reads which ranges of the vector are matrices, here so many of m x n, column by column; other types do not look */
+static inline PetscErrorCode SetLayers(Vec x, PetscInt matrices, PetscInt m, PetscInt n)
 {
+  const size_t   length = 64 * (size_t)matrices;
+  char          *text;
   PetscContainer container;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(length, &text));
+  for (size_t k = 0, used = 0; k < (size_t)matrices; k++) {
+    PetscCall(PetscSNPrintf(text + used, length - used, "%sX%d:%dx%d:column", k > 0 ? "," : "", (int)k, (int)m, (int)n));
+    used += strlen(text + used);
+  }
   PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
   PetscCall(PetscContainerSetPointer(container, text));
+  PetscCall(PetscContainerSetUserDestroy(container, PetscContainerUserDestroyDefault));
   PetscCall(PetscObjectCompose((PetscObject)x, "MuonLayers", (PetscObject)container));
   PetscCall(PetscContainerDestroy(&container));
   PetscFunctionReturn(0);
@@ -135,4 +144,16 @@ static inline PetscErrorCode NormalizeNuclear(PetscInt n, PetscScalar x[])
   for (PetscInt i = 0; i < n * n; i++) x[i] /= sum;
   PetscCall(PetscFree2(v, sigma));
   PetscFunctionReturn(0);
+}
+
+/* |x - y| / |y| in the Frobenius norm */
+static inline PetscReal RelativeError(PetscInt entries, const PetscScalar x[], const PetscScalar y[])
+{
+  PetscReal difference = 0, square = 0;
+
+  for (PetscInt i = 0; i < entries; i++) {
+    difference += PetscSqr(x[i] - y[i]);
+    square += PetscSqr(y[i]);
+  }
+  return PetscSqrtReal(difference / square);
 }

@@ -70,7 +70,6 @@ static PetscErrorCode FormFunctionGradient(Tao tao, Vec x, PetscReal *f, Vec g, 
 /* One instance, from zero; the error relative to the truth, whose norm is 1 */
 static PetscErrorCode Recover(PetscInt instance, PetscInt n, PetscReal *error)
 {
-  static char layers[] = "X:40x30:column"; /* read by -tao_type muon, and by nobody else */
   Sensing     s;
   PetscRandom random;
   Vec         truth, x;
@@ -82,7 +81,7 @@ static PetscErrorCode Recover(PetscInt instance, PetscInt n, PetscReal *error)
   PetscCall(CreateSensing(random, truth, n, &s));
   PetscCall(VecDuplicate(truth, &x));
   PetscCall(VecSet(x, 0));
-  PetscCall(SetLayers(x, layers));
+  PetscCall(SetLayers(x, 1, ROWS, COLUMNS));
 
   PetscCall(TaoCreate(PETSC_COMM_SELF, &tao));
   PetscCall(TaoSetSolution(tao, x));
