@@ -15,7 +15,7 @@ MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable dist
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -129,6 +129,11 @@ check-removable:
 check-newest check-deb:
 	@J='$(J)' PYTHON3='$(PYTHON3)' config/packaging/$@
 
+# The sources of HEAD; config/commit.txt has the commit there
+DIST = petscmuon-$(VERSION).tar.gz
+dist:
+	@git archive --prefix=petscmuon-$(VERSION)/ -o $(DIST) HEAD && echo "The sources are in $(DIST)"
+
 # Every build folder, or the one that BUILD names
 clean:
 	rm -rf $(if $(filter command line environment,$(origin BUILD)),$(BUILD),$(wildcard build-*))
@@ -158,6 +163,7 @@ help:
 	@echo "make mutants               which faults of tests/mutants.txt the tests catch; MUTANTS=polar a folder of src, MUTANTS_MINUTES=20"
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
+	@echo "make dist                  the sources of the last commit as a tarball"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo

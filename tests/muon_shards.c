@@ -436,6 +436,7 @@ int main(int argc, char **argv)
     suffix: view
     nsize: 2
     requires: double
+    filter: grep -v "PetscMuon Rel"
     args: -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -c_muon_view -d_muon_view -c_lmo_type frobenius -d_lmo_type frobenius -b_muon_type ef21 -a_muon_type ef21 -a_ef21_compressor topk -a_lmo_type max
 
 TEST*/

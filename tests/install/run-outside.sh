@@ -51,6 +51,13 @@ cp "$prefix/share/petscmuon/tutorials/ex1.c" "$prefix/share/petscmuon/Makefile.u
 MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMUON_DIR="$prefix" > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
 "$prefix/share/petscmuon/bin/petscmuon-mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
 
+# A program of other headers says so, with both versions
+mkdir other
+cp "$prefix"/include/petscmuon*.h other
+sed -i 's/\(VERSION_MINOR *\).*/\19/' other/petscmuonversion.h
+$PCC -Iother "$PETSCMUON_DIR/tutorials/ex1.c" -o other/ex1 $(pkg-config --cflags --libs petscmuon) -lm
+if "$MPIEXEC" -n 1 other/ex1 > other.log 2>&1 || ! grep -q "headers of PetscMuon 0.9.*the library that it runs with is $(pkg-config --modversion petscmuon)" other.log; then cat other.log; exit 1; fi
+
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake
   { cmake -S cmake -B cmake/build && cmake --build cmake/build; } > cmake.log 2>&1 || { cat cmake.log; exit 1; }
