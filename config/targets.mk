@@ -72,7 +72,7 @@ quickstart-controls: lib $(NANOGPT)
 
 # A plan of runs, made and reported; one that was stopped goes on
 STUDY ?= quick
-study: lib $(NANOGPT)
+study: $(if $(filter help,$(STUDY)),,lib $(NANOGPT))
 	@python=$(PYTHON3); $$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3; \
 	$(WITH_KERNEL) MPIEXEC_COMMAND='$(MPIEXEC)' $$python tutorials/nanogpt/studies/study.py --plan '$(STUDY)' --program '$(NANOGPT)' -o '$(BUILD)/studies' $(if $(DATA),--data '$(DATA)') $(STUDY_OPTIONS)
 
@@ -153,7 +153,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
-	@echo "make study                 runs what is missing of a plan of trainings, and reports: STUDY=quick|rivals|table2|signmuon|unequal|local|larger|lab|FILE, on Debian's linux-source-6.1 or DATA=FOLDER"
+	@echo "make study                 runs what is missing of a plan of trainings, and reports: STUDY=help lists them with their minutes, or a FILE; on Debian's linux-source-6.1 or DATA=FOLDER"
 	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"

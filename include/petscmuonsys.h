@@ -42,6 +42,7 @@ PETSC_EXTERN PetscErrorCode PetscMuonInitialize(int *, char ***, const char[], c
 PETSC_EXTERN PetscErrorCode PetscMuonInitializeVersion(int *, char ***, const char[], const char[], int, int, int);
 PETSC_EXTERN PetscErrorCode PetscMuonFinalize(void);
 PETSC_EXTERN PetscErrorCode PetscMuonInitialized(PetscBool *);
+PETSC_EXTERN PetscErrorCode PetscMuonSetQuiet(PetscBool);
 PETSC_EXTERN PetscErrorCode PetscMuonGetVersion(char[], size_t);
 PETSC_EXTERN PetscErrorCode PetscMuonGetVersionNumber(PetscInt *, PetscInt *, PetscInt *, PetscInt *);
 

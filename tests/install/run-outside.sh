@@ -40,7 +40,8 @@ run pkgconfig/ex1
 
 # The Fortran module is compiled beside the program, and the Python package finds the library by its own place
 mkdir fortran
-(cd fortran && $FORTRAN "$prefix/include/petscmuon.f90" "$PETSCMUON_DIR/tests/fortran_train.F90" -o train $(pkg-config --libs petscmuon))
+cp "$PETSCMUON_DIR/tests/fortran_train.F90" fortran/train.F90
+MAKEFLAGS= "$MAKE" --no-print-directory -C fortran -f "$prefix/share/petscmuon/Makefile.user" train PETSCMUON_DIR="$prefix" > fortran.log 2>&1 || { cat fortran.log; exit 1; }
 "$MPIEXEC" -n 2 fortran/train > fortran.log 2>&1 || { cat fortran.log; exit 1; }
 PETSCMUON_DIR= PYTHONPATH=$prefix/share/petscmuon/python "$PYTHON3" -c 'import petscmuon; petscmuon.Muon().destroy(); print(petscmuon._library.library().c._name)' > python.log 2>&1 || { cat python.log; exit 1; }
 grep -q "^$prefix/" python.log || { cat python.log; exit 1; }

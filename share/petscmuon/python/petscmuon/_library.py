@@ -147,6 +147,11 @@ def version():
   return text.value.decode()
 
 
+def quiet(is_quiet=True):
+  """Switches off warnings and notices that the library prints without being asked, and on again."""
+  library().call("PetscMuonSetQuiet", ctypes.c_int(bool(is_quiet)))
+
+
 _library = None
 _open = []
 
