@@ -30,6 +30,7 @@ CONF_COMMON  := $(BUILD)/lib/petscmuon/conf/petscmuon_common
 CONF_VARS    := $(BUILD)/lib/petscmuon/conf/petscmuonvariables
 MODULE       := $(BUILD)/include/petscmuon.f90
 GENERATED    := $(CONF_H) $(PC) $(CONF_COMMON) $(CONF_VARS)
+BUILD_H      := $(BUILD)/include/petscmuonbuild.h
 
 comma        := ,
 
@@ -193,6 +194,13 @@ $(CONF_H): $(BUILD)/optional.list config/generate.sh config/petscmuon_common.mk 
 	@BUILD='$(BUILD)' HAVE_ONEDNN='$(HAVE_ONEDNN)' HAVE_KOKKOS='$(HAVE_KOKKOS)' PCC='$(PCC)' BLAS_LIBS='$(BLASLAPACK_LIB)' VERSION='$(VERSION)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' \
 	 SLEPC_DIR='$(SLEPC_DIR)' PETSC_PRECISION='$(PETSC_PRECISION)' \
 	 PETSC_MINOR='$(PETSC_MINOR)' PETSCCONF='$(PETSCCONF)' BASE_LIBS='$(strip $(BASE_LIBS))' RPATH='$(call rpath_to,$(PETSC_ARCH_DIR)/lib) $(call rpath_to,$(SLEPC_ARCH_DIR)/lib)' sh config/generate.sh
+
+# The commit and its date: an archive of git has them in config/commit.txt, a clone asks git. One object is made again when they change
+COMMIT_OF  = { grep -v Format config/commit.txt || { test -e .git && git log -1 --format='%h %cs'; } || echo 'unknown unknown'; } 2>/dev/null
+BUILT_WITH = PETSc $(PETSC_VERSION) ($(PETSC_PRECISION), $(PETSC_INDEX_SIZE)-bit indices, $(if $(PETSC_DEBUG),debug,optimized)), SLEPc $(SLEPC_VERSION)$(if $(HAVE_ONEDNN),$(comma) oneDNN)$(if $(HAVE_KOKKOS),$(comma) Kokkos)
+$(BUILD_H): FORCE
+	$(call refresh,$@,$(COMMIT_OF) | while read -r commit date; do printf '#pragma once\n#define PETSCMUON_%s "%s"\n#define PETSCMUON_%s "%s"\n#define PETSCMUON_%s "%s"\n' COMMIT "$$commit" COMMIT_DATE "$$date" BUILT_WITH '$(BUILT_WITH)'; done)
+$(OBJ)/src/sys/muonversion.o: $(BUILD_H)
 
 ALL_OBJ := $(LIB_OBJ) $(foreach s,$(CASES_MAIN) $(TEST_SRC) $(TUTORIAL_SRC) $(BENCH_SRC) $(NANOGPT_SRC),$(OBJ)/$(s:.c=.o)) $(FUZZ_COMMON) $(FUZZ_SRC:%.c=$(FUZZ_OBJ)/%.o)
 -include $(wildcard $(ALL_OBJ:.o=.d))

@@ -15,7 +15,7 @@ MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable dist
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -72,7 +72,7 @@ quickstart-controls: lib $(NANOGPT)
 
 # A plan of runs, made and reported; one that was stopped goes on
 STUDY ?= quick
-study: lib $(NANOGPT)
+study: $(if $(filter help,$(STUDY)),,lib $(NANOGPT))
 	@python=$(PYTHON3); $$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3; \
 	$(WITH_KERNEL) MPIEXEC_COMMAND='$(MPIEXEC)' $$python tutorials/nanogpt/studies/study.py --plan '$(STUDY)' --program '$(NANOGPT)' -o '$(BUILD)/studies' $(if $(DATA),--data '$(DATA)') $(STUDY_OPTIONS)
 
@@ -129,6 +129,11 @@ check-removable:
 check-newest check-deb:
 	@J='$(J)' PYTHON3='$(PYTHON3)' config/packaging/$@
 
+# The sources of HEAD; config/commit.txt has the commit there
+DIST = petscmuon-$(VERSION).tar.gz
+dist:
+	@git archive --prefix=petscmuon-$(VERSION)/ -o $(DIST) HEAD && echo "The sources are in $(DIST)"
+
 # Every build folder, or the one that BUILD names
 clean:
 	rm -rf $(if $(filter command line environment,$(origin BUILD)),$(BUILD),$(wildcard build-*))
@@ -148,7 +153,7 @@ help:
 	@echo "make check                 a few small runs"
 	@echo "make test                  the test suite; TESTS=\"ex1 wire_*\" some of it, J=4 so many at a time, UPDATE=1 writes expected outputs"
 	@echo "make quickstart            trains a small GPT on the headers of your PETSc; quickstart-controls adds the control run"
-	@echo "make study                 runs what is missing of a plan of trainings, and reports: STUDY=quick|rivals|table2|signmuon|unequal|local|larger|lab|FILE, on Debian's linux-source-6.1 or DATA=FOLDER"
+	@echo "make study                 runs what is missing of a plan of trainings, and reports: STUDY=help lists them with their minutes, or a FILE; on Debian's linux-source-6.1 or DATA=FOLDER"
 	@echo "make benchmarks            the tables behind the manual's figures; NP=2 ranks for a step, BENCHMARK_OPTIONS='-benchmark_torch PYTHON' for the program"
 	@echo "make install               PREFIX=/usr/local DESTDIR="
 	@echo "make docs                  the manual and the reference as a site, by Sphinx"
@@ -158,6 +163,7 @@ help:
 	@echo "make mutants               which faults of tests/mutants.txt the tests catch; MUTANTS=polar a folder of src, MUTANTS_MINUTES=20"
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
+	@echo "make dist                  the sources of the last commit as a tarball"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo

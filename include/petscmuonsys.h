@@ -39,8 +39,15 @@ typedef enum {
 PETSC_EXTERN const char *const MuonStatuses[];
 
 PETSC_EXTERN PetscErrorCode PetscMuonInitialize(int *, char ***, const char[], const char[]);
+PETSC_EXTERN PetscErrorCode PetscMuonInitializeVersion(int *, char ***, const char[], const char[], int, int, int);
 PETSC_EXTERN PetscErrorCode PetscMuonFinalize(void);
 PETSC_EXTERN PetscErrorCode PetscMuonInitialized(PetscBool *);
+PETSC_EXTERN PetscErrorCode PetscMuonSetQuiet(PetscBool);
+PETSC_EXTERN PetscErrorCode PetscMuonGetVersion(char[], size_t);
+PETSC_EXTERN PetscErrorCode PetscMuonGetVersionNumber(PetscInt *, PetscInt *, PetscInt *, PetscInt *);
+
+/* The version of the headers goes along, for a comparison with that of the library */
+#define PetscMuonInitialize(argc, args, file, help) PetscMuonInitializeVersion(argc, args, file, help, PETSCMUON_VERSION_MAJOR, PETSCMUON_VERSION_MINOR, PETSCMUON_VERSION_SUBMINOR)
 
 /* Parameters of any object of the library by the keys of their options */
 PETSC_EXTERN PetscErrorCode MuonObjectSetParameter(PetscObject, const char[], const char[]);

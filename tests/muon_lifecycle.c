@@ -371,6 +371,8 @@ static PetscErrorCode Life(PetscInt round)
 int main(int argc, char **argv)
 {
   PetscBool started;
+  PetscInt  version[4];
+  char      text[256], number[32];
 
   PetscFunctionBeginUser;
   /*
@@ -388,6 +390,13 @@ int main(int argc, char **argv)
       PetscCall(PetscMuonInitialize(NULL, NULL, NULL, NULL));
       PetscCall(PetscMuonInitialize(NULL, NULL, NULL, NULL));
     }
+    PetscCall(PetscMuonGetVersionNumber(&version[0], &version[1], &version[2], &version[3]));
+    PetscCall(PetscMuonGetVersion(text, sizeof(text)));
+    PetscCall(PetscSNPrintf(number, sizeof(number), "Version %d.%d.%d, commit ", (int)version[0], (int)version[1], (int)version[2]));
+    PetscCheck(strstr(text, number) != NULL && strstr(text, "SLEPc 3.") != NULL && version[3] == PETSCMUON_VERSION_RELEASE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "'%s' has no '%s'", text, number);
+    PetscCheck(PETSCMUON_VERSION_EQ(version[0], version[1], version[2]) && !PETSCMUON_VERSION_LT(version[0], version[1], version[2]) && PETSCMUON_VERSION_LT(version[0], version[1], version[2] + 1) &&
+                 PETSCMUON_VERSION_LT(version[0], version[1] + 1, 0) && PETSCMUON_VERSION_LE(version[0] + 1, 0, 0) && PETSCMUON_VERSION_GT(version[0], version[1] - 1, 99) && PETSCMUON_VERSION_GE(version[0], version[1], version[2]),
+               PETSC_COMM_SELF, PETSC_ERR_PLIB, "Version %s in the order of versions", number);
     PetscCall(Life(round));
     PetscCall(PetscMuonFinalize());
     PetscCall(PetscInitialized(&started));

@@ -366,12 +366,15 @@ static PetscErrorCode CheckPrefixes(void)
 
 int main(int argc, char **argv)
 {
-  char     what[32] = "keys";
-  PetscInt interval = 1;
-  Problem  p;
+  char      what[32] = "keys";
+  PetscInt  interval = 1;
+  PetscBool quiet    = PETSC_FALSE;
+  Problem   p;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-quiet", &quiet, NULL));
+  PetscCall(PetscMuonSetQuiet(quiet));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-what", what, sizeof(what), NULL));
   if (strcmp(what, "keys") == 0) PetscCall(CheckKeys());
   if (strcmp(what, "keys") == 0) PetscCall(CheckCompressors());
@@ -443,11 +446,12 @@ int main(int argc, char **argv)
       tie_plus  | 2 | plus   |
       tie_odd   | 3 | minus  | output/muon_options_tie_none.out
       tie_drawn | 2 | random | output/muon_options_tie_none.out
+      tie_quiet | 2 | plus -quiet | output/muon_options_tie_none.out
 
   testset:
     nsize: 2
     args: -what solve -muon_view
-    filter: grep -v "memory\|buffers\|load" | sed "s/rank [0-9]/a rank/"
+    filter: grep -v "memory\|buffers\|load\|PetscMuon Rel" | sed "s/rank [0-9]/a rank/"
     test:
       suffix: view_ef21
       args: -muon_layer_h0.qkv_ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type layerwise
@@ -509,6 +513,7 @@ int main(int argc, char **argv)
   # Each key once, however many layers and compressors read it; those of viewers PETSc explains in several lines
   test:
     suffix: help
+    nsize: 2
     args: -what solve -help
     filter: grep -v "lmo_polar_monitor\|ef21_monitor_compression\|muon_monitor \|muon_monitor:\|muon_monitor$\|muon_view\|muon_converged_reason" | grep -o "^  -\(muon\|lmo\|ef21\|compressor\)[a-z0-9_]*" | sort | uniq -c
 

@@ -255,6 +255,7 @@ int main(int argc, char **argv)
     suffix: view
     nsize: 2
     requires: double
+     filter: grep -v "PetscMuon Rel"
     args: -c_muon_type dense -d_muon_type dense -d_muon_exchange_type rows -c_muon_view -d_muon_view -c_lmo_type frobenius -d_lmo_type frobenius -b_muon_type ef21
 
 TEST*/

@@ -333,6 +333,9 @@ with petscmuon.Muon(comm, "-muon_type dense -lmo_type max -muon_momentum 0 -muon
 refused(petscmuon.Error, ["destroyed"], other.step)
 refused(petscmuon.Error, ["destroyed"], second.set_gradient, None)
 
+# The package and the library are of one version
+assert petscmuon.version().startswith("PetscMuon Release Version %s, commit " % petscmuon.__version__), petscmuon.version()
+
 #/*TEST
 #
 #  build:

@@ -25,6 +25,11 @@ for part, path in enumerate(found["paths"]["train"]):
 assert [read(found["paths"][held]) for held in ("tune", "report")] == [sorted(name for name in names if folder(name) == which) for which in (0, 1)]
 assert read(found["paths"]["unequal"]["train"][1]) == sorted(name for name in names if folder(name) > 1 and name.startswith("fs/"))
 assert 0 < found["divergence"]["net fs"] < 5 and text.divergence(b"abcabc", b"abcabc") == 0
+# Help is text, and makes no folder
+import subprocess  # noqa: E402
+for words, status in ((["--help"], 0), (["-x"], 1), ([], 1)):
+  done = subprocess.run([sys.executable, text.__file__] + words, stdout=subprocess.PIPE, universal_newlines=True)
+  assert (done.returncode, "text.py FOLDER [SOURCE]" in done.stdout, os.path.exists("".join(words) or "none")) == (status, True, False), words
 # Made once; another source, a file that was cut, no file, no archive, no package
 made = os.stat("made/train0.txt").st_mtime_ns
 assert text.prepare("made", "linux") == found and os.stat("made/train0.txt").st_mtime_ns == made

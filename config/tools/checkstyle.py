@@ -28,7 +28,7 @@ WITHOUT_MPI = ("wire", "file", "kernels")
 # Headers in include/ whose names do not begin with their room; muonexport.h is of all rooms
 HEADERS = ((r"petscmuon(sys|version|impl|compat)\.h|muonparameter\.h", "sys"), (r"muon(array|kernels\w+)\.h", "kernels"), (r"muonvotes\.h", "muon"), (r"muonexport\.h", None))
 # Written by make; no room's
-GENERATED_HEADERS = ("petscmuonconf.h",)
+GENERATED_HEADERS = ("petscmuonconf.h", "petscmuonbuild.h")
 COMPAT = "petscmuoncompat.h"
 MAX_BYTES = 1 << 20
 C_FILES = r"\.(c|h|cxx|cu|hpp)$"
@@ -61,6 +61,13 @@ LINES = (
 )
 CODE_LINES = (
   (r"^\s*#\s*(ifdef|ifndef)\b", "", "#ifdef or #ifndef: write #if defined(...)"), (r"\bPETSC_VERSION_(?!H\b)", "^(?!.*/%s$)" % COMPAT, "test of PETSc's version outside %s" % COMPAT)
+)
+
+# What names the version beside its one source, whole or its first two numbers: files and patterns
+VERSION_H = "include/petscmuonversion.h"
+VERSIONS = (
+  (r"debian/(control|rules|tests/\w+|.*(overrides|install))$|check-deb$", r"libpetscmuon(?:-real|\.so\.)(\d+\.\d+(?:\.\d+)?)"), (r"debian/changelog$", r"\A\S+ \((\S+)-\d"), (r"PETScMuon\.py$", r"self\.version += '(.*)'"),
+  (r"petscmuon/_library\.py$", r"^VERSION = \"(.*)\""), (r"CITATION\.cff$", r"^version: (\S+)"), (r"spack/package\.py$", r"version\(\"(\d.*?)\""), (r"conda/meta\.yaml$", r"set version = \"(.*?)\""), (r"CHANGELOG\.md$", r"\A# Changes\n\n(?:## Not released yet.*?\n)?## (\d\S*)")
 )
 
 Finding = collections.namedtuple("Finding", "path line message")
@@ -367,6 +374,19 @@ def check_project(sources):
       if key not in PETSC_KEYS and not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)
 
+def version_of(text):
+  """The three numbers of the version in its header's text."""
+  return tuple(int(number) for part in ("MAJOR", "MINOR", "SUBMINOR") for number in re.findall(r"^#define\s+PETSCMUON_VERSION_%s\s+(\d+)" % part, text, re.M))
+
+def check_versions(sources, root):
+  version = ".".join(map(str, version_of("".join(s.text for s in sources if s.path == VERSION_H))))
+  for name, pattern in ((name, pattern) for name in all_files(root) for files, pattern in VERSIONS if re.search(files, name)):
+    with open(os.path.join(root, name), encoding="utf-8") as f:
+      text = f.read()
+    for match in re.finditer(pattern, text, re.M | re.S if name.endswith(".md") else re.M):
+      if match.group(1) not in (version, version.rpartition(".")[0]):
+        yield Finding(name, text.count("\n", 0, match.start(1)) + 1, "names the version %s, and %s says %s" % (match.group(1), VERSION_H, version))
+
 def known_macros(sources):
   return {name for s in sources if s.is_c for name in re.findall(r"^\s*#\s*define\s+(\w+)\(", s.text, re.M)} | {
     name for s in sources if s.is_c for name in re.findall(r"^(?:static |PETSC_INTERN |PETSC_EXTERN |MUON_EXPORT |inline |const )*(?!PetscErrorCode\b)\w+ [*]*(\w+)\s*\(", s.code, re.M)}
@@ -411,6 +431,7 @@ def read_sources(root, names):
 
 def main():
   sources, findings = read_sources(ROOT, all_files(ROOT))
+  findings += check_versions(sources, ROOT)
   formatted = check_format(sources)
   findings = sorted(set(findings + check_all(sources, ROOT) + (formatted or [])))
   for finding in findings:

@@ -25,7 +25,7 @@ SCALARS = {
 CONVERTED = ("MPI_Comm", "MuonLayerArray")
 SUFFIX = "Fortran"
 # Written below by hand
-BY_HAND = "PetscMuonInitialize"
+BY_HAND = ("PetscMuonInitialize", "PetscMuonInitializeVersion")
 COLUMNS = 120
 
 HEAD = """\
@@ -139,17 +139,20 @@ HELPERS = """\
     muon_args = c_loc(muon_argv(0))
     f = muon_chars(file)
     h = muon_chars(help)
-    ierr = c_PetscMuonInitialize(muon_argc, muon_args, muon_optional(file, f), muon_optional(help, h))
+    ierr = c_PetscMuonInitialize(muon_argc, muon_args, muon_optional(file, f), muon_optional(help, h), &
+      %d, %d, %d)
   end subroutine
 
 """
 
 BY_HAND_INTERFACES = """\
-    function c_PetscMuonInitialize(argc, args, file, help) result(ierr) bind(c, name='PetscMuonInitialize')
+    function c_PetscMuonInitialize(argc, args, file, help, major, minor, subminor) result(ierr) &
+      bind(c, name='PetscMuonInitializeVersion')
       import
       integer(c_int), intent(inout) :: argc
       type(c_ptr), intent(inout) :: args
       type(c_ptr), value :: file, help
+      integer(c_int), value :: major, minor, subminor
       integer(c_int) :: ierr
     end function
     function c_MuonCheckHandle(handle, function, position) result(ierr) bind(c, name='MuonCheckHandleFortran')
@@ -184,6 +187,7 @@ class Headers:
     self.classes = re.findall(r"^typedef struct _p_\w+ \*(\w+);", code, re.M)
     self.strings = re.findall(r"^typedef const char \*(\w+);", code, re.M)
     self.constants = re.findall(r"^#define\s+(MUON\w+)\s+\"([^\"]*)\"", code, re.M)
+    self.version = checkstyle.version_of(code)
     self.enums, self.structs, self.functions, self.callbacks = {}, {}, [], {}
     for body, name in re.findall(r"^typedef enum \{(.*?)\} (\w+);", code, re.M | re.S):
       value, members = -1, []
@@ -346,7 +350,7 @@ def bound(headers, pages, bool_type):
   for function in headers.functions:
     names, optional, left_out = pages.get(function.name, ([], (), False))
     try:
-      found += [(function,) + arguments_of(headers, function, names, optional, bool_type)] if function.name != BY_HAND else []
+      found += [(function,) + arguments_of(headers, function, names, optional, bool_type)] if function.name not in BY_HAND else []
       if left_out:
         wrong.append((function.name, "is left out of the Fortran module without need: its man page says no 'No Fortran Support'"))
     except Unbindable as error:
@@ -370,8 +374,8 @@ def module(headers, found, indices, precision, bool_type):
   out += lines_of(["character(len=*), parameter, public :: %s = '%s'" % constant for constant in headers.constants], "  ") + "\n" + VARIABLES
   used = [name for name in headers.callbacks if any(kind.split(" ")[0] == name for function, _, _, _ in found for kind in function.types)]
   out += "  abstract interface\n" + "".join(callback(headers, name, headers.callbacks[name]) for name in used) + "  end interface\n\n"
-  out += lines_of(["public :: " + name for name in used + [BY_HAND] + [function.name for function, _, _, _ in found]], "  ") + "\n"
-  out += "  interface\n" + BY_HAND_INTERFACES + "".join(interface(*one) for one in found) + "  end interface\n\ncontains\n\n" + HELPERS
+  out += lines_of(["public :: " + name for name in used + [BY_HAND[0]] + [function.name for function, _, _, _ in found]], "  ") + "\n"
+  out += "  interface\n" + BY_HAND_INTERFACES + "".join(interface(*one) for one in found) + "  end interface\n\ncontains\n\n" + HELPERS.replace("%d, %d, %d", "%d, %d, %d" % (headers.version or (0, 0, 0)))
   out += "".join(subroutine(function, words, arguments) for function, words, arguments, _ in found)
   declared = [name.lower() for name in re.findall(r"^  (?:type, bind\(c\), public|[\w(),=* ]*parameter, public|public) :: (\w+)", out, re.M)]
   twice = {name for name in declared if declared.count(name) > 1}

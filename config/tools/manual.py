@@ -310,8 +310,7 @@ def read_tree(root):
 def write_man(folder):
   sources, references = read_tree(checkstyle.ROOT)
   uses = uses_of(sources, references)
-  text = "".join(s.text for s in sources if s.path == "include/petscmuonversion.h")
-  version = ".".join(re.search(r"PETSCMUON_VERSION_%s\s+(\d+)" % part, text).group(1) for part in ("MAJOR", "MINOR", "SUBMINOR"))
+  version = "%d.%d.%d" % checkstyle.version_of("".join(s.text for s in sources if s.path == "include/petscmuonversion.h"))
   for page in references.values():
     write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version))
   return len(references)

@@ -31,6 +31,9 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The function is defined here, not the macro, which calls the next one */
+#undef PetscMuonInitialize
+
 /*@C
   PetscMuonInitialize - Starts the library, and PETSc where it is not started
 
@@ -48,9 +51,41 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   A program that calls `PetscInitialize()` itself may leave this out: every class starts itself when it is
   first used. SLEPc starts at the first singular value decomposition.
 
+  In C this is a macro, which calls `PetscMuonInitializeVersion()`. A library of another version than that of the
+  headers is an error that names both.
+
 .seealso: `PetscMuonFinalize()`, `PetscMuonInitialized()`, `PetscInitialize()`, `Muon`
 @*/
 PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], const char help[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMuonInitializeVersion(argc, args, file, help, PETSCMUON_VERSION_MAJOR, PETSCMUON_VERSION_MINOR, PETSCMUON_VERSION_SUBMINOR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PetscMuonInitializeVersion - Does as `PetscMuonInitialize()` and compares the version of the headers with that of the library
+
+  Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`
+
+  Input Parameters:
++ argc     - count of the program's arguments, may be `NULL`
+. args     - the arguments, may be `NULL`
+. file     - name of an options file, may be `NULL`
+. help     - what `-help` prints first, may be `NULL`
+. major    - the first number of the headers' version
+. minor    - the second number
+- subminor - the third number
+
+  Level: developer
+
+  Note:
+  Major and minor must be those of the library, as in its soname. A fix, which changes the third number, needs no new
+  compilation of programs.
+
+.seealso: `PetscMuonInitialize()`, `PetscMuonGetVersionNumber()`
+@*/
+PetscErrorCode PetscMuonInitializeVersion(int *argc, char ***args, const char file[], const char help[], int major, int minor, int subminor)
 {
   PetscBool started;
 
@@ -60,6 +95,9 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
     PetscCall(PetscInitialize(argc, args, file, help));
     PetscMuonBeganPetsc = PETSC_TRUE;
   }
+  PetscCheck(major == PETSCMUON_VERSION_MAJOR && minor == PETSCMUON_VERSION_MINOR, PETSC_COMM_WORLD, PETSC_ERR_LIB,
+             "The program was compiled with headers of PetscMuon %d.%d.%d, and the library that it runs with is %d.%d.%d: compile it again, or let the loader find the library of its headers", major, minor, subminor, PETSCMUON_VERSION_MAJOR,
+             PETSCMUON_VERSION_MINOR, PETSCMUON_VERSION_SUBMINOR);
   PetscCall(PetscMuonRegisterAll_Private());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

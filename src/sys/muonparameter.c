@@ -527,15 +527,35 @@ PetscErrorCode MuonParametersSetShared(PetscObject object, const char family[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MuonParametersHelpOnce(PetscObject object)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(object), &size));
+  if (size == 1 && PetscGlobalRank > 0) object->optionsprinted = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonParametersSetFromOptions(PetscObject object, MuonOptionItems PetscOptionsObject)
 {
   const MuonParameters *parameters = MuonParametersOf(object);
-  MuonLocale            locale;
+  const MuonParameterClass *class  = MuonParametersClassOf_Private(object);
+  MuonLocale locale;
+  char       title[64];
 
   PetscFunctionBegin;
   PetscCall(MuonLocaleBegin(&locale));
   for (PetscInt k = 0; k < MuonParametersCount_Private(parameters); k++) {
-    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
+      const char *const heading = class->heading != NULL ? class->heading(object, row) : NULL;
+
+      if (heading != NULL) {
+        PetscCall(PetscSNPrintf(title, sizeof(title), "%s:", heading));
+        PetscOptionsHeadBegin(PetscOptionsObject, title);
+      }
+      PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
+    }
   }
   PetscCall(MuonLocaleEnd(&locale));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,6 +2,31 @@
 
 const char *const MuonStatuses[] = {"OK", "NANORINF", "CORRUPT", "LMO", "MuonStatus", "MUON_STATUS_", NULL};
 
+PetscBool PetscMuonIsQuiet = PETSC_FALSE;
+
+/*@
+  PetscMuonSetQuiet - Switches off what the library prints without being asked, and on again
+
+  Not Collective; the first rank of a communicator prints
+
+  Input Parameter:
+. quiet - `PETSC_TRUE` for no warnings and notices
+
+  Level: intermediate
+
+  Note:
+  Off are warnings (of options, of a slow BLAS, of messages that save nothing) and the lines about restarts, checkpoints and
+  divergence. Errors, monitors, views and reports that options ask for stay. It holds for the process.
+
+.seealso: `PetscMuonInitialize()`, `MuonMonitorCancel()`, `PetscInfoAllow()`
+@*/
+PetscErrorCode PetscMuonSetQuiet(PetscBool quiet)
+{
+  PetscFunctionBegin;
+  PetscMuonIsQuiet = quiet;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonListNames_Private(PetscFunctionList list, size_t length, char names[])
 {
   const char **array;

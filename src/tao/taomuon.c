@@ -95,7 +95,7 @@ static PetscErrorCode TaoSetUp_Muon(Tao tao)
     PetscCall(MuonAddVecLayers(tm->muon, tao->solution, tao->gradient, 1, &name, &n, &one, NULL));
     PetscCall(MuonGetLayer(tm->muon, 0, &layer));
     PetscCall(MuonLayerGetRule(layer, &rule));
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", updated by the rule %s\n", MuonPrefix(tm->muon), rule));
+    PetscCall(MuonNotice(PetscObjectComm((PetscObject)tao), "PetscMuon: -%stao_muon_layers is not set: the solution is one vector, layer \"x\", updated by the rule %s\n", MuonPrefix(tm->muon), rule));
   }
   PetscCall(PetscObjectReference((PetscObject)tao->solution));
   tm->x = tao->solution;

@@ -40,7 +40,8 @@ run pkgconfig/ex1
 
 # The Fortran module is compiled beside the program, and the Python package finds the library by its own place
 mkdir fortran
-(cd fortran && $FORTRAN "$prefix/include/petscmuon.f90" "$PETSCMUON_DIR/tests/fortran_train.F90" -o train $(pkg-config --libs petscmuon))
+cp "$PETSCMUON_DIR/tests/fortran_train.F90" fortran/train.F90
+MAKEFLAGS= "$MAKE" --no-print-directory -C fortran -f "$prefix/share/petscmuon/Makefile.user" train PETSCMUON_DIR="$prefix" > fortran.log 2>&1 || { cat fortran.log; exit 1; }
 "$MPIEXEC" -n 2 fortran/train > fortran.log 2>&1 || { cat fortran.log; exit 1; }
 PETSCMUON_DIR= PYTHONPATH=$prefix/share/petscmuon/python "$PYTHON3" -c 'import petscmuon; petscmuon.Muon().destroy(); print(petscmuon._library.library().c._name)' > python.log 2>&1 || { cat python.log; exit 1; }
 grep -q "^$prefix/" python.log || { cat python.log; exit 1; }
@@ -50,6 +51,13 @@ for f in ex1.c ex2.c ex3.c nanogpt/nanogpt.c nanogpt/README.md; do test -f "$pre
 cp "$prefix/share/petscmuon/tutorials/ex1.c" "$prefix/share/petscmuon/Makefile.user" tutorial
 MAKEFLAGS= "$MAKE" --no-print-directory -C tutorial -f Makefile.user ex1 PETSCMUON_DIR="$prefix" > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
 "$prefix/share/petscmuon/bin/petscmuon-mpiexec" -n 1 tutorial/ex1 > tutorial.log 2>&1 || { cat tutorial.log; exit 1; }
+
+# A program of other headers says so, with both versions
+mkdir other
+cp "$prefix"/include/petscmuon*.h other
+sed -i 's/\(VERSION_MINOR *\).*/\19/' other/petscmuonversion.h
+$PCC -Iother "$PETSCMUON_DIR/tutorials/ex1.c" -o other/ex1 $(pkg-config --cflags --libs petscmuon) -lm
+if "$MPIEXEC" -n 1 other/ex1 > other.log 2>&1 || ! grep -q "headers of PetscMuon 0.9.*the library that it runs with is $(pkg-config --modversion petscmuon)" other.log; then cat other.log; exit 1; fi
 
 if command -v cmake > /dev/null; then
   cp "$PETSCMUON_DIR/tests/install/ex1.c" "$prefix/share/petscmuon/CMakeLists.txt" cmake

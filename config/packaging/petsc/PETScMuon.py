@@ -5,7 +5,7 @@ import os
 class Configure(config.package.Package):
   def __init__(self, framework):
     config.package.Package.__init__(self, framework)
-    self.version                = '0.1.0'
+    self.version                = '0.2.0'
     self.download               = ['file://petscmuon-' + self.version + '.tar.gz'] # its name on the command line is what counts: --download-petscmuon=FILE
     self.functions              = []
     self.includes               = []

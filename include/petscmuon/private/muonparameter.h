@@ -81,6 +81,7 @@ typedef struct {
   PetscErrorCode (*children)(PetscObject, MuonParameterObjectFn *, void *ctx);            /* calls the routine for each object below this one, not for theirs */
   PetscErrorCode (*changingtext)(PetscObject, const MuonParameter *, const char value[]); /* before a text changes: may refuse it */
   PetscErrorCode (*changed)(PetscObject, const MuonParameter *);                          /* after any value was set: what follows from it */
+  const char *(*heading)(PetscObject, const MuonParameter *);                             /* what -help prints above this row, NULL for nothing */
 } MuonParameterClass;
 
 /* classid must be registered; type NULL-terminated rows or NULL. RegisterType is called by the Register() of a class; an empty type is a part */
@@ -97,6 +98,8 @@ PETSC_EXTERN PetscErrorCode MuonParametersSetType(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonParametersDestroyType(PetscObject); /* before object->data goes */
 PETSC_EXTERN PetscErrorCode MuonParametersDestroy(PetscObject);
 
+/* Before PetscObjectOptionsBegin() of an object that each rank has by itself: rank 0 prints -help */
+PETSC_EXTERN PetscErrorCode MuonParametersHelpOnce(PetscObject);
 /* Between PetscObjectOptionsBegin() and PetscOptionsEnd() */
 PETSC_EXTERN PetscErrorCode MuonParametersSetFromOptions(PetscObject, MuonOptionItems);
 /* Reads the rows with MUON_PARAMETER_SHARED behind this family, of all objects of the class */

@@ -12,6 +12,10 @@
 #include <petscmat.h>
 #include <petsc/private/petscimpl.h>
 
+/* What the library prints unasked, warnings among them; PetscMuonSetQuiet() switches it off */
+PETSC_EXTERN PetscBool PetscMuonIsQuiet;
+#define MuonNotice(...) (PetscMuonIsQuiet ? PETSC_SUCCESS : PetscPrintf(__VA_ARGS__))
+
 /*
    What moves past PETSc's own MPI calls, for -log_view, which halves the sum of what is sent and what
    arrives. A message is a buffer that a rank hands to MPI, a reduction a call of all ranks

@@ -175,6 +175,7 @@ PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all
   PetscBool                  set = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(MuonParametersHelpOnce((PetscObject)c));
   PetscObjectOptionsBegin((PetscObject)c);
   if (all) PetscCall(PetscOptionsFList("-compressor", "Compressor", "MuonCompressorSetType", MuonCompressorList, ((PetscObject)c)->type_name != NULL ? ((PetscObject)c)->type_name : MUONCOMPRESSORIDENTITY, type, sizeof(type), &set));
   if (set) PetscCall(MuonCompressorSetType(c, type));

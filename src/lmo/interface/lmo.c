@@ -173,6 +173,7 @@ PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
   PetscBool   set = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(MuonParametersHelpOnce((PetscObject)lmo));
   PetscObjectOptionsBegin((PetscObject)lmo);
   if (!typeonly) PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
   if (set) PetscCall(MuonLMOSetType(lmo, type));

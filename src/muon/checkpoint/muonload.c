@@ -383,7 +383,7 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
   PetscFunctionBegin;
   while (record < load->reader->record + load->reader->records && (record->file != MUON_FILE_MANIFEST || strcmp(record->state, MUON_CHECKPOINT_OPTIONS) != 0)) record++;
   if (load->muon->rank > 0 || record == load->reader->record + load->reader->records) PetscFunctionReturn(PETSC_SUCCESS);
-  if (load->reader->id.ranks != (uint32_t)load->muon->size) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)load->reader->id.ranks, load->muon->size));
+  if (load->reader->id.ranks != (uint32_t)load->muon->size) PetscCall(MuonNotice(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)load->reader->id.ranks, load->muon->size));
   PetscCall(PetscCalloc1((size_t)record->bytes + 1, &there));
   (void)MuonFileReaderRead(load->reader, record, record->row, record->column, record->rows, record->columns, there, 1, record->rows);
   for (char *c = there; *c != '\0'; c++) *c = (char)(*c == '\n' || (*c >= ' ' && *c <= '~') ? *c : '?');
@@ -413,9 +413,9 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
       if (same < --others) continue;
       others++;
     }
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %s\n", said[others - 1]));
+    PetscCall(MuonNotice(PETSC_COMM_SELF, "Checkpoint: %s\n", said[others - 1]));
   }
-  if (others > MUON_OPTIONS_SHOWN) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Checkpoint: %d more options are others now\n", others - MUON_OPTIONS_SHOWN));
+  if (others > MUON_OPTIONS_SHOWN) PetscCall(MuonNotice(PETSC_COMM_SELF, "Checkpoint: %d more options are others now\n", others - MUON_OPTIONS_SHOWN));
   PetscCall(PetscStrToArrayDestroy(nnow, now));
   PetscCall(PetscStrToArrayDestroy(nwas, was));
   PetscCall(PetscFree(here));

@@ -194,7 +194,7 @@ PetscErrorCode MuonRestartLoad_Private(Muon muon, const char path[], PetscBool *
     PetscCallMPI(MPI_Bcast(&found, (PetscMPIInt)sizeof(found), MPI_BYTE, 0, comm));
     PetscCall(MuonCheckpointVerify_Private(muon, &folder, &found, &reader, &one));
     if (one == MUON_FILE_ABSENT) continue;
-    if (second) PetscCall(PetscPrintf(comm, "Checkpoint: %s; the one before it is taken\n", text));
+    if (second) PetscCall(MuonNotice(comm, "Checkpoint: %s; the one before it is taken\n", text));
     PetscCall(PetscStrncpy(text, folder.text, sizeof(text)));
     result = one;
     if (second || result == MUON_FILE_OK || result == MUON_FILE_VERSION) break;

@@ -196,8 +196,8 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
   }
   /* They go as those of this run come */
   if (count > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "PetscMuon warning: %s has checkpoints of another run, the last of step %" PRIu64 ", which are removed when this run has written its own; -%smuon_restart %s goes on with them\n", folder, all[0].step,
-                          MuonPrefix(muon), folder));
+    PetscCall(MuonNotice(PETSC_COMM_SELF, "PetscMuon warning: %s has checkpoints of another run, the last of step %" PRIu64 ", which are removed when this run has written its own; -%smuon_restart %s goes on with them\n", folder, all[0].step,
+                         MuonPrefix(muon), folder));
   }
   free(all);
   c->id.ranks       = (uint32_t)muon->size;

@@ -225,6 +225,6 @@ PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
   }
   if (fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
   else PetscCall(MuonLoaded_Private(muon));
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
+  PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

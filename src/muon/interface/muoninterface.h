@@ -22,6 +22,7 @@ PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[],
 PETSC_INTERN const MuonParameter MuonParameters_Private[];
 PETSC_INTERN PetscErrorCode      MuonChanging_Private(PetscObject, const MuonParameter *, double);
 PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const MuonParameter *, const char[]);
+PETSC_INTERN const char         *MuonHeading_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
 /* Those that are registered by now */

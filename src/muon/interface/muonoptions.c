@@ -173,14 +173,14 @@ static PetscErrorCode MuonWarnUnread_Private(Muon muon, const char key[], const 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(MuonRenamed); k++) {
     PetscCall(PetscStrcmp(key, MuonRenamed[k][0], &same));
     if (!same) continue;
-    PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s is no longer there: %s\n", prefix, key, MuonRenamed[k][1]));
+    PetscCall(MuonNotice(comm, "PetscMuon warning: option -%s%s is no longer there: %s\n", prefix, key, MuonRenamed[k][1]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonGetNearestOption_Private(muon, key, value, sizeof(nearest), nearest));
   PetscCall(PetscStrcasecmp(key, nearest, &same));
-  if (!same) PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s is unknown; the nearest that exists is -%s%s\n", prefix, key, prefix, nearest));
-  else if (type != NULL) PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s takes effect with the type %s, which nothing has here\n", prefix, key, type));
-  else PetscCall(PetscPrintf(comm, "PetscMuon warning: option -%s%s takes no effect with the types that were set\n", prefix, key));
+  if (!same) PetscCall(MuonNotice(comm, "PetscMuon warning: option -%s%s is unknown; the nearest that exists is -%s%s\n", prefix, key, prefix, nearest));
+  else if (type != NULL) PetscCall(MuonNotice(comm, "PetscMuon warning: option -%s%s takes effect with the type %s, which nothing has here\n", prefix, key, type));
+  else PetscCall(MuonNotice(comm, "PetscMuon warning: option -%s%s takes no effect with the types that were set\n", prefix, key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -73,6 +73,24 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
+/* Groups of -help and the first row of each; an addon or a type is a group by its name */
+static const char *const MuonHeadings[][2] = {{"learning_rate", "basics"}, {"schedule", "schedule"},    {"momentum", "momentum, weight decay, clipping"}, {"layer_rule", "layers"}, {"assembly", "communication"}, {"max_steps", "run, precision"},
+                                              {"check_device", "device"},  {"checkpoint", "checkpoint"}};
+
+const char *MuonHeading_Private(PetscObject object, const MuonParameter *row)
+{
+  const Muon muon = (Muon)object;
+
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    if (row == muon->addon[k].ops->rows) return muon->addon[k].name;
+  }
+  if (row == muon->parameters.rows[1]) return object->type_name;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(MuonHeadings) && !(row->flags & MUON_PARAMETER_DATA); k++) {
+    if (strcmp(row->key, MuonHeadings[k][0]) == 0) return MuonHeadings[k][1];
+  }
+  return NULL;
+}
+
 #define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))
 
 /* What a row cannot say */

@@ -139,8 +139,18 @@ PetscErrorCode MuonFinalizePackage(void)
 @*/
 PetscErrorCode MuonInitializePackage(void)
 {
-  const MuonParameterClass parameters = {
-    "muon_", "muon_type", MuonParameters_Private, offsetof(struct _p_Muon, parameters), offsetof(struct _p_Muon, data), 0, MuonReadAllOptions_Private, MuonChanging_Private, MuonChildren_Private, MuonChangingText_Private, MuonChanged_Private};
+  const MuonParameterClass parameters = {"muon_",
+                                         "muon_type",
+                                         MuonParameters_Private,
+                                         offsetof(struct _p_Muon, parameters),
+                                         offsetof(struct _p_Muon, data),
+                                         0,
+                                         MuonReadAllOptions_Private,
+                                         MuonChanging_Private,
+                                         MuonChildren_Private,
+                                         MuonChangingText_Private,
+                                         MuonChanged_Private,
+                                         MuonHeading_Private};
 
   PetscFunctionBegin;
   if (MuonPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);

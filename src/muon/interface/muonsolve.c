@@ -272,7 +272,7 @@ PetscErrorCode MuonSolve(Muon muon)
   PetscCall(PetscOptionsHasName(((PetscObject)muon)->options, ((PetscObject)muon)->prefix, "-muon_converged_reason", &said));
   if (muon->reason < 0 && said == PETSC_FALSE) {
     PetscCall(MuonDescribeReason_Private(muon, sizeof(where), where));
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
+    PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "MuonSolve() diverged in step %" PetscInt_FMT ": %s%s\n", muon->step, MuonConvergedReasons[muon->reason], where));
   }
   PetscCall(MuonConvergedReasonViewFromOptions(muon));
   MuonTryAddons(muon, solved, muon);

@@ -104,7 +104,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   PetscLogDouble mine[3], most[3], entries = 0;
   PetscBool      ascii, string, binary, slow;
   MuonType       type;
-  char           blas[512];
+  char           blas[512], version[256];
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
@@ -122,6 +122,8 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (ascii == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)muon, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscMuonGetVersion(version, sizeof(version)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", version));
   PetscCall(PetscViewerASCIIPrintf(viewer, "step %" PetscInt_FMT " of %" PetscInt_FMT ", %s\n", muon->step, muon->max_steps, MuonConvergedReasons[muon->reason]));
   MuonTryAddons(muon, view, muon, viewer);
   if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));

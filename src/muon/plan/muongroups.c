@@ -198,7 +198,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
   PetscCall(MuonExchangeSetMaxBytes(group->exchange, up, down));
   PetscCall(MuonExchangeResolveMode(group->exchange, summable, culprit, &group->mode));
   if (summable == PETSC_FALSE && group->home <= 0 && group->grid->size > 1 && group->grid->nworkers == 1)
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
+    PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s sends messages from the one worker that all ranks are to itself, which saves nothing\n", culprit));
   group->no_downlink = PETSC_TRUE;
   group->arrays[0] = group->arrays[1] = PETSC_TRUE;
   for (PetscInt k = 0; k < group->nshards; k++) {

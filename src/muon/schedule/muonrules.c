@@ -102,7 +102,7 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon, PetscViewer viewer)
     if (decides) continue;
     PetscCall(PetscSNPrintf(said, sizeof(said), "pattern %.*s of -%smuon_rule_match matches no layer that the patterns before it leave\n", (int)(end - pattern), pattern, MuonPrefix(muon)));
     if (viewer != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s", said));
-    else PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s", said));
+    else PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "PetscMuon warning: %s", said));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,8 +62,8 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
   if (!spectral || lmo->polar->leaves == PETSC_FALSE || muon->leaveswarned) PetscFunctionReturn(PETSC_SUCCESS);
   muon->leaveswarned = PETSC_TRUE;
-  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon), "PetscMuon warning: -%smuon_step sharp of layer %s: -lmo_polar_type %s may leave the unit ball, so that steps and dual norms are off by up to its error; svd and zolotarev stay inside\n",
-                        MuonPrefix(muon), ((PetscObject)layer)->name, ((PetscObject)lmo->polar)->type_name));
+  PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "PetscMuon warning: -%smuon_step sharp of layer %s: -lmo_polar_type %s may leave the unit ball, so that steps and dual norms are off by up to its error; svd and zolotarev stay inside\n",
+                       MuonPrefix(muon), ((PetscObject)layer)->name, ((PetscObject)lmo->polar)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -192,6 +192,7 @@ PetscErrorCode MuonPolarSetFromOptions(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(polar, MUONPOLAR_CLASSID, 1);
+  PetscCall(MuonParametersHelpOnce((PetscObject)polar));
   PetscObjectOptionsBegin((PetscObject)polar);
   PetscCall(PetscOptionsFList("-lmo_polar_type", "Method for the polar factor", "MuonPolarSetType", MuonPolarList, old != NULL ? old : MUONPOLARZOLOTAREV, type, sizeof(type), &set));
   if (set) PetscCall(MuonPolarSetType(polar, type));
@@ -287,7 +288,7 @@ PetscErrorCode MuonPolarWarnBLAS(MPI_Comm comm)
   if (warned) PetscFunctionReturn(PETSC_SUCCESS);
   warned = PETSC_TRUE;
   PetscCall(MuonPolarDescribeBLAS(sizeof(text), text, &slow));
-  if (slow) PetscCall(PetscFPrintf(comm, PETSC_STDERR, "Warning: %s\n", text));
+  if (slow && !PetscMuonIsQuiet) PetscCall(PetscFPrintf(comm, PETSC_STDERR, "Warning: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

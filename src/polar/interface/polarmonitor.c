@@ -114,6 +114,8 @@ PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
   PetscBool         set, ascii;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &set));
+  if (!set && PetscGlobalRank > 0) PetscFunctionReturn(PETSC_SUCCESS); /* rank 0 prints -help */
   PetscCall(PetscOptionsCreateViewer(PETSC_COMM_SELF, ((PetscObject)polar)->options, ((PetscObject)polar)->prefix, "-lmo_polar_monitor", &viewer, &format, &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));

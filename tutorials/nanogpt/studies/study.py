@@ -656,6 +656,20 @@ def write(path, words):
     raise Bad("%s: %s" % (path, e.strerror))
 
 
+def plans(store):
+  """Prints the plans with what their finished runs took: the seconds of a step, those of the fastest part of a run, times its steps"""
+  for path in sorted(glob.glob(os.path.join(HERE, "*.txt"))):
+    name, minutes, machines, runs = os.path.basename(path)[:-4], 0, set(), os.path.join(store, os.path.basename(path)[:-4], "runs.csv")
+    if os.path.exists(runs):
+      with open(runs, newline="") as f:
+        for row in csv.DictReader(f):
+          if row["curve"]:
+            minutes += float(row["work"]) * int(row["curve"].split()[-1].split(":")[0]) / 60
+            machines.add(row["machine"])
+    print("%-9s %s: %s" % (name, Plan(path).title, "%.0f minutes of steps on %s" % (minutes, ", ".join(sorted(machines))) if minutes else "not measured yet"))
+  print("A plan that was made is only reported. -o, --store and --data choose folders and the text, see study.py --help")
+
+
 def main(arguments=None):
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--plan", default="quick")
@@ -671,6 +685,9 @@ def main(arguments=None):
   parser.add_argument("--torch", default=sys.executable, help="a Python with torch, for runs of reference.py; without one these are left out")
   parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
   options = parser.parse_args(arguments)
+  if options.plan == "help":
+    plans(options.store)
+    return 0
   path = options.plan if os.path.exists(options.plan) else os.path.join(HERE, options.plan + ".txt")
   options.output, options.program = os.path.abspath(options.output), os.path.abspath(options.program)
   signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("study.py: stopped; the same command goes on")) # and the runs with it

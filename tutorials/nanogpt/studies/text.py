@@ -122,7 +122,10 @@ def prepare(folder, source=None):
 
 
 if __name__ == "__main__":
+  if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+    print(__doc__)
+    sys.exit(0 if sys.argv[1:] in (["--help"], ["-h"]) else 1)
   try:
     print(json.dumps(prepare(*sys.argv[1:3]), indent=1))
   except (Bad, OSError, TypeError) as e:
-    sys.exit("text.py: %s" % (__doc__ if len(sys.argv) < 2 else e))
+    sys.exit("text.py: %s" % e)

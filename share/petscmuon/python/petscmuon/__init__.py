@@ -12,7 +12,7 @@
 Nothing is copied: the tensors are what the steps change. The package is ctypes alone; the library is found by PETSCMUON_DIR, the prefix of an installation, else beside the package, else by pkg-config, else below PETSC_DIR.
 """
 
-from ._library import Diverged, Error, init
+from ._library import VERSION as __version__, Diverged, Error, init, quiet, version
 from ._muon import Layer, Muon, Traffic
 
-__all__ = ["Diverged", "Error", "Layer", "Muon", "Traffic", "init"]
+__all__ = ["Diverged", "Error", "Layer", "Muon", "Traffic", "init", "quiet", "version"]

@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 
+# That of the library that it loads
+VERSION = "0.2.0"
 # Of PETSc's enumeration PetscDataType
 DOUBLE, COMPLEX, FLOAT, INT = 1, 2, 5, 16
 NOT_CONVERGED = 91  # an error code
@@ -95,6 +97,10 @@ class Library:
     _check_one(r"libpetsc(_\w+)?\.so[.\d]*", "PETSc")
     _check_one(r"libmpi\.so[.\d]*", "MPI")
     kind, found, size = ctypes.c_int(), ctypes.c_int(0), ctypes.c_size_t()
+    numbers = [ctypes.c_int64(0) for _ in range(2)]  # each is a PetscInt of 32 or 64 bits
+    self.c.PetscMuonGetVersionNumber(*map(ctypes.byref, numbers), None, None)
+    if "%d.%d" % tuple(number.value & 0xffffffff for number in numbers) != VERSION.rpartition(".")[0]:
+      raise Error("%s has the version %d.%d, and the Python package petscmuon is %s: install the package of the library's sources" % ((name,) + tuple(number.value & 0xffffffff for number in numbers) + (VERSION,)))
     self.c.PetscDataTypeFromString(b"scalar", ctypes.byref(kind), ctypes.byref(found))
     if kind.value == COMPLEX:
       raise Error("%s was linked with a PETSc with complex scalars, expected one with real scalars" % name)
@@ -132,6 +138,18 @@ class Library:
       self.c.PetscPopErrorHandler()
     if code != 0:
       raise Error("%s(): %s" % (function, self.said[0].strip() if self.said else "error code %d" % code), code)
+
+
+def version():
+  """The version of the library, the commit of its sources, and what it was built with, as a text."""
+  text = ctypes.create_string_buffer(256)
+  library().call("PetscMuonGetVersion", text, ctypes.c_size_t(len(text)))
+  return text.value.decode()
+
+
+def quiet(is_quiet=True):
+  """Switches off warnings and notices that the library prints without being asked, and on again."""
+  library().call("PetscMuonSetQuiet", ctypes.c_int(bool(is_quiet)))
 
 
 _library = None

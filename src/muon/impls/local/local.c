@@ -342,9 +342,9 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
   if (local->moved) PetscFunctionReturn(PETSC_SUCCESS);
   muon->nancount++;
   if (local->warned == PETSC_FALSE)
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)muon),
-                          "PetscMuon warning: step %" PetscInt_FMT ": the outer optimizer left its step out because of NaN or Inf, and all workers go back to where their round began (-%smuon_nan skip); MuonGetNaNCount() counts it\n", muon->step,
-                          MuonPrefix(outer)));
+    PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon),
+                         "PetscMuon warning: step %" PetscInt_FMT ": the outer optimizer left its step out because of NaN or Inf, and all workers go back to where their round began (-%smuon_nan skip); MuonGetNaNCount() counts it\n", muon->step,
+                         MuonPrefix(outer)));
   local->warned = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

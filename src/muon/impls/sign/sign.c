@@ -157,8 +157,8 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     PetscCall(MuonVotesSetRule(shard->group, &votes));
   }
   if (even > 0 && (sign->tie == MUON_SIGN_TIE_PLUS || sign->tie == MUON_SIGN_TIE_MINUS))
-    PetscCall(PetscPrintf(comm, "PetscMuon warning: -%ssign_tie %s moves each entry on which the %d workers are divided a whole step, always the same way; zero leaves it, random sends as little as %s\n", MuonPrefix(muon), MuonSignTies[sign->tie],
-                          even, MuonSignTies[sign->tie]));
+    PetscCall(MuonNotice(comm, "PetscMuon warning: -%ssign_tie %s moves each entry on which the %d workers are divided a whole step, always the same way; zero leaves it, random sends as little as %s\n", MuonPrefix(muon), MuonSignTies[sign->tie],
+                         even, MuonSignTies[sign->tie]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
