@@ -221,7 +221,7 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
   MuonFileSeal               seal, *seals;
 
   PetscFunctionBegin;
-  PetscTryTypeMethod(muon, saving);
+  MuonTryAddons(muon, saving, muon);
   PetscCall(MuonCheckpointAskPrograms_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
   c = muon->checkpoints;

@@ -187,7 +187,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 }
 
 /* What can fail comes before this worker's own step is taken */
-static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
+static PetscErrorCode MuonCommitting_Local(Muon muon, PetscBool *ok)
 {
   Muon_Local *local = (Muon_Local *)muon->data;
   Muon        outer = local->outer;
@@ -226,13 +226,13 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEnd_Local(Muon muon)
+static PetscErrorCode MuonEnd_Local(Muon muon, PetscBool ok)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
   MuonArray         own;
 
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
+  for (PetscInt l = 0; l < muon->nlayers && ok; l++) {
     MuonArray *start = &local->start[l];
 
     if (MuonLocalEnds_Private(muon, l) == PETSC_FALSE) continue;
@@ -261,7 +261,7 @@ static PetscErrorCode MuonVisitState_Local(Muon muon, MuonShard *shard, MuonStat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSetObjectsFromOptions_Local(Muon muon)
+static PetscErrorCode MuonSetFromOptions_Local(Muon muon)
 {
   Muon outer = ((Muon_Local *)muon->data)->outer;
   char prefix[PETSC_MAX_OPTION_NAME];
@@ -427,7 +427,6 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, NULL)); /* the outer optimizer duplicates the communicator */
   PetscCall(PetscNew(&local));
   muon->data             = local;
-  muon->isolated         = PETSC_TRUE;
   muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
   PetscCall(MuonCreate(PetscObjectComm((PetscObject)muon), &local->outer));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)local->outer, (PetscObject)muon, 1));
@@ -435,16 +434,13 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscCall(MuonSetLearningRate(local->outer, (PetscReal)0.7));
   PetscCall(MuonSetMomentum(local->outer, (PetscReal)0.6, MUON_MOMENTUM_SGD, MUON_NESTEROV_SGD));
   PetscCall(MuonSetParameter(local->outer, "muon_momentum_at", "server"));
-  muon->nested                     = local->outer;
-  muon->ops->configure             = MuonConfigure_Local;
-  muon->ops->begin                 = MuonBegin_Local;
-  muon->ops->ending                = MuonEnding_Local;
-  muon->ops->end                   = MuonEnd_Local;
-  muon->ops->visitstate            = MuonVisitState_Local;
-  muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_Local;
-  muon->ops->view                  = MuonView_Local;
-  muon->ops->reset                 = MuonReset_Local;
-  muon->ops->destroy               = MuonDestroy_Local;
+  muon->nested              = local->outer;
+  muon->ops->configure      = MuonConfigure_Local;
+  muon->ops->visitstate     = MuonVisitState_Local;
+  muon->ops->setfromoptions = MuonSetFromOptions_Local;
+  muon->ops->view           = MuonView_Local;
+  muon->ops->reset          = MuonReset_Local;
+  muon->ops->destroy        = MuonDestroy_Local;
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", MuonWeightsChanged_Local));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", MuonGetRoundSteps_Local));
   PetscCall(PetscCitationsRegister(MuonCitationLocal, &MuonCitationLocalSet));
@@ -453,7 +449,14 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
 
 PetscErrorCode MuonRegister_Local(void)
 {
+  MuonAddonOps ops;
+
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.begin      = MuonBegin_Local;
+  ops.committing = MuonCommitting_Local;
+  ops.end        = MuonEnd_Local;
   PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters));
+  PetscCall(MuonAddonRegister(MUONLOCAL, &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
