@@ -369,7 +369,9 @@ def check_project(sources):
     for match in OPTION.finditer(s.text):
       key, line = match.group(1), s.line_of(match.start())
       kind = re.match(r"src/\w+/impls/(\w+)/", s.path)
-      if kind and not re.match(r"-(\w+_)?%s_" % re.escape(kind.group(1)), key):
+      # A folder may have several types, each in a file of its name
+      types = {kind.group(1)} | {os.path.basename(t.path)[:-2] for t in sources if t.path.startswith(kind.group(0))} if kind else ()
+      if kind and not re.match(r"-(\w+_)?(%s)_" % "|".join(types), key):
         yield Finding(s.path, line, "option %s is read by the type %s alone and does not carry its name" % (key, kind.group(1)))
       if key not in PETSC_KEYS and not re.search(documented_as(key) + r"(?!\w)", documented):
         yield Finding(s.path, line, "option %s is in no man page" % key)

@@ -1,4 +1,5 @@
 #include "muonpolarpolynomial.h"
+#include "../kernels/dense/muonblas.h"
 
 /* Which matrices in the memory of a device are computed together */
 
@@ -75,17 +76,37 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar polar, PetscInt n, MuonPolarTask *task[])
+/* Matrices on a device whose objects have the same parameters go together */
+PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
 {
-  MuonMark mark;
+  MuonPolarTask **same;
+  unsigned int   *hash;
 
   PetscFunctionBegin;
-  qsort(task, (size_t)n, sizeof(*task), MuonPolarCompareTasks);
-  for (PetscInt first = 0, batch = 1; first < n; first += batch) {
-    PetscCall(MuonPolarBatchOf_Private(polar, n - first, task + first, &batch));
-    PetscCall(MuonWorkspaceMark(polar->work, &mark));
-    PetscUseTypeMethod(polar, apply, batch, task + first);
-    PetscCall(MuonWorkspaceRelease(polar->work, &mark));
+  PetscCall(PetscMalloc2(n, &same, n, &hash));
+  for (PetscInt k = 0; k < n; k++) {
+    hash[k] = 0;
+    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && task[k].G.here.memory == MUON_DEVICE) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
   }
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt count = 0;
+    MuonMark mark;
+
+    for (PetscInt i = k; i < n; i++) {
+      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k]))) continue;
+      if (task[k].norm != 0.0) same[count++] = &task[i];
+    }
+    (void)MuonKernelProductsSet((MuonKernelProducts)(polar[k]->library + 1));
+    qsort(same, (size_t)count, sizeof(*same), MuonPolarCompareTasks);
+    for (PetscInt first = 0, batch = 1; first < count; first += batch) {
+      PetscCall(MuonPolarBatchOf_Private(polar[k], count - first, same + first, &batch));
+      PetscCall(MuonWorkspaceMark(polar[k]->work, &mark));
+      PetscUseTypeMethod(polar[k], apply, batch, same + first);
+      PetscCall(MuonWorkspaceRelease(polar[k]->work, &mark));
+    }
+    for (PetscInt i = 0; i < count; i++) same[i]->norm = 0.0;
+  }
+  (void)MuonKernelProductsSet(MUON_PRODUCTS_AUTO);
+  PetscCall(PetscFree2(same, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -115,7 +115,7 @@ static PetscErrorCode CheckCompressor(void)
 }
 
 /*
-   From zero weights a step of plain descent is the rate times the target, up to one rounding; ranks have the
+   From zero weights a step of descent is twice the rate times the target, up to one rounding; ranks have the
    same gradient, whose mean of three may be off by two more
 */
 static PetscErrorCode CheckAlgorithm(void)
@@ -130,6 +130,7 @@ static PetscErrorCode CheckAlgorithm(void)
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, COLUMNS, NULL, &p.W[l]));
     PetscCall(MuonAddLayer(muon, l == 0 ? "a" : "b", p.W[l], &p.layer[l]));
+    PetscCall(MuonLayerSetRule(p.layer[l], MUONLAYERSGD));
   }
   PetscCall(MuonSetObjectiveAndGradient(muon, FormLossAndGradient, &p));
   PetscCall(MuonSetLearningRate(muon, RATE));
@@ -138,7 +139,7 @@ static PetscErrorCode CheckAlgorithm(void)
   for (PetscInt l = 0; l < 2; l++) {
     PetscCall(MatDenseGetArrayRead(p.W[l], &w));
     for (PetscInt i = 0; i < ROWS * COLUMNS; i++) {
-      const PetscReal expected = RATE * Target(l, i);
+      const PetscReal expected = 2 * RATE * Target(l, i);
 
       PetscCheck(PetscAbsReal(PetscRealPart(w[i]) - expected) <= 2 * PETSC_MACHINE_EPSILON * PetscAbsReal(expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "descent: entry %" PetscInt_FMT " is %g after a step, expected %g", i, (double)PetscRealPart(w[i]),
                  (double)expected);

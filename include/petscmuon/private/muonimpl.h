@@ -100,16 +100,13 @@ typedef struct {
   Muon      muon;
   MuonLayer layer;
   MuonGroup group;
-  PetscInt  id;        /* its number in the group's exchange */
   PetscInt  row, rows; /* of the layer */
   MuonPort *port;
   char     *name; /* enters random numbers and messages: the layer's where the shard is all of it */
   PetscBool owns;
 
-  MuonCompressor up, down;            /* of this rank as a worker, and of the server */
-  char          *up_type, *down_type; /* of the compressors at set-up, which decided what state there is */
+  MuonCompressor up, down; /* of this rank as a worker, and of the server; their types are fixed at set-up */
   MuonDownlink   downlink;
-  PetscBool      down_assigns; /* the message of the server is of the weights, not of a difference */
 
   MuonArray M, Mnew;  /* momentum, where muon->momentum_at says, and at a server what it becomes at the commit */
   MuonArray sum;      /* server: sum of the messages, then what the type made of it; kept where the exchange writes it or keep_sum is set */
@@ -124,7 +121,7 @@ typedef struct {
   /*
      Set by the type in configure(), or by the group's operations: the sum is kept between steps; workers keep
      no momentum; nothing of the step needs whole blocks; every worker computes the same from assembled blocks;
-     T is sent as it is and its mean is taken, so that worker() and aggregate() may be left out, and commit() does
+     T is sent as it is and its mean is taken, so that send() and serve() may be left out, and commit() does
      not look at T
   */
   PetscBool keep_sum, no_momentum, rowwise, replicated, asis;
@@ -200,35 +197,23 @@ typedef struct {
 } MuonUpload;
 
 /*
-   Any may be NULL. group() chooses the operations of the group that a layer is in, NULL for a mean.
-   configure() makes a type's sub-objects, so that their options can be compared between the ranks; setup()
-   allocates its state when owners are known.
+   Any may be NULL. configure() makes what the type keeps of the shards, so that options can be compared between the ranks.
 
-   In a step the driver calls, for each shard: momentum() may change beta and gradient_weight of the round that begins;
-   worker() says what is sent, T being the new momentum; aggregate() turns the sum of count messages into
-   what momentum and LMO of the server see (the mean where it is NULL); input() may put scratch in the place of what the layer's optimizer is about to get; apply() makes new weights of it (a step
-   of the layer's optimizer where it is NULL); commit() changes the type's state, after all ranks have agreed.
-   None of them returns early on numerical trouble: it sets status.
+   In a step the driver calls, for each shard: send() says what is sent, of T, the new momentum; serve() turns the sum of
+   count messages into what momentum and LMO of the server see (the mean where it is NULL); commit() changes the type's
+   state, after all ranks have agreed. None of them returns early on numerical trouble: it sets status.
+
+   visitstate() names the state of a shard by MuonShardVisitArray(), which makes it at set-up, when owners are known.
+   setfromoptions() is for sub-objects, which begin options of their own. What else of a type is beside its algorithm, and
+   happens once a step, it registers as an addon under its own name. A type that makes steps of its own is a rule of layers.
 */
 struct _MuonOps {
-  PetscErrorCode (*group)(Muon, MuonLayer, const MuonGroupOps **);
   PetscErrorCode (*configure)(Muon);
-  PetscErrorCode (*setup)(Muon, MuonShard *);
-  PetscErrorCode (*momentum)(Muon, MuonShard *, MuonLayerStepInfo *);
-  PetscErrorCode (*worker)(Muon, MuonShard *, MuonUpload *);
-  PetscErrorCode (*aggregate)(Muon, MuonShard *, const MuonArray *sum, PetscInt count);
-  PetscErrorCode (*input)(Muon, MuonShard *, MuonArray *);
-  PetscErrorCode (*apply)(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *input, const MuonArray *X, const MuonArray *Xnew, MuonStatus *);
+  PetscErrorCode (*send)(Muon, MuonShard *, MuonUpload *);
+  PetscErrorCode (*serve)(Muon, MuonShard *, const MuonArray *sum, PetscInt count);
   PetscErrorCode (*commit)(Muon, MuonShard *);
-  PetscErrorCode (*begin)(Muon, MuonRecord *); /* before a step's round */
-  /* At the commit, before and after the workers' weights W get the message that is to bring them to Xnew */
-  PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W);
-  PetscErrorCode (*ending)(Muon, PetscBool *ok);                       /* before the commit, which all ranks are ready for: may refuse it */
-  PetscErrorCode (*end)(Muon);                                         /* after the commit of all shards */
-  PetscErrorCode (*objects)(Muon, MuonParameterObjectFn *, void *ctx); /* calls the routine for each object whose parameters hold for all layers */
   PetscErrorCode (*visitstate)(Muon, MuonShard *, MuonStateVisitor *);
-  PetscErrorCode (*setfromoptions)(Muon, MuonOptionItems);
-  PetscErrorCode (*setobjectsfromoptions)(Muon); /* the type's sub-objects, which begin options of their own */
+  PetscErrorCode (*setfromoptions)(Muon);
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
   PetscErrorCode (*destroy)(Muon);
@@ -237,10 +222,11 @@ struct _MuonOps {
 /*
    What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
    options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
-   in which they were registered, on all ranks; operations may be NULL. Those of a step, in their order: start() before the
-   gradients; begin() after them, which may set fields of the record and of the groups, and if its status is below zero there
-   are no gradients; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
-   the reason; committing() before the commit, for which all ranks are ready; end() after it, ok where the step was taken; counted() when the step is, ahead of the monitors.
+   in which they were registered, on all ranks, but for those with the name of a type, which are of optimizers of this type; operations may be NULL. Those of a step, in their order: start() before the
+   gradients; begin() after them and before the workers' momenta: it may set fields of the record, of the groups and of the round that begins, beta and gradient_weight among them, and if the record's status is below zero there
+   are no gradients; input() may put scratch in the place of what a shard's server is about to give to the layer's optimizer; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
+   the reason; committing() before the commit, for which all ranks are ready: it may refuse it; look() in it, before and after the workers' weights W get the message that is to bring
+   them to Xnew; end() after it, ok where the step was taken; counted() when the step is, ahead of the monitors. saving() before a checkpoint is written: it measures, and leaves the state as it is.
    visitstate() names what checkpoints have, with layer and holder of the visitor. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
@@ -255,11 +241,14 @@ typedef struct {
   PetscErrorCode (*schedule)(Muon, PetscBool *free); /* false: the addon gives the rates of steps, and no schedule is chosen where none was set */
   PetscErrorCode (*start)(Muon);
   PetscErrorCode (*begin)(Muon, MuonRecord *);
+  PetscErrorCode (*input)(Muon, MuonShard *, MuonArray *);
   PetscErrorCode (*differ)(Muon);
-  PetscErrorCode (*committing)(Muon);
+  PetscErrorCode (*committing)(Muon, PetscBool *ok);
+  PetscErrorCode (*look)(Muon, MuonShard *, PetscBool after, const MuonArray *Xnew, const MuonArray *W);
   PetscErrorCode (*end)(Muon, PetscBool ok);
   PetscErrorCode (*counted)(Muon, PetscInt step);
   PetscErrorCode (*solved)(Muon); /* at the end of MuonSolve() */
+  PetscErrorCode (*saving)(Muon);
   PetscErrorCode (*visitstate)(Muon, MuonStateVisitor *);
   PetscErrorCode (*view)(Muon, PetscViewer);
   PetscErrorCode (*reset)(Muon);
@@ -276,6 +265,7 @@ typedef struct {
   const char         *name;
   const MuonAddonOps *ops;
   void               *data;
+  PetscBool           idle; /* of a type that the optimizer does not have */
 } MuonAddon;
 
 /* For the optimizers that are made afterwards. Names and rows are not copied. A type registers what every optimizer has of it under its own name */
@@ -293,7 +283,7 @@ PETSC_INTERN PetscErrorCode MuonAddonRegister_LookAhead(void);
 #define MuonTryAddons(muon, op, ...) \
   do { \
     for (PetscInt addon_ = 0; addon_ < (muon)->naddons; addon_++) { \
-      if ((muon)->addon[addon_].ops->op != NULL) PetscCall((*(muon)->addon[addon_].ops->op)(__VA_ARGS__)); \
+      if ((muon)->addon[addon_].ops->op != NULL && (muon)->addon[addon_].idle == PETSC_FALSE) PetscCall((*(muon)->addon[addon_].ops->op)(__VA_ARGS__)); \
     } \
   } while (0)
 
@@ -338,9 +328,9 @@ struct _p_Muon {
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
 
-  /* Set by a type whose workers take steps alone: nothing but the status goes to others. Its other optimizer, of whose state checkpoints are part */
-  PetscBool isolated, synchronized; /* the second: in this step the other one took its */
+  /* Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose state checkpoints are part */
   Muon      nested;
+  PetscBool synchronized; /* in this step the other one took its */
 
   void           *device_stream;
   PetscBool       on_device;                         /* a layer is */
@@ -407,7 +397,9 @@ struct _p_Muon {
   PetscBool                  continues;                                 /* a run that was saved: files of monitors too */
   volatile sig_atomic_t      requested;                                 /* this rank was asked */
 
-  const MuonTypeMonitor *typemonitor; /* set by a type that has one */
+  const MuonTypeMonitor *typemonitor;   /* set by a type that has one */
+  const MuonGroupOps    *lmogroup;      /* set by a type: operations of the groups of layers of LMOs, NULL where a mean is formed of them, too */
+  MuonCompressor         compressor[2]; /* up and down, made by a type: what its options say of all layers; else NULL */
   void                  *data;
 
   PetscInt   delay;
@@ -417,8 +409,7 @@ struct _p_Muon {
   PetscBool  underway; /* its messages are, which were not waited for yet */
 };
 
-PETSC_INTERN PetscErrorCode MuonRegister_EF21(void);
-PETSC_INTERN PetscErrorCode MuonRegister_EF14(void);
+PETSC_INTERN PetscErrorCode MuonRegister_Feedback(void);
 PETSC_INTERN PetscErrorCode MuonRegister_Local(void);
 PETSC_INTERN PetscErrorCode MuonRegister_Dense(void);
 PETSC_INTERN PetscErrorCode MuonRegister_Sign(void);
@@ -476,6 +467,12 @@ static inline PetscBool MuonGroupSkips(const MuonGroup group)
   return group->rests || MuonGroupIsAway(group) ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* In the group and its exchange */
+static inline PetscInt MuonShardNumber(const MuonShard *shard)
+{
+  return (PetscInt)(shard - shard->group->shard);
+}
+
 /* What several ranks compute alike counts once */
 static inline PetscBool MuonShardCounts(const MuonShard *shard)
 {
@@ -516,7 +513,7 @@ static inline MuonArray MuonShardStateShape(const MuonShard *shard)
 /* What goes up is T as it is */
 static inline PetscBool MuonShardSendsAsIs(const MuonShard *shard)
 {
-  return (shard->muon->ops->worker == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+  return (shard->muon->ops->send == NULL || shard->asis) && shard->up->assignment && MuonCompressorValuesOf(shard->up) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Arrays and no messages go up or down */
@@ -534,6 +531,8 @@ static inline PetscInt MuonPhases(Muon muon)
   return phases;
 }
 
+/* In visitstate() of a type: names an array of the shape and precision of the shard's state, which is made at set-up, of a server where this rank is it */
+PETSC_EXTERN PetscErrorCode MuonShardVisitArray(MuonShard *, MuonStateVisitor *, const char name[], PetscBool scratch, MuonArray *);
 /* The shard of a layer */
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);
 /* For a type's own kind of error message: the optimizer's prefix, never NULL */

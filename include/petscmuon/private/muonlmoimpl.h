@@ -17,8 +17,8 @@ PETSC_INTERN PetscLogEvent MUON_LMO;
    operations behind getflops.
 
    apply() writes the minimizer, of the precision, order and distribution of G, and gives its value with the
-   other sign; it leaves D alone where it sets lmo->status or where the value is NaN. applymany() does that for
-   matrices that are all here, each of its own object of the type; NULL where nothing is gained. factors() is for
+   other sign; it leaves D alone where it sets lmo->status or where the value is NaN. A type has applymany() in its place, which does that for
+   several matrices, each of its own object of the type, where these are computed together. factors() is for
    messages of a triple: D = -u v^T of a matrix that is all here, u and v rounded to its precision, the
    dual norm, and 1, or 0 for D = 0. shapefactor() is what the radius of a layer with rows and columns is
    multiplied with, 1 where it says nothing. setup() raises, on every rank alike, what a step would refuse of a

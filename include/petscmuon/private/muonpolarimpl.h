@@ -103,4 +103,4 @@ PETSC_INTERN PetscErrorCode MuonPolarMonitor_Private(MuonPolar, double sign, con
 */
 PETSC_EXTERN PetscErrorCode MuonPolarExact_Private(MuonPolar, PetscInt n, MuonPolarTask *const[]);
 /* Those of one object, in as many calls as memory and shapes ask for; changes the order */
-PETSC_INTERN PetscErrorCode MuonPolarApplyBatches_Private(MuonPolar, PetscInt n, MuonPolarTask *[]);
+PETSC_INTERN PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar[], MuonPolarTask[]);

@@ -1,12 +1,12 @@
 /*
-   Votes by signs, for any type of the optimizer: its operation group() gives MuonGroupVotes for layers that vote,
-   and its configure() calls MuonVotesSetRule() for their groups. Installed for types outside of the library; it
+   Votes by signs, for any type of the optimizer: muon->lmogroup is MuonGroupVotes, for the layers of LMOs, and
+   its configure() calls MuonVotesSetRule() for their groups. Installed for types outside of the library; it
    may change.
 
    Layers vote by the signs of T, or of the U that direction() makes of it, of n blocks at once. Every worker
    applies the majority S: length() gives the number that S of a block is divided by before it is multiplied with
-   the radius, 1 where it is NULL. It gets S where whole is set, else NULL. Where the type's setup() has made
-   shard->Xnew the step is that of the layer's optimizer to S in place of a gradient, which needs whole, too.
+   the radius, 1 where it is NULL. It gets S where whole is set, else NULL. Where steps is set
+   the step is that of the layer's optimizer to S in place of a gradient, which needs whole, too.
    Blocks are whole, in one memory or with their rows on the ranks of the worker.
 */
 #pragma once
@@ -16,7 +16,7 @@
 typedef struct {
   PetscErrorCode (*direction)(Muon, PetscInt n, MuonShard *const shard[], const MuonMatrix T[], const MuonMatrix U[], MuonStatus status[]);
   PetscErrorCode (*length)(Muon, MuonShard *, const MuonBlock *, const MuonMatrix *S, double *, MuonStatus *);
-  PetscBool whole;
+  PetscBool whole, steps;
   int       tie; /* a MuonSignTie */
 } MuonVotesRule;
 

@@ -68,6 +68,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
     PetscCall(MuonListNames_Private(MuonCompressorList, sizeof(names), names));
     MuonCompressorCheck(c, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "", "unknown type %s, expected one of %s", type, names);
   }
+  MuonCompressorCheck(c, c->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "", "%s, which was %s at MuonSetUp(); call MuonReset() before its type is changed", type, ((PetscObject)c)->type_name);
   PetscCall(MuonParametersDestroyType((PetscObject)c));
   PetscTryTypeMethod(c, reset);
   PetscCall(PetscFree(c->data));

@@ -263,24 +263,7 @@ PetscErrorCode MuonLMOStart_Private(MuonLMO lmo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *value, MuonStatus *status)
-{
-  MuonMark mark;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MUON_LMO, lmo, 0, 0, 0));
-  PetscCall(MuonLMOStart_Private(lmo));
-  *value = 0.0;
-  PetscCall(MuonWorkspaceMark(lmo->work, &mark));
-  PetscUseTypeMethod(lmo, apply, G, D, value);
-  PetscCall(MuonWorkspaceRelease(lmo->work, &mark));
-  /* Inf may be a sum of finite entries */
-  if (lmo->status == MUON_STATUS_OK && *value != *value) lmo->status = MUON_STATUS_NANORINF;
-  *status = lmo->status;
-  PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* Alone, or those of one type that takes several in one call of it */
 PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double value[], MuonStatus status[])
 {
   MuonLMO    *with;
@@ -288,30 +271,51 @@ PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonM
   double     *values;
   MuonStatus *ended;
   PetscInt   *which, count = 0;
+  MuonMark    mark;
 
   PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc6(n, &with, n, &from, n, &to, n, &values, n, &ended, n, &which));
+  PetscCall(PetscLogEventBegin(MUON_LMO, lmo[0], 0, 0, 0));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MuonLMOStart_Private(lmo[k]));
-    if (lmo[k]->ops->applymany == NULL || n == 1) {
-      PetscCall(MuonLMOApplyMatrix(lmo[k], &G[k], &D[k], &value[k], &status[k]));
+    value[k] = 0.0;
+    if (lmo[k]->ops->applymany == NULL) {
+      PetscCall(MuonWorkspaceMark(lmo[k]->work, &mark));
+      PetscUseTypeMethod(lmo[k], apply, &G[k], &D[k], &value[k]);
+      PetscCall(MuonWorkspaceRelease(lmo[k]->work, &mark));
+      status[k] = lmo[k]->status;
       continue;
     }
     with[count]    = lmo[k];
     from[count]    = G[k];
     to[count]      = D[k];
+    values[count]  = 0.0;
     which[count++] = k;
   }
   if (count > 0) {
-    PetscCall(PetscLogEventBegin(MUON_LMO, with[0], 0, 0, 0));
+    PetscCall(MuonWorkspaceMark(with[0]->work, &mark));
     PetscCall((*with[0]->ops->applymany)(count, with, from, to, values, ended));
-    PetscCall(PetscLogEventEnd(MUON_LMO, with[0], 0, 0, 0));
+    PetscCall(MuonWorkspaceRelease(with[0]->work, &mark));
   }
   for (PetscInt i = 0; i < count; i++) {
     value[which[i]]  = values[i];
-    status[which[i]] = ended[i] == MUON_STATUS_OK && values[i] != values[i] ? MUON_STATUS_NANORINF : ended[i];
+    status[which[i]] = ended[i];
   }
+  for (PetscInt k = 0; k < n; k++) {
+    /* Inf may be a sum of finite entries */
+    if (status[k] == MUON_STATUS_OK && value[k] != value[k]) status[k] = MUON_STATUS_NANORINF;
+    lmo[k]->status = status[k];
+  }
+  PetscCall(PetscLogEventEnd(MUON_LMO, lmo[0], 0, 0, 0));
   PetscCall(PetscFree6(with, from, to, values, ended, which));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLMOApplyMatrix(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *value, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonLMOApplyMatrices(1, &lmo, G, D, value, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,7 @@ static PetscErrorCode MuonVisitShard_Private(Muon muon, MuonShard *shard, MuonSt
   PetscCall(MuonStateVisitArray(visitor, "momentum.weighted", PETSC_TRUE, PETSC_TRUE, &shard->weighted));
   PetscCall(MuonStateVisitArray(visitor, "momentum.sent", PETSC_TRUE, PETSC_FALSE, &shard->Tsent));
   if (MuonGroupIsAway(shard->group) == PETSC_FALSE) PetscCall(MuonCompressorVisitState(shard->up, visitor));
-  visitor->holder = muon->isolated ? MUON_STATE_WORKER : MUON_STATE_SERVER;
+  visitor->holder = muon->nested != NULL ? MUON_STATE_WORKER : MUON_STATE_SERVER;
   if (muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER) PetscCall(MuonStateVisitArray(visitor, "momentum", PETSC_TRUE, PETSC_FALSE, &shard->M));
   PetscCall(MuonStateVisitArray(visitor, "momentum.new", PETSC_TRUE, PETSC_TRUE, &shard->Mnew));
   PetscCall(MuonStateVisitArray(visitor, "sum", PETSC_TRUE, PETSC_TRUE, &shard->sum));

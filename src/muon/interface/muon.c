@@ -105,11 +105,12 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->setupcalled      = PETSC_FALSE;
   muon->parameters.fixed = PETSC_FALSE;
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
-  muon->isolated         = PETSC_FALSE;
   muon->nested           = NULL;
+  muon->lmogroup         = NULL;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
+  PetscCall(MuonAddonsSetType_Private(muon));
   PetscCall((*create)(muon));
   PetscCall(MuonParametersSetType((PetscObject)muon));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -262,12 +263,11 @@ PetscErrorCode MuonReadOptions_Private(Muon muon)
   PetscCall(PetscOptionsName("-muon_view", "Print the optimizer at the end of MuonSolve()", "MuonView", &flg));
   PetscCall(PetscOptionsName("-muon_converged_reason", "Print why MuonSolve() stopped", "MuonConvergedReasonView", &flg));
   MuonTryAddons(muon, setfromoptions, muon, PetscOptionsObject);
-  PetscTryTypeMethod(muon, setfromoptions, PetscOptionsObject);
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)muon, PetscOptionsObject));
   PetscOptionsEnd();
   PetscCall(MuonGetExchange(muon, &exchange));
   PetscCall(MuonExchangeSetFromOptions(exchange));
-  PetscTryTypeMethod(muon, setobjectsfromoptions);
+  PetscTryTypeMethod(muon, setfromoptions);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonLayerSetFromOptions((PetscObject)muon->layer[l]));
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonHelpLayer_Private(muon, muon->layer[l]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -66,12 +66,14 @@ static PetscErrorCode MuonWriteObject_Private(PetscObject object, void *text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The optimizer, what belongs to its type, and the compressors of the shards */
+/* The optimizer, its compressors and those of the shards */
 static PetscErrorCode MuonForObjects_Private(Muon muon, MuonParameterObjectFn *call, void *ctx)
 {
   PetscFunctionBegin;
   PetscCall((*call)((PetscObject)muon, ctx));
-  PetscTryTypeMethod(muon, objects, call, ctx);
+  for (int down = 0; down < 2; down++) {
+    if (muon->compressor[down] != NULL) PetscCall((*call)((PetscObject)muon->compressor[down], ctx));
+  }
   for (PetscInt p = 0; p < muon->nshards; p++) {
     PetscCall((*call)((PetscObject)muon->shard[p].up, ctx));
     PetscCall((*call)((PetscObject)muon->shard[p].down, ctx));

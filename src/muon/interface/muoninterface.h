@@ -25,8 +25,9 @@ PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const Muo
 PETSC_INTERN const char         *MuonHeading_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
-/* Those that are registered by now */
+/* Those that are registered by now; those of types are at work where the optimizer has theirs */
 PETSC_INTERN PetscErrorCode MuonAddonsCreate_Private(Muon);
+PETSC_INTERN PetscErrorCode MuonAddonsSetType_Private(Muon);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);

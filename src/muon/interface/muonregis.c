@@ -67,6 +67,21 @@ PetscErrorCode MuonAddonsCreate_Private(Muon muon)
     muon->addon[k].ops  = &MuonAddons.ops[k];
     PetscCall(MuonParametersAddPart((PetscObject)muon, MuonAddons.ops[k].rows, MuonAddons.ops[k].size, &muon->addon[k].data));
   }
+  PetscCall(MuonAddonsSetType_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonAddonsSetType_Private(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < muon->naddons; k++) {
+    PetscErrorCode (*create)(Muon);
+    PetscBool same;
+
+    PetscCall(PetscFunctionListFind(MuonList, muon->addon[k].name, &create));
+    PetscCall(PetscStrcmp(muon->addon[k].name, ((PetscObject)muon)->type_name, &same));
+    muon->addon[k].idle = create != NULL && same == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,8 +107,7 @@ PetscErrorCode MuonRegisterAll(void)
   PetscFunctionBegin;
   if (MuonRegisterAllCalled) PetscFunctionReturn(PETSC_SUCCESS);
   MuonRegisterAllCalled = PETSC_TRUE;
-  PetscCall(MuonRegister_EF21());
-  PetscCall(MuonRegister_EF14());
+  PetscCall(MuonRegister_Feedback());
   PetscCall(MuonRegister_Local());
   PetscCall(MuonRegister_Dense());
   PetscCall(MuonRegister_Sign());

@@ -82,9 +82,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     if (muon->downlink_precision == MUON_STATE_PRECISION_SINGLE && shard->down->assignment && (int)shard->down->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)shard->down, "values", MUON_COMPRESSOR_VALUES_SINGLE));
     PetscCall(MuonCompressorSetUp(shard->up));
     PetscCall(MuonCompressorSetUp(shard->down));
-    PetscCall(MuonCompressorIsAssignment(shard->down, &shard->down_assigns));
-    PetscCall(PetscStrallocpy(((PetscObject)shard->up)->type_name, &shard->up_type));
-    PetscCall(PetscStrallocpy(((PetscObject)shard->down)->type_name, &shard->down_type));
+    shard->up->parameters.fixed = shard->down->parameters.fixed = PETSC_TRUE; /* their types decide what state there is */
   }
   MuonTryAddons(muon, configure, muon);
   for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
@@ -99,7 +97,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   for (PetscInt p = 0; p < muon->nshards; p++) {
     muon->shard[p].layer->keepsmomentum = MuonNeedsMomentum_Private(muon, muon->shard[p].layer);
     PetscCall(MuonShardSetUpState_Private(muon, &muon->shard[p]));
-    if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscTryTypeMethod(muon, setup, &muon->shard[p]);
+    if (MuonGroupIsAway(muon->shard[p].group) == PETSC_FALSE) PetscCall(MuonShardMakeState_Private(muon, &muon->shard[p]));
   }
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     if (muon->group[g]->ops->check != NULL) PetscCall((*muon->group[g]->ops->check)(muon, muon->group[g]));

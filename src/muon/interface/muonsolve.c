@@ -126,7 +126,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   PetscCall(MuonHashOptions_Private(muon, &options));
   record.options = (double)options;
   PetscCall(MuonCheckpointAsked_Private(muon, &record.save));
-  MuonTryAddons(muon, begin, muon, &record);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(MuonJoinRound_Private(muon, &record));
     PetscCall(ierr);
@@ -135,7 +134,6 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
   if (differs) PetscCall(MuonRaiseDifference_Private(muon));
   PetscCall(MuonCheckSchedule_Private(muon));
   PetscCall(MuonCommit_Private(muon, &ok));
-  MuonTryAddons(muon, end, muon, ok);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -129,9 +129,9 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
   if (muon->preset != NULL) PetscCall(MuonPresetView_Private(muon, viewer));
   PetscCall(MuonCheckRuleMatch_Private(muon, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g at the %s%s\n", (double)muon->learning_rate, (double)muon->momentum,
-                                   muon->momentum_at < 0 ? "type's own place"
-                                   : muon->isolated      ? "worker"
-                                                         : MuonMomentumAts[muon->momentum_at],
+                                   muon->momentum_at < 0  ? "type's own place"
+                                   : muon->nested != NULL ? "worker"
+                                                          : MuonMomentumAts[muon->momentum_at],
                                    muon->schedulefn != NULL ? ", then a function of the user's" : ""));
   PetscCall(MuonParametersView((PetscObject)muon, viewer));
   if (muon->nancount > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "NaN or Inf %" PetscInt64_FMT " times so far\n", muon->nancount));

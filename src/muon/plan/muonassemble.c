@@ -34,7 +34,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   *kind  = MUON_ASSEMBLY_NONE;
   *flops = 0;
-  if (shard->port->ranges == NULL || shard->layer->ops->applylmo == NULL || muon->ops->apply != NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
+  if (shard->port->ranges == NULL || shard->layer->ops->applylmo == NULL || shard->rowwise) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLayerGetLMO(shard->layer, &lmo));
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
   PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
@@ -58,7 +58,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
 static PetscErrorCode MuonAddItems_Private(Muon muon, MuonShard *shard, MuonItem item[], MuonAssemblyItem assembled[], PetscInt ranges[], PetscInt *n)
 {
   const PetscMPIInt size   = shard->group->grid->size;
-  const PetscBool   whole  = shard->layer->ops->applylmo != NULL && muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool   whole  = shard->layer->ops->applylmo != NULL ? PETSC_TRUE : PETSC_FALSE;
   const PetscInt    blocks = whole ? MuonBlocksCount_Private(&shard->layer->blocks) : 1;
   const MuonArray   state  = MuonShardStateShape(shard);
 

@@ -11,11 +11,11 @@
 */
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
 {
-  const PetscBool alone = muon->isolated || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool alone = muon->nested != NULL || (grid->size > 1 && grid->nworkers == 1) ? PETSC_TRUE : PETSC_FALSE;
   MuonExchange    all   = muon->exchange;
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeCreate(muon->isolated ? PETSC_COMM_SELF : grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
+  PetscCall(MuonExchangeCreate(muon->nested != NULL ? PETSC_COMM_SELF : grid->size > 1 ? grid->across : PetscObjectComm((PetscObject)muon), exchange));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)*exchange, (PetscObject)muon, 1));
   PetscCall(MuonExchangeSetOptionsPrefix(*exchange, ((PetscObject)muon)->prefix));
   PetscCall(MuonExchangeSetVotes(*exchange, votes));
@@ -35,12 +35,14 @@ typedef struct {
 static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonGroupKey *key, const MuonGroupOps *mean, const MuonGroupOps **ops)
 {
   const PetscInt depth = muon->layer[l]->workermomentum ? 1 + muon->delay : 1;
+  PetscBool      lmo;
 
   PetscFunctionBegin;
   *ops = NULL;
   if (muon->grid_of[l] != key->grid || muon->home_of[l] != key->home || muon->layer[l]->phase != key->phase || depth != key->depth || muon->layer[l]->frozen) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscTryTypeMethod(muon, group, muon->layer[l], ops);
-  if (*ops == NULL) *ops = mean;
+  /* What is no step in a norm ball needs a gradient, of which there is a mean */
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon->layer[l], MUONLAYERLMO, &lmo));
+  *ops = lmo && muon->lmogroup != NULL ? muon->lmogroup : mean;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +54,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
 {
   MuonWorkerGrid grid = muon->grid[key->grid];
   MuonGroup      group;
-  PetscBool      free = grid->size == 1 && muon->isolated == PETSC_FALSE && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
+  PetscBool      free = grid->size == 1 && muon->nested == NULL && key->depth == 1 ? PETSC_TRUE : PETSC_FALSE; /* no group has the optimizer's exchange */
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&group));
@@ -67,7 +69,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
 
     PetscCall(MuonGetGroupOps_Private(muon, l, key, mean, &own));
     if (own != ops) continue;
-    PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, group->nshards, muon->layer[l]));
+    PetscCall(MuonShardSetUp_Private(muon, &group->shard[group->nshards], group, muon->layer[l]));
     group->nshards++;
     muon->nshards++;
   }
@@ -186,7 +188,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     shape = MuonShardStateShape(shard);
     PetscCall(MuonDescribeJob_Private(shard->layer, (PetscLogDouble)MuonArrayEntryBytes(&shape), item)); /* of the layer, not of the shard: all positions of a worker find the same owners */
     PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
-    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", shard->up_type, item->name));
+    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", ((PetscObject)shard->up)->type_name, item->name));
     if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
     /* A receiver believes no size beyond what a message can have; the first may be sent whole, by another compressor */
     PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
@@ -208,13 +210,13 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     PetscBool       asis;
 
     shard->replicated   = group->exchange->everywhere;
-    shard->layer->alone = muon->isolated;
+    shard->layer->alone = muon->nested != NULL ? PETSC_TRUE : PETSC_FALSE;
     shard->layer->owner = shard->replicated ? -1 : group->exchange->owner[k];
     shard->owns         = group->exchange->owner[k] == group->exchange->worker && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
     /* One worker makes no message for itself of weights as they are */
-    asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
+    asis = shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment && MuonCompressorValuesOf(shard->down) == MUON_COMPRESSOR_VALUES_NATIVE ? PETSC_TRUE : PETSC_FALSE;
     if (shard->replicated == PETSC_FALSE && (group->exchange->nworkers > 1 || asis == PETSC_FALSE)) group->no_downlink = PETSC_FALSE;
-    if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down_assigns == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
+    if (shard->downlink == MUON_DOWNLINK_WEIGHTS && shard->down->assignment == PETSC_FALSE) group->no_downlink = PETSC_FALSE;
     if (fits == PETSC_FALSE || MuonShardSendsAsIs(shard) == PETSC_FALSE) group->arrays[0] = PETSC_FALSE;
     if (fits == PETSC_FALSE || asis == PETSC_FALSE) group->arrays[1] = PETSC_FALSE;
   }

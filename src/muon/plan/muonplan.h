@@ -23,7 +23,7 @@ PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonFindName_Private(Muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot);
 
 /* One shard of a layer; all of them; an error where two have the same name in messages */
-PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, PetscInt id, MuonLayer);
+PETSC_INTERN PetscErrorCode MuonShardSetUp_Private(Muon, MuonShard *, MuonGroup, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);
 /* Of messages up and down with the compressors as they are */
 PETSC_INTERN PetscErrorCode MuonShardGetMaxBytes_Private(MuonShard *, size_t bytes[2]);
@@ -37,7 +37,7 @@ PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
 /* Whether there are ranks with the same rows of a group's layers, which they compare */
 static inline PetscBool MuonGroupHasReplicas(Muon muon, const MuonGroup group)
 {
-  return muon->size > 1 && muon->isolated == PETSC_FALSE && group->nshards > 0 && (group->shard[0].port->whole || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
+  return muon->size > 1 && muon->nested == NULL && group->nshards > 0 && (group->shard[0].port->whole || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */

@@ -75,7 +75,7 @@ PetscErrorCode MuonFindName_Private(Muon muon, PetscInt slots, const PetscInt ta
 }
 
 /* The rows of a layer that this rank's position in a worker has */
-PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, PetscInt id, MuonLayer layer)
+PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup group, MuonLayer layer)
 {
   const MuonWorkerGrid grid = group->grid;
   MuonPort            *port;
@@ -90,7 +90,6 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   port->request              = MPI_REQUEST_NULL;
   layer->shard               = shard;
   shard->port                = port;
-  shard->id                  = id;
   shard->rows                = layer->rows;
   shard->row                 = layer->first;
   PetscCall(PetscStrncpy(name, ((PetscObject)layer)->name, sizeof(name)));
@@ -192,7 +191,5 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   PetscCall(PetscFree(shard->port->ranges));
   PetscCall(PetscFree(shard->port));
   PetscCall(PetscFree(shard->name));
-  PetscCall(PetscFree(shard->up_type));
-  PetscCall(PetscFree(shard->down_type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -31,7 +31,7 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
     PetscCall(PetscCalloc1(grid->nworkers, &grid->weight));
     for (PetscMPIInt r = 0; r < muon->size; r++) grid->weight[grid->worker_of[r]] += muon->weights[r] / grid->size;
     if (grid->weight[grid->worker] > 0) grid->share = muon->weights[muon->rank] / grid->weight[grid->worker];
-    if (muon->isolated) PetscCall(PetscFree(grid->weight)); /* a worker alone forms no mean with others */
+    if (muon->nested != NULL) PetscCall(PetscFree(grid->weight)); /* a worker alone forms no mean with others */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,7 +12,7 @@ PetscErrorCode MuonLateCheck_Private(Muon muon)
   PetscFunctionBegin;
   PetscCheck(muon->delay > 0 || muon->delay_correction == PETSC_FALSE, comm, PETSC_ERR_ARG_INCOMP, "-%smuon_delay_correction: nothing is late with -%smuon_delay 0, expected 1", prefix, prefix);
   if (muon->delay == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->isolated == PETSC_FALSE, comm, PETSC_ERR_SUP, "-%smuon_delay 1: with -%smuon_type %s rounds are late, not steps; expected -%souter_muon_delay 1", prefix, prefix, ((PetscObject)muon)->type_name, prefix);
+  PetscCheck(muon->nested == NULL, comm, PETSC_ERR_SUP, "-%smuon_delay 1: with -%smuon_type %s rounds are late, not steps; expected -%souter_muon_delay 1", prefix, prefix, ((PetscObject)muon)->type_name, prefix);
   PetscCheck(muon->clip == 0 || muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER, comm, PETSC_ERR_SUP,
              "-%smuon_delay 1: with -%smuon_clip %g the mean gradient of all layers is clipped, which come in different steps; expected 0, or -%smuon_momentum_at worker", prefix, prefix, (double)muon->clip, prefix);
   for (PetscInt p = 0; p < muon->nshards && muon->delay_correction; p++) {

@@ -14,7 +14,7 @@ static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
 
   PetscFunctionBegin;
   if (own->bytes == 0 || own->data == own->buffer) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonExchangeGetOwn(shard->group->exchange, MUON_EXCHANGE_UP, shard->id, &bytes, &message));
+  PetscCall(MuonExchangeGetOwn(shard->group->exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), &bytes, &message));
   if (message != NULL) own->data = message + bytes - own->bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -52,7 +52,7 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[group->exchange->order[k]];
 
-    if (MuonGroupSendsArrays(group, 0)) PetscCall(MuonExchangeGatherBegin(group->exchange, shard->id, &shard->round->T));
+    if (MuonGroupSendsArrays(group, 0)) PetscCall(MuonExchangeGatherBegin(group->exchange, MuonShardNumber(shard), &shard->round->T));
     if (MuonGroupSendsArrays(group, 0) || MuonShardIsDirect(shard)) PetscCall(MuonCountDirect_Private(muon, shard, 0));
     else PetscCall(MuonWorkerEncode_Private(muon, shard, status));
     MuonNoteStatus(muon, shard->layer, *status);
@@ -83,28 +83,6 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Server: aggregates, steps of the layers' optimizers, messages of what became of them, each for all shards in their order
-*/
-static PetscErrorCode MuonServe_Private(Muon muon, PetscInt n, MuonShard *const shard[], MuonRecord *record, MuonStatus *status)
-{
-  MuonLayerTask *task;
-  MuonMark       mark;
-
-  PetscFunctionBegin;
-  PetscCall(MuonWorkspaceMark(muon->work, &mark));
-  PetscCall(PetscCalloc1(n, &task));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
-    if (*status == MUON_STATUS_OK) PetscCall(MuonScaleInput_Private(muon, shard[k], &task[k].G, status));
-    MuonNoteStatus(muon, shard[k]->layer, *status);
-  }
-  if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, n, shard, task, record, status));
-  PetscCall(PetscFree(task));
-  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* On the host nothing is gained by several, and a step as a message is made of one */
 static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
 {
@@ -112,37 +90,43 @@ static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
 }
 
 /*
-   Shards in the memory of a device, where small products of several layers are made at once, go in
+   Server: aggregates, steps of the layers' optimizers, messages of what became of them, each for all shards of a run in their
+   order. Shards in the memory of a device, where small products of several layers are made at once, go in
    runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are
    scratch: the sums of a run are waited for before any of its steps is taken
 */
 static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
-  MuonShard **run;
-  PetscInt    n     = 0;
-  size_t      bytes = 0;
+  MuonShard    **owned;
+  MuonLayerTask *task;
+  PetscInt       n = 0;
+  MuonMark       mark;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(group->nshards, &run));
+  PetscCall(PetscMalloc2(group->nshards, &owned, group->nshards, &task));
   for (PetscInt k = 0; k < group->nshards; k++) {
-    MuonShard *shard = &group->shard[group->exchange->order[k]];
-    MuonArray  state, W;
-    size_t     more;
-
-    if (shard->owns == PETSC_FALSE) continue;
-    state = MuonShardStateShape(shard);
-    W     = MuonShardWeightsShape(shard);
-    more  = MuonArrayBytes(&state) + MuonArrayBytes(&W);
-    if (n > 0 && (MuonShardIsAlone_Private(shard) || MuonShardIsAlone_Private(run[0]) || (PetscReal)(bytes + more) > muon->device_batch_bytes)) {
-      PetscCall(MuonServe_Private(muon, n, run, record, status));
-      n     = 0;
-      bytes = 0;
-    }
-    run[n++] = shard;
-    bytes += more;
+    if (group->shard[group->exchange->order[k]].owns) owned[n++] = &group->shard[group->exchange->order[k]];
   }
-  if (n > 0) PetscCall(MuonServe_Private(muon, n, run, record, status));
-  PetscCall(PetscFree(run));
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  for (PetscInt first = 0, run; first < n; first += run) {
+    MuonShard **shard = owned + first;
+    size_t      bytes = 0;
+
+    for (run = 0; first + run < n; run++) {
+      const MuonArray state = MuonShardStateShape(shard[run]), W = MuonShardWeightsShape(shard[run]);
+
+      bytes += MuonArrayBytes(&state) + MuonArrayBytes(&W);
+      if (run > 0 && (MuonShardIsAlone_Private(shard[run]) || MuonShardIsAlone_Private(shard[0]) || (PetscReal)bytes > muon->device_batch_bytes)) break;
+    }
+    for (PetscInt k = 0; k < run; k++) {
+      PetscCall(MuonServerAggregate_Private(muon, shard[k], &task[k].G, status));
+      if (*status == MUON_STATUS_OK) PetscCall(MuonScaleInput_Private(muon, shard[k], &task[k].G, status));
+      MuonNoteStatus(muon, shard[k]->layer, *status);
+    }
+    if (*status == MUON_STATUS_OK) PetscCall(MuonServerStep_Private(muon, run, shard, task, record, status));
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  }
+  PetscCall(PetscFree2(owned, task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +141,7 @@ static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatu
   const MuonArray      W = MuonShardWeightsShape(shard);
 
   PetscFunctionBegin;
-  PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
+  PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, MuonShardNumber(shard), &bytes, &message, &received));
   if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK && shard->round->down_got.bytes == 0) {
     if (shard->downlink == MUON_DOWNLINK_STEP) PetscCall(MuonLayerValidateStep(shard->layer, bytes, message, muon->count_entropy, &cost, &valid));
     else PetscCall(MuonCompressorValidateArray(shard->down, &W, bytes, message, muon->count_entropy, &cost, &shard->round->down_got, &valid));
@@ -206,14 +190,14 @@ PetscErrorCode MuonShardMove_Private(Muon muon, MuonShard *shard, MuonLayerStepI
   const MuonArray      W = MuonShardPart(shard, whole);
 
   PetscFunctionBegin;
-  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_FALSE, &shard->Xnew, &W);
+  if (looks) MuonTryAddons(muon, look, muon, shard, PETSC_FALSE, &shard->Xnew, &W);
   if (MuonShardTakes(shard)) PetscUseTypeMethod(shard->layer, take, info, &shard->round->step, &W);
   else if (shard->group->no_downlink) MuonArrayAxpby(1, &shard->Xnew, 0, &W);
   else if (shard->downlink == MUON_DOWNLINK_STEP) {
-    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, shard->id, &bytes, &message, &received));
+    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_DOWN, 0, MuonShardNumber(shard), &bytes, &message, &received));
     PetscCall(MuonLayerDecodeStep(shard->layer, info, bytes, message, &W));
-  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->round->down_got, shard->down_assigns ? PETSC_FALSE : PETSC_TRUE, 1, &W));
-  if (looks) PetscTryTypeMethod(muon, look, shard, PETSC_TRUE, &shard->Xnew, &W);
+  } else PetscCall(MuonCompressorDecodeValidated(shard->down, &shard->round->down_got, shard->down->assignment ? PETSC_FALSE : PETSC_TRUE, 1, &W));
+  if (looks) MuonTryAddons(muon, look, muon, shard, PETSC_TRUE, &shard->Xnew, &W);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,11 +79,11 @@ static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord
 
      for all shards      MuonBeginSums        gradients of the ranks of a worker -> G
      for all groups      MuonWorkers
-       for its shards      MuonWorkerMomentum   T = beta M + gradient_weight G, with weights of [momentum]
-       {workers}           MuonWorkerEncode     R = C(T - estimate), as [worker] says -> MuonExchangeMove(); or sums of T begin
+       for its shards      MuonWorkerMomentum   T = beta M + gradient_weight G
+       {workers}           MuonWorkerEncode     R = C(T - estimate), as [send] says -> MuonExchangeMove(); or sums of T begin
      for all groups      {servers}
-       for owned shards    MuonServerAggregate  sum of R -> [aggregate] -> momentum -> input of the LMO
-                           MuonServerStep       Xnew by [apply], else MuonLayerStepMany(): the layer's optimizer and LMO
+       for owned shards    MuonServerAggregate  sum of R -> [serve] -> momentum -> input of the LMO
+                           MuonServerStep       Xnew by MuonLayerStepMany(): the layer's optimizer and LMO
                            MuonServerEncode     S = C(Xnew - W) -> MuonExchangeMove()
      on all ranks        MuonReduceStatus     one record a rank: applied everywhere or nowhere
      for all shards      MuonCommit           [commit], M = T, {commit}: W += S
@@ -123,7 +123,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
     if (muon->active[l] == muon->readytwice) record->missing = (double)(muon->nactive + 1 + l);
   }
   PetscCall(MuonBeginSums_Private(muon));
-  PetscTryTypeMethod(muon, begin, record);
+  MuonTryAddons(muon, begin, muon, record);
   PetscCall(MuonExchangeBegin(muon->exchange, MUON_EXCHANGE_UP, (PetscInt64)muon->step)); /* which carries the status, whether or not it carries shards */
   PetscCall(MuonClipWorker_Private(muon));
   for (PetscInt g = 0; g < muon->ngroups; g++) PetscCall(MuonWorkers_Private(muon, muon->group[g], record, &status));
@@ -207,7 +207,7 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 
     PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_TRUE, &shard->round->weights));
     W = MuonShardPart(shard, &shard->round->weights);
-    PetscCall(MuonExchangeSpreadBegin(group->exchange, shard->id, &W));
+    PetscCall(MuonExchangeSpreadBegin(group->exchange, MuonShardNumber(shard), &W));
   }
   if (spread) PetscCall(MuonExchangeReduceEnd(group->exchange));
   for (PetscInt k = 0; k < group->nshards; k++) {
@@ -224,8 +224,7 @@ static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
 {
   PetscFunctionBegin;
-  if (*ok) PetscTryTypeMethod(muon, ending, ok);
-  if (*ok) MuonTryAddons(muon, committing, muon);
+  if (*ok) MuonTryAddons(muon, committing, muon, ok);
   for (PetscInt g = 0; g < muon->ngroups; g++) {
     MuonGroup       group = muon->group[g];
     const PetscBool taken = *ok && group->rests == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE, moves = taken && group->round >= 0 ? PETSC_TRUE : PETSC_FALSE;
@@ -235,6 +234,6 @@ PetscErrorCode MuonCommit_Private(Muon muon, PetscBool *ok)
     for (PetscInt k = 0; k < group->nshards; k++) PetscCall(MuonEndGradient_Private(&group->shard[k], taken));
   }
   PetscCall(MuonDeviceEnd_Private(muon));
-  if (*ok) PetscTryTypeMethod(muon, end);
+  MuonTryAddons(muon, end, muon, *ok);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

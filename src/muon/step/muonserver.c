@@ -22,7 +22,7 @@ static PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const Muon
     MuonStatus           received;
     PetscBool            valid;
 
-    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, shard->id, &bytes, &message, &received));
+    PetscCall(MuonExchangeGet(shard->group->exchange, MUON_EXCHANGE_UP, (PetscMPIInt)j, MuonShardNumber(shard), &bytes, &message, &received));
     if (received == MUON_STATUS_OK && *status == MUON_STATUS_OK) {
       valid = (PetscMPIInt)j == shard->group->exchange->worker && shard->round->up_own.bytes > 0 ? PETSC_TRUE : PETSC_FALSE;
       if (valid) PetscCall(MuonCompressorDecodeValidated(shard->round->sent, &shard->round->up_own, j > 0 ? PETSC_TRUE : PETSC_FALSE, weight != NULL ? weight[j] : 1, sum));
@@ -40,14 +40,14 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
   PetscFunctionBegin;
   if (MuonShardIsDirect(shard)) MuonArrayAxpby(1, &shard->round->T, 0, sum);
   else if (shard->group->mode == MUON_EXCHANGE_MODE_GATHER && MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscCall(MuonServerSumMessages_Private(shard, sum, status));
-  else PetscCall(MuonExchangeReduceWait(shard->group->exchange, shard->id));
+  else PetscCall(MuonExchangeReduceWait(shard->group->exchange, MuonShardNumber(shard)));
   if (MuonGroupSendsArrays(shard->group, 0) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MUON_Aggregate, shard->muon, 0, 0, 0));
   for (PetscMPIInt j = 0; j < shard->group->exchange->nworkers; j++) {
     const double *const weight = shard->group->grid->weight;
     MuonArray           one;
 
-    PetscCall(MuonExchangeGatherGet(shard->group->exchange, shard->id, j, &one));
+    PetscCall(MuonExchangeGatherGet(shard->group->exchange, MuonShardNumber(shard), j, &one));
     MuonArrayAxpby(weight != NULL ? weight[j] : 1, &one, j > 0 ? 1 : 0, sum);
   }
   PetscCall(PetscLogEventEnd(MUON_Aggregate, shard->muon, 0, 0, 0));
@@ -57,7 +57,7 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
 /* Whether something but the momentum comes between the sum and the LMO, for which the sum is overwritten */
 static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 {
-  if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
+  if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
   if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
   if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
   return shard->M.data == NULL && shard->round->info.gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
@@ -103,7 +103,7 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MUON_Aggregate, muon, 0, 0, 0));
   PetscCall(MuonLogDeviceBegin(sum->memory, &flops));
-  if (muon->ops->aggregate != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, aggregate, shard, sum, nworkers);
+  if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, serve, shard, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
   if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
@@ -139,14 +139,14 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   W = MuonShardPart(shard, &whole);
   PetscCall(MuonAggregate_Private(muon, shard, nworkers, &sum, &W, input, status));
   PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-  PetscTryTypeMethod(muon, input, shard, input);
+  MuonTryAddons(muon, input, muon, shard, input);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
 static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
 {
-  if (shard->layer->owner < 0 && shard->muon->isolated == PETSC_FALSE) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
+  if (shard->layer->owner < 0 && shard->muon->nested == NULL) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
 }
 
 /*
@@ -163,14 +163,14 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
 
   PetscFunctionBegin;
   PetscCall(MuonLayerGetMaxStepBytes(shard->layer, &most));
-  PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
+  PetscCall(MuonExchangeReserve(shard->group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), most, &to));
   PetscCall(MuonLayerEncodeStep(shard->layer, info, input, most, to, &bytes, &stepped));
   reach = info->radius * (shard->layer->step == MUON_STEP_SHARP ? info->dual : 1);
   if (stepped == MUON_STATUS_OK && !(fmax(info->cautious ? 1 : 0, fabs(1 - info->rate * info->decay)) * MuonArrayKernels(W)->MaxAbs(W->len, W->count, W->data, W->ld) + reach <= (W->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX)))
     stepped = MUON_STATUS_NANORINF;
   MuonStatusMerge(stepped, status);
   if (stepped != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonExchangeAdvance(shard->group->exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
+  PetscCall(MuonExchangeAdvance(shard->group->exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), bytes));
   MuonHashReplica_Private(shard, bytes, to);
   if (MuonShardCounts(shard)) record->dual += info->dual;
   if (info->measure) {
@@ -213,15 +213,15 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   }
   PetscCall(MuonCompressorSetStep(shard->down, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->down, Xnew, &most));
-  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, shard->id, most, &to));
-  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down_assigns ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->round->down_got));
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), most, &to));
+  PetscCall(MuonCompressorEncodeArray(shard->down, Xnew, shard->down->assignment ? NULL : W, most, to, &bytes, muon->count_entropy, &cost, &shard->round->down_got));
   PetscCall(MuonCompressorGetStatus(shard->down, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* What lies in the exchange may move, and is checked as it comes */
   if (shard->round->down_got.data != shard->round->down_got.buffer) shard->round->down_got.bytes = 0;
   else MuonCountMessage_Private(muon, shard->group, shard, 1, shard->owns, &cost);
-  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, shard->id, bytes));
+  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_DOWN, MuonShardNumber(shard), bytes));
   MuonHashReplica_Private(shard, bytes, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,9 +274,8 @@ PetscErrorCode MuonServerStep_Private(Muon muon, PetscInt n, MuonShard *const sh
       task[k].layer  = shard[k]->layer;
       task[k].status = MUON_STATUS_OK;
       task[k].info   = shard[k]->round->info;
-      if (muon->ops->apply != NULL) PetscUseTypeMethod(muon, apply, shard[k], &task[k].info, &task[k].G, &task[k].X, &task[k].Xnew, &task[k].status);
     }
-    if (muon->ops->apply == NULL) PetscCall(MuonLayerStepMany(n, task));
+    PetscCall(MuonLayerStepMany(n, task));
     for (PetscInt k = 0; k < n; k++) {
       if (task[k].status == MUON_STATUS_OK && MuonShardCounts(shard[k])) record->dual += task[k].info.dual;
       shard[k]->round->info = task[k].info;

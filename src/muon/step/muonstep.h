@@ -7,6 +7,7 @@
 
 /* State of a shard, when owners are known; what was chosen since then that does not go with it */
 PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
+PETSC_INTERN PetscErrorCode MuonShardMakeState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 /*
    The phases of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
@@ -45,7 +46,7 @@ static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
   if (shard->change.data != NULL) return PETSC_FALSE; /* the correction looks at the new weights */
   if (shard->layer->step == MUON_STEP_SHARP && MuonBlocksCount_Private(&shard->layer->blocks) > 1) return PETSC_FALSE;
-  return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL && shard->muon->ops->apply == NULL ? PETSC_TRUE : PETSC_FALSE;
+  return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* A message up or down, which stays on this rank where it owns what the message is of; one that is not encoded, of an array as it is */
@@ -138,53 +139,3 @@ static inline MuonArray *MuonShardKept(MuonShard *shard)
 {
   return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->Tsent;
 }
-
-/* Compressors of a type that has one of each direction for all layers; what its keys begin with is borrowed */
-typedef struct {
-  const char         *type;
-  MuonCompressor      c[2];   /* up and down: what the options say of all layers */
-  unsigned int        chosen; /* hash of these options at set-up */
-  PetscObjectState    state;  /* of both, when they were last looked at */
-  MuonDownlink        downlink;
-  MuonCompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
-  PetscInt            min_entries;
-} MuonCompressors;
-
-#define MUON_COMPRESSORS_ROW(key, kind, at, names, help) \
-  { \
-    key, MUON_PARAMETER_##kind, at, 0, 0, MUON_UNBOUNDED, names, MUON_PARAMETER_BARE | MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED, help \
-  }
-/* Rows of the parameters of a type, whose data has them in a field */
-#define MUON_COMPRESSORS_ROWS(family, Type, field) \
-  MUON_COMPRESSORS_ROW(family "downlink", ENUM, offsetof(Type, field.downlink), MuonDownlinks, "How owners tell the workers of new weights"), \
-    MUON_COMPRESSORS_ROW(family "compressor_rules", ENUM, offsetof(Type, field.rules), MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
-    MUON_COMPRESSORS_ROW(family "compressor_min_entries", INT, offsetof(Type, field.min_entries), NULL, "Entries of the smallest layer that the compressors are for")
-
-/* What a type with compressors registers of every optimizer: rows of the parameters of layers, the prefixes of its compressors before its options that are no rows */
-#define MUON_COMPRESSORS_LAYER_ROWS(family) \
-  { \
-    {family "downlink", \
-     MUON_PARAMETER_ENUM, \
-     0, \
-     PETSC_DETERMINE, \
-     0, \
-     0, \
-     MuonDownlinks, \
-     MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, \
-     "How the owner tells the workers of new weights, as the optimizer says where not set"}, \
-    { \
-      NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL \
-    } \
-  }
-#define MUON_COMPRESSORS_KEYS(family) family, family "server_"
-PETSC_INTERN MuonAddonOps MuonCompressorsAddon(const MuonParameter layerrows[], const char *const keys[]);
-
-/* In create(), setobjectsfromoptions(), configure(), begin(), objects(), view() and destroy() of the type; Make: one more compressor with the keys of one of them */
-PETSC_INTERN PetscErrorCode MuonCompressorsCreate_Private(Muon, const char type[], MuonCompressors *);
-PETSC_INTERN PetscErrorCode MuonCompressorsMake_Private(Muon, const MuonCompressors *, int down, MuonCompressor *);
-PETSC_INTERN PetscErrorCode MuonCompressorsSetFromOptions_Private(Muon, MuonCompressors *);
-PETSC_INTERN PetscErrorCode MuonCompressorsConfigure_Private(Muon, MuonCompressors *);
-PETSC_INTERN PetscErrorCode MuonCompressorsCheck_Private(Muon, MuonCompressors *);
-PETSC_INTERN PetscErrorCode MuonCompressorsVisit_Private(const MuonCompressors *, MuonParameterObjectFn *, void *ctx);
-PETSC_INTERN PetscErrorCode MuonCompressorsView_Private(Muon, const MuonCompressors *, PetscViewer);
-PETSC_INTERN PetscErrorCode MuonCompressorsDestroy_Private(MuonCompressors *);

@@ -2,6 +2,43 @@
 #include <petscmuon/private/muonlmoimpl.h>
 #include <petscmuon/private/muonpolarimpl.h>
 
+static PetscErrorCode MuonStateMade_Private(MuonStateVisitor *visitor, const MuonState *state)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonStateMake_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
+{
+  const MuonArray shape = MuonShardStateShape((const MuonShard *)visitor->ctx);
+
+  PetscFunctionBegin;
+  PetscCall(MuonArrayCreate(&shape, shape.precision, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonShardVisitArray(MuonShard *shard, MuonStateVisitor *visitor, const char name[], PetscBool scratch, MuonArray *array)
+{
+  PetscFunctionBegin;
+  if (visitor->visit == MuonStateMade_Private && (visitor->holder != MUON_STATE_SERVER || shard->owns)) PetscCall((*visitor->make)(visitor, name, PETSC_TRUE, array));
+  PetscCall(MuonStateVisitArray(visitor, name, PETSC_TRUE, scratch, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The type names its state, which is made */
+PetscErrorCode MuonShardMakeState_Private(Muon muon, MuonShard *shard)
+{
+  MuonStateVisitor visitor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&visitor, sizeof(visitor)));
+  visitor.visit = MuonStateMade_Private;
+  visitor.make  = MuonStateMake_Private;
+  visitor.ctx   = shard;
+  PetscTryTypeMethod(muon, visitstate, shard, &visitor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the next step replaces is kept until then; what it only passes on is in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
@@ -32,7 +69,7 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Mnew));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
-  if (shard->down_assigns == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
+  if (shard->down->assignment == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
     PetscCall(MuonArrayCreate(&W, W.precision, &shard->X));
     MuonArrayAxpby(1, &W, 0, &shard->X);
   }
@@ -56,8 +93,8 @@ static PetscErrorCode MuonCheckSharp_Private(Muon muon, const MuonShard *shard)
 
   PetscFunctionBegin;
   if (layer->ops->applylmo == NULL || layer->step != MUON_STEP_SHARP) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon),
-             ((PetscObject)layer)->name, MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  PetscCheck(shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_step sharp of layer \"%s\": -%smuon_type %s makes steps of its own, expected lmo", MuonPrefix(muon), ((PetscObject)layer)->name,
+             MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
   if (!spectral || lmo->polar->leaves == PETSC_FALSE || muon->leaveswarned) PetscFunctionReturn(PETSC_SUCCESS);
@@ -78,8 +115,8 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   PetscFunctionBegin;
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer",
-             MuonPrefix(muon), ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  PetscCheck(shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer", MuonPrefix(muon),
+             ((PetscObject)layer)->name, key, MuonPrefix(muon), ((PetscObject)muon)->type_name);
   PetscCheck(shard->port->ranges == NULL || MuonLayerIsEntries(layer) == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP,
              "-%smuon_layer_%s_%s: the layer is a slice of a vector on %d ranks, which have entries of it and not rows; expected none, or a layer of rows", MuonPrefix(muon), ((PetscObject)layer)->name, key, layer->ranks);
   PetscCheck(held == NULL || layer->weight_decay == 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: the weights keep their norm, and the weight decay is %g, expected 0", MuonPrefix(muon), ((PetscObject)layer)->name, key,
@@ -93,10 +130,7 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   State was allocated for the types that compressors had at set-up; an LMO may have been given another
-   norm
-*/
+/* What may have changed since set-up: an LMO may have been given another norm */
 PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
   const char *type = ((PetscObject)muon)->type_name;
@@ -107,14 +141,6 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     const MuonShard *shard = &muon->shard[p];
     const char      *name  = ((PetscObject)shard->layer)->name;
 
-    for (int down = 0; down < 2; down++) {
-      PetscBool   same;
-      const char *now = ((PetscObject)(down ? shard->down : shard->up))->type_name, *before = down ? shard->down_type : shard->up_type;
-
-      PetscCall(PetscStrcmp(now, before, &same));
-      PetscCheck(same, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "The compressor of layer \"%s\" %s was %s at MuonSetUp() and is %s now; call MuonReset() before its type is changed", name, down ? "from its server" : "to its server",
-                 before, now);
-    }
     PetscCall(MuonCheckSharp_Private(muon, shard));
     PetscCall(MuonCheckSlots_Private(muon, shard));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;

@@ -9,7 +9,7 @@ void MuonCountMessage_Private(Muon muon, const MuonGroup group, MuonShard *shard
   PetscLogDouble *bits   = muon->counted[down];
   const PetscBool leaves = owns == PETSC_FALSE || (down == 0 && MuonGroupKeepsOwn(group) == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
 
-  if (muon->isolated) return; /* nothing is sent but by the other optimizer */
+  if (muon->nested != NULL) return; /* nothing is sent but by the other optimizer */
   if (leaves) bits[3] += cost->encoded;
   if (leaves && shard != NULL) shard->round->figure[down] += cost->encoded / 8;
   bits[0] += cost->paper;
@@ -67,7 +67,6 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   int             finite;
 
   PetscFunctionBegin;
-  PetscTryTypeMethod(muon, momentum, shard, &round->info);
   if (round->begun) PetscFunctionReturn(PETSC_SUCCESS);
   if (shard->port->mean.data != NULL) {
     ours = PETSC_FALSE;
@@ -121,19 +120,19 @@ PetscErrorCode MuonWorkerEncode_Private(Muon muon, MuonShard *shard, MuonStatus 
   upload.R                   = NULL;
   upload.status              = MUON_STATUS_OK;
   shard->round->up_own.bytes = 0;
-  PetscTryTypeMethod(muon, worker, shard, &upload);
+  PetscTryTypeMethod(muon, send, shard, &upload);
   MuonStatusMerge(upload.status, status);
   shard->round->sent = upload.compressor;
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonCompressorSetStep(shard->round->sent, (PetscInt)shard->group->round));
   PetscCall(MuonCompressorGetMaxBytesOf(shard->round->sent, upload.T, &most));
-  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, shard->id, most, &to));
+  PetscCall(MuonExchangeReserve(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), most, &to));
   PetscCall(MuonCompressorEncodeArray(shard->round->sent, upload.T, upload.R, most, to, &bytes, muon->count_entropy, &cost, upload.R != NULL ? &shard->round->up_own : NULL));
   PetscCall(MuonCompressorGetStatus(shard->round->sent, &encoded));
   MuonStatusMerge(encoded, status);
   if (encoded != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   MuonCountMessage_Private(muon, shard->group, shard, 0, shard->owns, &cost);
-  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, shard->id, bytes));
+  PetscCall(MuonExchangeAdvance(exchange, MUON_EXCHANGE_UP, MuonShardNumber(shard), bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,7 +146,7 @@ PetscErrorCode MuonShardReduceBegin_Private(MuonShard *shard, const MuonArray *T
     MuonArrayAxpby(grid->weight[grid->worker], T, 0, &shard->weighted);
     T = &shard->weighted;
   }
-  PetscCall(MuonExchangeReduceBegin(shard->group->exchange, shard->id, T, sum));
+  PetscCall(MuonExchangeReduceBegin(shard->group->exchange, MuonShardNumber(shard), T, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

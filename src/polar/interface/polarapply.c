@@ -46,34 +46,6 @@ static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, double scale, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Matrices on a device whose objects have the same parameters go together */
-static PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
-{
-  MuonPolarTask **same;
-  unsigned int   *hash;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(n, &same, n, &hash));
-  for (PetscInt k = 0; k < n; k++) {
-    hash[k] = 0;
-    if (polar[k]->ops->batch != NULL && task[k].G.size == 1 && task[k].G.here.memory == MUON_DEVICE) PetscCall(MuonParametersHash((PetscObject)polar[k], &hash[k]));
-  }
-  for (PetscInt k = 0; k < n; k++) {
-    PetscInt count = 0;
-
-    for (PetscInt i = k; i < n; i++) {
-      if (task[i].norm == 0.0 || (i > k && (hash[k] == 0 || hash[i] != hash[k]))) continue;
-      if (task[k].norm != 0.0) same[count++] = &task[i];
-    }
-    (void)MuonKernelProductsSet((MuonKernelProducts)(polar[k]->library + 1));
-    PetscCall(MuonPolarApplyBatches_Private(polar[k], count, same));
-    for (PetscInt i = 0; i < count; i++) same[i]->norm = 0.0;
-  }
-  (void)MuonKernelProductsSet(MUON_PRODUCTS_AUTO);
-  PetscCall(PetscFree2(same, hash));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar polar[], const MuonMatrix G[], const MuonMatrix Q[], MuonStatus status[])
 {
   MuonPolarTask *task;

@@ -25,13 +25,6 @@ static PetscErrorCode MuonLMOApplyMany_Spectral(PetscInt n, const MuonLMO lmo[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOApply_Spectral(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOApplyMany_Spectral(1, &lmo, G, D, dual, &lmo->status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonLMOGetFlops_Spectral(MuonLMO lmo, PetscInt m, PetscInt n, PetscLogDouble *flops)
 {
   PetscFunctionBegin;
@@ -100,7 +93,6 @@ PETSC_EXTERN PetscErrorCode MuonLMOCreate_Spectral(MuonLMO lmo)
   PetscCall(MuonLMOSetSingular(lmo, HUGE_VAL)); /* for the norms; the minimizer comes from its MuonPolar */
   lmo->gathers             = PETSC_FALSE;
   lmo->ondevice            = PETSC_TRUE;
-  lmo->ops->apply          = MuonLMOApply_Spectral;
   lmo->ops->applymany      = MuonLMOApplyMany_Spectral;
   lmo->ops->getflops       = MuonLMOGetFlops_Spectral;
   lmo->ops->shapefactor    = MuonLMOShapeFactor_Spectral;

@@ -176,7 +176,7 @@ static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, co
   PetscCall(PetscMemzero(m, 3 * sizeof(*m)));
   for (PetscInt k = 0; k < group->nshards; k++) {
     for (int d = 0; d < 2; d++) {
-      share[2 * other->owner[group->shard[k].id] + d] += bytes[2 * k + d];
+      share[2 * other->owner[k] + d] += bytes[2 * k + d];
       m[d].bytes += bytes[2 * k + d];
     }
   }

@@ -45,7 +45,7 @@ static PetscErrorCode MuonLookAheadConfigure_Private(Muon muon)
   if (look->beta == 0) PetscFunctionReturn(PETSC_SUCCESS);
   MuonTryAddons(muon, schedule, muon, &free);
   PetscCheck(free, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_lookahead %g: step sizes follow from a theorem, which knows of no look-ahead, expected 0", MuonPrefix(muon), (double)look->beta);
-  PetscCheck(muon->isolated == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_lookahead %g: with -%smuon_type %s weights are a worker's own, expected 0, or -%souter_muon_lookahead", MuonPrefix(muon), (double)look->beta,
+  PetscCheck(muon->nested == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_lookahead %g: with -%smuon_type %s weights are a worker's own, expected 0, or -%souter_muon_lookahead", MuonPrefix(muon), (double)look->beta,
              MuonPrefix(muon), ((PetscObject)muon)->type_name, MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,12 +84,13 @@ static PetscErrorCode MuonLookAheadMix_Private(Muon muon, PetscBool committed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLookAheadCommitting_Private(Muon muon)
+static PetscErrorCode MuonLookAheadCommitting_Private(Muon muon, PetscBool *ok)
 {
   MuonLookAhead *look = MuonLookAheadOf(muon);
   PetscReal      factor;
 
   PetscFunctionBegin;
+  if (*ok == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
   look->next = (double)(look->beta * factor);
   PetscCall(MuonLookAheadMix_Private(muon, PETSC_FALSE));

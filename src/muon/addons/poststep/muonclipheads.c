@@ -12,7 +12,7 @@ static PetscErrorCode MuonHeadsCheck_Private(MuonLayer layer, Muon muon, PetscIn
   else if (layer->shard == NULL || ((const MuonShard *)layer->shard)->muon != muon) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": expected layers of one optimizer that is set up", name));
   else if (MuonLayerIsEntries(layer)) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": it is a slice of a vector on %d ranks, which have entries of it and not rows, expected a layer of rows", name, layer->ranks));
   else if (held != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": -%smuon_layer_%s_%s: the weights keep their norm, which a clip would change, expected none", name, MuonPrefix(muon), name, held));
-  else if (muon->isolated) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": with -%smuon_type %s weights are a worker's own, expected another type", name, MuonPrefix(muon), ((PetscObject)muon)->type_name));
+  else if (muon->nested != NULL) PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": with -%smuon_type %s weights are a worker's own, expected another type", name, MuonPrefix(muon), ((PetscObject)muon)->type_name));
   else if (dim == 0 || layer->m != heads * dim)
     PetscCall(PetscSNPrintf(text, length, "Layer \"%s\": it has %" PetscInt_FMT " rows, expected those of %" PetscInt_FMT " heads, each of as many rows as the others, in the other layer too", name, layer->m, heads));
   PetscFunctionReturn(PETSC_SUCCESS);

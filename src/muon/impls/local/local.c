@@ -211,23 +211,17 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
                "Layer \"%s\": -%slocal_control: what -%smuon_type %s compresses is no estimate of a control variate, expected -%s%s_compressor_rules lmo", shard->name, MuonPrefix(muon), MuonPrefix(outer), ((PetscObject)outer)->type_name,
                MuonPrefix(outer), ((PetscObject)outer)->type_name);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard      *shard = &muon->shard[p];
+    MuonLocalShard *mine;
+    PetscInt        l = 0;
 
-static PetscErrorCode MuonSetUp_Local(Muon muon, MuonShard *shard)
-{
-  const Muon_Local *local = (const Muon_Local *)muon->data;
-  const MuonArray   shape = MuonShardWeightsShape(shard);
-  MuonLocalShard   *mine;
-  PetscInt          l = 0;
-
-  PetscFunctionBegin;
-  while (muon->layer[l] != shard->layer) l++;
-  if (MuonLocalControls_Private(local, l) == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscNew(&mine));
-  shard->data = mine;
-  mine->layer = &local->layer[l];
-  PetscCall(MuonArrayCreate(&shape, shape.precision, &mine->own));
+    while (muon->layer[l] != shard->layer) l++;
+    if (MuonLocalControls_Private(local, l) == PETSC_FALSE) continue;
+    PetscCall(PetscNew(&mine));
+    shard->data = mine;
+    mine->layer = &local->layer[l];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,7 +303,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
 }
 
 /* What can fail comes before this worker's own step is taken */
-static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
+static PetscErrorCode MuonCommitting_Local(Muon muon, PetscBool *ok)
 {
   Muon_Local *local = (Muon_Local *)muon->data;
   Muon        outer = local->outer;
@@ -349,13 +343,13 @@ static PetscErrorCode MuonEnding_Local(Muon muon, PetscBool *ok)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonEnd_Local(Muon muon)
+static PetscErrorCode MuonEnd_Local(Muon muon, PetscBool ok)
 {
   const Muon_Local *local = (const Muon_Local *)muon->data;
   MuonArray         own;
 
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < muon->nlayers; l++) {
+  for (PetscInt l = 0; l < muon->nlayers && ok; l++) {
     MuonShard      *shard = (MuonShard *)muon->layer[l]->shard;
     MuonLocalLayer *layer = &local->layer[l];
     MuonArray      *start = &layer->start;
@@ -389,11 +383,11 @@ static PetscErrorCode MuonVisitState_Local(Muon muon, MuonShard *shard, MuonStat
   PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &layer->start));
   PetscCall(MuonStateVisitArray(visitor, "control.shared", PETSC_TRUE, PETSC_TRUE, &layer->C)); /* the outer optimizer's weights: counted here, and kept as these */
   PetscCall(MuonStateVisitArray(visitor, "control.new", PETSC_TRUE, PETSC_TRUE, &layer->sent));
-  if (shard->data != NULL) PetscCall(MuonStateVisitArray(visitor, "control", PETSC_TRUE, PETSC_FALSE, &((MuonLocalShard *)shard->data)->own));
+  if (shard->data != NULL) PetscCall(MuonShardVisitArray(shard, visitor, "control", PETSC_FALSE, &((MuonLocalShard *)shard->data)->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonSetObjectsFromOptions_Local(Muon muon)
+static PetscErrorCode MuonSetFromOptions_Local(Muon muon)
 {
   Muon outer = ((Muon_Local *)muon->data)->outer;
   char prefix[PETSC_MAX_OPTION_NAME];
@@ -581,7 +575,6 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscCall(MuonMeet_Private(muon, MUON_CALL_RESET, 0, &same, NULL)); /* the outer optimizer duplicates the communicator */
   PetscCall(PetscNew(&local));
   muon->data             = local;
-  muon->isolated         = PETSC_TRUE;
   muon->momentum_default = MUON_MOMENTUM_AT_SERVER;
   PetscCall(MuonCreate(PetscObjectComm((PetscObject)muon), &local->outer));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)local->outer, (PetscObject)muon, 1));
@@ -589,18 +582,13 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
   PetscCall(MuonSetLearningRate(local->outer, (PetscReal)0.7));
   PetscCall(MuonSetMomentum(local->outer, (PetscReal)0.6, MUON_MOMENTUM_SGD, MUON_NESTEROV_SGD));
   PetscCall(MuonSetParameter(local->outer, "muon_momentum_at", "server"));
-  muon->nested                     = local->outer;
-  muon->ops->configure             = MuonConfigure_Local;
-  muon->ops->setup                 = MuonSetUp_Local;
-  muon->ops->begin                 = MuonBegin_Local;
-  muon->ops->input                 = MuonInput_Local;
-  muon->ops->ending                = MuonEnding_Local;
-  muon->ops->end                   = MuonEnd_Local;
-  muon->ops->visitstate            = MuonVisitState_Local;
-  muon->ops->setobjectsfromoptions = MuonSetObjectsFromOptions_Local;
-  muon->ops->view                  = MuonView_Local;
-  muon->ops->reset                 = MuonReset_Local;
-  muon->ops->destroy               = MuonDestroy_Local;
+  muon->nested              = local->outer;
+  muon->ops->configure      = MuonConfigure_Local;
+  muon->ops->visitstate     = MuonVisitState_Local;
+  muon->ops->setfromoptions = MuonSetFromOptions_Local;
+  muon->ops->view           = MuonView_Local;
+  muon->ops->reset          = MuonReset_Local;
+  muon->ops->destroy        = MuonDestroy_Local;
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonWeightsChanged_C", MuonWeightsChanged_Local));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonGetRoundSteps_C", MuonGetRoundSteps_Local));
   PetscCall(PetscCitationsRegister(MuonCitationLocal, &MuonCitationLocalSet));
@@ -609,7 +597,15 @@ static PetscErrorCode MuonCreate_Local(Muon muon)
 
 PetscErrorCode MuonRegister_Local(void)
 {
+  MuonAddonOps ops;
+
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.begin      = MuonBegin_Local;
+  ops.input      = MuonInput_Local;
+  ops.committing = MuonCommitting_Local;
+  ops.end        = MuonEnd_Local;
   PetscCall(MuonRegister(MUONLOCAL, MuonCreate_Local, MuonLocalParameters));
+  PetscCall(MuonAddonRegister(MUONLOCAL, &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,7 +23,6 @@ typedef struct {
   MuonSignUpdate    update;
   MuonSignTie       tie;
   PetscBool         measure;
-  MuonRecord       *record; /* of the step that is being taken */
 } Muon_Sign;
 
 static const MuonParameter MuonSignParameters[] = {ROW(ENUM, direction, MUON_SIGN_DIRECTION_POLAR, MuonSignDirections, MUON_PARAMETER_FIXED, "What the workers vote with"),
@@ -32,62 +31,42 @@ static const MuonParameter MuonSignParameters[] = {ROW(ENUM, direction, MUON_SIG
                                                    ROW(BOOL, measure, 0, NULL, 0, "Measure gradients as the theory of SignMuon does"),
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-/* Layers of other rules than steps in norm balls need a gradient, of which there is a mean */
-static PetscErrorCode MuonGroup_Sign(Muon muon, MuonLayer layer, const MuonGroupOps **ops)
+/* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
+static PetscErrorCode MuonMeasure_Sign(MuonShard *shard, MuonRecord *record)
 {
-  MuonLayerRule rule;
-  PetscBool     lmo;
+  MuonArray whole;
+  PetscBool ours;
 
   PetscFunctionBegin;
-  PetscCall(MuonLayerGetRule(layer, &rule));
-  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
-  *ops = lmo ? &MuonGroupVotes : NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonSetUp_Sign(Muon muon, MuonShard *shard)
-{
-  const MuonArray part = MuonShardWeightsShape(shard);
-
-  PetscFunctionBegin;
-  if (shard->group->ops != &MuonGroupVotes || ((Muon_Sign *)muon->data)->update != MUON_SIGN_UPDATE_POLAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
-{
-  Muon_Sign *sign = (Muon_Sign *)muon->data;
-
-  PetscFunctionBegin;
-  sign->record    = record;
-  record->measure = (double)sign->measure;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MuonMomentum_Sign(Muon muon, MuonShard *shard, MuonLayerStepInfo *info)
-{
-  Muon_Sign *sign = (Muon_Sign *)muon->data;
-  MuonArray  whole;
-  PetscBool  ours;
-
-  PetscFunctionBegin;
-  if (shard->group->ops != &MuonGroupVotes) PetscFunctionReturn(PETSC_SUCCESS);
-  if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
-    info->beta            = 0;
-    info->gradient_weight = 1;
-  } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) info->gradient_weight = 1 - info->beta;
-  if (sign->measure == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  /* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
   PetscCall(MuonLayerGetGradientMemory(shard->layer, &whole, &ours));
   for (PetscInt b = 0; b < MuonVotesCount(shard) && whole.data != NULL; b++) {
     MuonArray part, G = MuonShardGradient(shard, &whole);
     MuonBlock block;
 
     PetscCall(MuonVotesGetBlock(shard, b, &G, &part, &block));
-    sign->record->dual += MuonArrayKernels(&part)->SumAbs(part.len, part.count, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * shard->group->exchange->nworkers);
+    record->dual += MuonArrayKernels(&part)->SumAbs(part.len, part.count, part.data, part.ld) / (sqrt((double)block.m * (double)block.n) * shard->group->exchange->nworkers);
   }
   PetscCall(MuonLayerRestoreGradientMemory(shard->layer, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonBegin_Sign(Muon muon, MuonRecord *record)
+{
+  const Muon_Sign *sign = (const Muon_Sign *)muon->data;
+
+  PetscFunctionBegin;
+  record->measure = (double)sign->measure;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard         *shard = &muon->shard[p];
+    MuonLayerStepInfo *info  = &MuonShardNext(shard)->info;
+
+    if (shard->group->ops != &MuonGroupVotes) continue;
+    if (sign->direction == MUON_SIGN_DIRECTION_GRADIENT) {
+      info->beta            = 0;
+      info->gradient_weight = 1;
+    } else if (sign->direction == MUON_SIGN_DIRECTION_ADAM) info->gradient_weight = 1 - info->beta;
+    if (sign->measure && MuonGroupSkips(shard->group) == PETSC_FALSE) PetscCall(MuonMeasure_Sign(shard, record));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,6 +131,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
     votes.direction    = sign->direction == MUON_SIGN_DIRECTION_POLAR ? MuonDirection_Sign : NULL;
     votes.length       = MuonLength_Sign;
     votes.whole        = sign->update == MUON_SIGN_UPDATE_SPECTRAL || sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
+    votes.steps        = sign->update == MUON_SIGN_UPDATE_POLAR ? PETSC_TRUE : PETSC_FALSE;
     votes.tie          = sign->tie;
     even               = shard->group->grid->nworkers % 2 == 0 ? shard->group->grid->nworkers : even;
     PetscCall(MuonVotesSetRule(shard->group, &votes));
@@ -284,11 +264,8 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
   PetscFunctionBegin;
   PetscCall(PetscNew(&sign));
   muon->data           = sign;
-  muon->ops->group     = MuonGroup_Sign;
+  muon->lmogroup       = &MuonGroupVotes;
   muon->ops->configure = MuonConfigure_Sign;
-  muon->ops->setup     = MuonSetUp_Sign;
-  muon->ops->begin     = MuonBegin_Sign;
-  muon->ops->momentum  = MuonMomentum_Sign;
   muon->ops->view      = MuonView_Sign;
   muon->ops->destroy   = MuonDestroy_Sign;
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonVotesHaveTies_C", MuonVotesHaveTies_Sign));
@@ -298,7 +275,12 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
 
 PetscErrorCode MuonRegister_Sign(void)
 {
+  MuonAddonOps ops;
+
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(&ops, sizeof(ops)));
+  ops.begin = MuonBegin_Sign;
   PetscCall(MuonRegister(MUONSIGN, MuonCreate_Sign, MuonSignParameters));
+  PetscCall(MuonAddonRegister(MUONSIGN, &ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -98,6 +98,11 @@ static PetscErrorCode MuonSetUp_Votes(Muon muon, MuonGroup group)
   for (PetscInt k = 0; k < group->nshards; k++) {
     MuonShard *shard = &group->shard[k];
 
+    if (votes->rule.steps && MuonGroupIsAway(group) == PETSC_FALSE) {
+      const MuonArray part = MuonShardWeightsShape(shard);
+
+      PetscCall(MuonArrayCreate(&part, part.precision, &shard->Xnew));
+    }
     /* There are no other weights than the workers' */
     shard->layer->owner           = -1;
     shard->layer->serverisweights = PETSC_TRUE;

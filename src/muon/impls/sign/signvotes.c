@@ -70,10 +70,7 @@ PetscErrorCode MuonVotesLayOut_Private(Muon muon, MuonGroup group)
   votes->bytes                 = (votes->bits + 7) / 8;
   votes->entries               = 0;
   for (PetscInt l = 0; l < muon->nactive; l++) {
-    const MuonGroupOps *ops = NULL;
-
-    PetscUseTypeMethod(muon, group, muon->active[l], &ops);
-    if (ops == group->ops) votes->entries += (PetscLogDouble)muon->active[l]->m * (PetscLogDouble)muon->active[l]->n;
+    if (((const MuonShard *)muon->active[l]->shard)->group->ops == group->ops) votes->entries += (PetscLogDouble)muon->active[l]->m * (PetscLogDouble)muon->active[l]->n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

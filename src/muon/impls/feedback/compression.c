@@ -1,12 +1,16 @@
-#include "ef21.h" /*I "petscmuon.h" I*/
+#include "feedback.h" /*I "petscmuon.h" I*/
 #include <math.h>
 
-PetscErrorCode EF21MeterBegin_Private(Muon muon, EF21Meter *meter, MuonRecord *record)
+PetscErrorCode EF21MeterBegin_Private(Muon muon, MuonRecord *record)
 {
+  Muon_EF21 *ef21  = (Muon_EF21 *)muon->data;
+  EF21Meter *meter = &ef21->meter;
+
   PetscFunctionBegin;
-  meter->active = meter->wanted && MuonMonitorSpeaks(muon, muon->step) ? PETSC_TRUE : PETSC_FALSE;
+  meter->active   = meter->wanted && MuonMonitorSpeaks(muon, muon->step) ? PETSC_TRUE : PETSC_FALSE;
+  ef21->errordue  = ef21->errorinterval > 0 && (muon->step + 1) % ef21->errorinterval == 0 ? PETSC_TRUE : PETSC_FALSE; /* the step is not counted yet */
+  record->measure = (meter->active ? 1 : 0) + (ef21->errordue ? 2 : 0);
   if (meter->active) PetscCall(PetscArrayzero(meter->mine, muon->nshards));
-  record->measure = meter->active ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,7 +44,7 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lag holds what was missing before the message, and then what still is; nothing of nothing is nothing */
+/* What the receiver of a shard lacks of A while it has B. The lag holds what was missing before the message, and then what still is; nothing of nothing is nothing. Up the dual norm counts */
 PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
   EF21Figures *mine    = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];
@@ -78,7 +82,7 @@ static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const
   *worst = (PetscReal)most;
 }
 
-PetscErrorCode EF21MeterEnd_Private(Muon muon, EF21Meter *meter)
+static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
 {
   EF21Figures *all;
 
@@ -206,6 +210,81 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   G is the mean of the workers' estimates G_j by what each side adds, up to rounding. Whether it is one still
+   is found by summing the estimates as they are.
+*/
+
+/*@
+  MuonEF21GetAggregateError - Gets how far the servers' aggregates were from the means of the workers' estimates when
+  it was measured last
+
+  Not Collective
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. error - the Frobenius norm of G - mean of G_j over all layers, the same on every rank; -1 where it was not measured yet
+
+  Options Database Key:
+. -ef21_aggregate_error_interval interval - measures it after every so many steps, 0 for never
+
+  Level: advanced
+
+  Notes:
+  It is what rounding leaves, of the order of the roundoff of the state times the number of steps, as long as
+  nothing was lost. A checkpoint measures it, too. The estimates travel uncompressed then, which
+  `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
+
+.seealso: `Muon`, `MUONEF21`
+@*/
+PetscErrorCode MuonEF21GetAggregateError(Muon muon, PetscReal *error)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, error, ((Muon_EF21 *)muon->data)->error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterSaving_Private(Muon muon)
+{
+  Muon_EF21 *ef21    = (Muon_EF21 *)muon->data;
+  double     squares = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MUON_Measure, muon, 0, 0, 0));
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+    EF21Shard *state = (EF21Shard *)shard->data;
+    MuonArray  mean;
+    MuonMark   mark;
+
+    if (state->feedback.keeps == PETSC_FALSE || MuonGroupIsAway(shard->group)) continue;
+    PetscCall(MuonWorkspaceMark(muon->work, &mark));
+    PetscCall(MuonWorkspaceGetArray(muon->work, &state->feedback.relative, state->feedback.relative.precision, &mean));
+    PetscCall(MuonShardReduceBegin_Private(shard, &state->feedback.relative, &mean));
+    PetscCall(MuonExchangeReduceEnd(shard->group->exchange));
+    if (shard->owns && MuonShardCounts(shard)) {
+      MuonArrayAxpby(1, &state->G, -1 / (double)shard->group->exchange->nworkers, &mean);
+      squares += MuonLayerSumSquares(&mean);
+    }
+    PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)muon)));
+  muon->group[0]->bytes += sizeof(squares);
+  PetscCall(PetscLogEventEnd(MUON_Measure, muon, 0, 0, 0));
+  ef21->error = PetscSqrtReal((PetscReal)squares);
+  PetscCall(PetscInfo(muon, "After step %" PetscInt_FMT ": ||G - mean of G_j|| is %g\n", muon->step, (double)ef21->error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterLook_Private(Muon muon, MuonShard *shard, PetscBool after, const MuonArray *Xnew, const MuonArray *W)
+{
+  PetscFunctionBegin;
+  PetscCall(EF21Measure_Private(muon, shard, 1, after, Xnew, W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, PetscReal loss, void *ctx)
 {
   PetscViewerAndFormat *vf     = (PetscViewerAndFormat *)ctx;
@@ -227,7 +306,7 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
     PetscCall(MuonShardFind(muon, muon->active[i], &shard));
     if (c.step != step || shard->group->rests) continue; /* several phases have one number */
     for (int down = 0; down < 2; down++) {
-      if (down ? shard->down_assigns || shard->downlink == MUON_DOWNLINK_STEP : shard->round->sent->assignment) continue; /* nothing is left out: there is nothing to say */
+      if (down ? shard->down->assignment || shard->downlink == MUON_DOWNLINK_STEP : shard->round->sent->assignment) continue; /* nothing is left out: there is nothing to say */
       PetscCall(PetscViewerASCIIPrintf(viewer, "%3" PetscInt_FMT " Muon layer %s %-4s 1-alpha ", step, name, down ? "down" : "up"));
       if (c.bound[down] < 0) PetscCall(PetscViewerASCIIPrintf(viewer, "unknown"));
       else PetscCall(PetscViewerASCIIPrintf(viewer, "%.6f", (double)c.bound[down]));
@@ -245,11 +324,52 @@ static PetscErrorCode EF21MonitorCompression_Private(Muon muon, PetscInt step, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode EF21MeterSetMonitor_Private(Muon muon)
+PetscErrorCode EF21MeterEnd_Private(Muon muon)
+{
+  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+
+  PetscFunctionBegin;
+  PetscCall(EF21MeterCollect_Private(muon, &ef21->meter));
+  if (ef21->errordue) PetscCall(EF21MeterSaving_Private(muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterSetFromOptions_Private(Muon muon, MuonOptionItems PetscOptionsObject)
+{
+  char viewer[PETSC_MAX_PATH_LEN];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString("-ef21_monitor_compression", "Two lines a layer: contraction and lag", "MuonEF21SetMonitorCompression", "stdout", viewer, sizeof(viewer), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterCreate_Private(Muon muon)
 {
   static const MuonTypeMonitor monitor = {"-ef21_monitor_compression", EF21MonitorCompression_Private, MuonEF21SetMonitorCompression};
 
   PetscFunctionBegin;
-  muon->typemonitor = &monitor;
+  muon->typemonitor                = &monitor;
+  ((Muon_EF21 *)muon->data)->error = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterSetUp_Private(Muon muon)
+{
+  EF21Meter *meter = &((Muon_EF21 *)muon->data)->meter;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(muon->nshards, &meter->mine, muon->nshards, &meter->result));
+  for (PetscInt p = 0; p < muon->nshards; p++) meter->result[p].step = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode EF21MeterReset_Private(Muon muon)
+{
+  Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(ef21->meter.mine, ef21->meter.result));
+  ef21->meter.active = PETSC_FALSE;
+  ef21->error        = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

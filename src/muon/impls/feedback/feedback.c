@@ -1,0 +1,356 @@
+#include "feedback.h" /*I "petscmuon.h" I*/
+
+const char *const MuonCompressorRulesTypes[] = {"lmo", "all", "MuonCompressorRules", "MUON_COMPRESSOR_RULES_", NULL};
+
+static PetscErrorCode MuonFeedbackFamily_Private(Muon muon, int down, const char before[], size_t length, char family[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(family, length, "%s%s_%s", before, ((PetscObject)muon)->type_name, down ? "server_" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prefix and database may have changed since a compressor was made */
+static PetscErrorCode MuonFeedbackPlace_Private(Muon muon, int down, MuonCompressor c)
+{
+  char prefix[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(MuonFeedbackFamily_Private(muon, down, MuonPrefix(muon), sizeof(prefix), prefix));
+  PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
+  PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonFeedbackMake_Private(Muon muon, int down, MuonCompressor *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)*c, (PetscObject)muon, 1));
+  PetscCall(MuonFeedbackPlace_Private(muon, down, *c));
+  PetscCall(MuonCompressorSetWorkspace(*c, muon->work));
+  PetscCall(MuonCompressorSetType(*c, MUONCOMPRESSORIDENTITY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonSetFromOptions_Feedback(Muon muon)
+{
+  PetscFunctionBegin;
+  for (int down = 0; down < 2; down++) {
+    PetscCall(MuonFeedbackPlace_Private(muon, down, muon->compressor[down]));
+    PetscCall(MuonCompressorSetFromOptions(muon->compressor[down]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The keys behind a layer's own name: its downlink, and all of its compressors */
+static PetscErrorCode MuonFeedbackReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
+{
+  MuonCompressor c = (MuonCompressor)object;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
+  if (type) PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
+  else PetscCall(MuonCompressorSetFromOptions(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The compressors for all layers are not for this one, and none of the layer's own keys says otherwise */
+static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *all, MuonLayer layer, const char own[], PetscBool *spares)
+{
+  char      key[PETSC_MAX_OPTION_NAME];
+  PetscBool lmo = PETSC_TRUE, told = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)(layer->inner != NULL ? layer->inner : layer), MUONLAYERLMO, &lmo));
+  *spares = (lmo == PETSC_FALSE && all->rules == MUON_COMPRESSOR_RULES_LMO) || MuonLayerEntries(layer) < (PetscInt64)all->min_entries ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%scompressor", own));
+  if (muon->setfromoptionscalled) PetscCall(MuonHasOptions((PetscObject)muon, key, &told));
+  if (told) *spares = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A shard's compressor begins as the one for all layers, which has read the keys for all whatever its type
+   was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read
+   here; what was set after MuonSetFromOptions() stays
+*/
+static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *shard, int down, PetscInt indexbits)
+{
+  const MuonCompressor from = muon->compressor[down], c = down ? shard->down : shard->up;
+  const PetscInt      *columns;
+  PetscInt             nrows, ncolumns, *rows;
+  char                 shared[PETSC_MAX_OPTION_NAME], layer[PETSC_MAX_OPTION_NAME], own[PETSC_MAX_OPTION_NAME];
+  PetscBool            spares = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MuonFeedbackFamily_Private(muon, down, MuonPrefix(muon), sizeof(shared), shared));
+  PetscCall(MuonLayerGetOwnPrefix_Private(shard->layer, sizeof(layer), layer));
+  PetscCall(MuonFeedbackFamily_Private(muon, down, layer, sizeof(own), own));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)c, (PetscObject)muon, 1));
+  PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
+  PetscCall(MuonCompressorCopyOptions_Private(from, c));
+  PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
+  PetscCall(MuonFeedbackSpares_Private(muon, (const MuonFeedback *)muon->data, shard->layer, own, &spares));
+  if (spares) {
+    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
+    /* Beside messages that leave something out, digits beyond single are bytes for nothing */
+    if (from->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
+  } else if (muon->setfromoptionscalled) {
+    PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
+    PetscCall(MuonCompressorCopyOptions_Private(from, c));
+    PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonFeedbackReadKeys_Private));
+  }
+  PetscCall(MuonShardGetBlocks(shard, &nrows, &rows, &ncolumns, &columns));
+  PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
+  PetscCall(PetscFree(rows));
+  if (c->paperbits == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "paper_index_bits", (double)indexbits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently
+   without effect
+*/
+static PetscErrorCode MuonFeedbackHash_Private(Muon muon, unsigned int *hash)
+{
+  MuonFeedback *all = (MuonFeedback *)muon->data;
+
+  PetscFunctionBegin;
+  *hash      = 0;
+  all->state = 0;
+  for (int down = 0; down < 2; down++) {
+    unsigned int one;
+
+    PetscCall(MuonParametersHash((PetscObject)muon->compressor[down], &one));
+    *hash = 31 * *hash + one;
+    all->state += ((PetscObject)muon->compressor[down])->state;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
+{
+  MuonFeedback  *all       = (MuonFeedback *)muon->data;
+  PetscInt       indexbits = 0;
+  PetscLogDouble entries   = 1;
+  char           key[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s_downlink", ((PetscObject)muon)->type_name));
+  /* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    const MuonLayer layer = muon->shard[p].layer;
+    MuonBlock       block;
+
+    for (PetscInt b = 0; b < MuonBlocksCount_Private(&layer->blocks); b++) {
+      PetscCall(MuonLayerGetBlock_Private(layer, b, &block));
+      entries = PetscMax(entries, (PetscLogDouble)block.m * (PetscLogDouble)block.n);
+    }
+  }
+  for (; entries > 1; entries /= 2) indexbits++;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    MuonShard *shard = &muon->shard[p];
+    PetscBool  assigns;
+    void      *own;
+
+    for (int down = 0; down < 2; down++) PetscCall(MuonFeedbackConfigureOne_Private(muon, shard, down, indexbits));
+    (void)MuonParametersFind((PetscObject)shard->layer, key, &own);
+    shard->downlink = MuonLayerIsSet(shard->layer, key) ? (MuonDownlink) * (int *)own : all->downlink;
+    PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
+    PetscCall(PetscCalloc1(bytes, (char **)&shard->data));
+    ((FeedbackShard *)shard->data)->keeps = assigns ? PETSC_FALSE : PETSC_TRUE;
+    shard->asis                           = assigns;
+  }
+  PetscCall(MuonFeedbackHash_Private(muon, &all->chosen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonBegin_Feedback(Muon muon)
+{
+  const MuonFeedback all  = *(const MuonFeedback *)muon->data;
+  const char *const  type = ((PetscObject)muon)->type_name;
+  unsigned int       now;
+
+  PetscFunctionBegin;
+  if (all.state == ((PetscObject)muon->compressor[0])->state + ((PetscObject)muon->compressor[1])->state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonFeedbackHash_Private(muon, &now));
+  PetscCheck(now == all.chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s_compressor or -%s%s_server_compressor was changed after MuonSetUp(), where each layer got its own; change those of the layers, or call MuonReset() before",
+             MuonPrefix(muon), type, MuonPrefix(muon), type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonView_Feedback(Muon muon, PetscViewer viewer)
+{
+  const MuonFeedback *all = (const MuonFeedback *)muon->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "compressors are for layers of %s of at least %" PetscInt_FMT " entries\n", all->rules == MUON_COMPRESSOR_RULES_ALL ? "all rules" : "the rule lmo", all->min_entries));
+  if (muon->setupcalled == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int down = 0; down < 2; down++) {
+    PetscInt   layers[2]  = {0, 0}; /* that are compressed, and that are not */
+    PetscInt64 entries[2] = {0, 0};
+
+    for (PetscInt p = 0; p < muon->nshards; p++) {
+      const MuonShard *shard = &muon->shard[p];
+      PetscBool        assigns;
+
+      PetscCall(MuonCompressorIsAssignment(down ? shard->down : shard->up, &assigns));
+      if (down && shard->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
+      layers[assigns]++;
+      entries[assigns] += (PetscInt64)shard->layer->m * shard->layer->n;
+    }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: compressed layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "; as they are %" PetscInt_FMT ", %" PetscInt64_FMT "\n", down ? "down" : "up", layers[0], entries[0], layers[1], entries[1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonReset_Feedback(Muon muon)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < muon->nshards; p++) {
+    if (muon->shard[p].data != NULL) PetscCall(MuonArrayDestroy(&((FeedbackShard *)muon->shard[p].data)->relative));
+    PetscCall(PetscFree(muon->shard[p].data));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonDestroy_Feedback(Muon muon)
+{
+  PetscFunctionBegin;
+  for (int down = 0; down < 2; down++) PetscCall(MuonCompressorDestroy(&muon->compressor[down]));
+  PetscCall(PetscFree(muon->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21GetCompressor - Gets the compressor from workers to servers that all layers start from
+
+  Not Collective
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. compressor - the compressor, borrowed
+
+  Options Database Keys:
++ -ef21_compressor type                     - one of the values of `MuonCompressorType`
+. -ef21_compressor_ratio ratio              - fraction that is kept, see `MuonCompressorSetRatio()`
+. -ef21_compressor_rank rank                - the rank
+. -ef21_compressor_bits bits                - bits of a quantized entry
+. -ef21_compressor_qsgd_block_length n      - entries of a block that share a scale
+. -ef21_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
+. -ef21_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
+- -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
+
+  Level: intermediate
+
+  Note:
+  What is set here before `MuonSetUp()` holds for all layers of the optimizer lmo (`-ef21_compressor_rules`)
+  that are not too small (`-ef21_compressor_min_entries`); `-muon_layer_NAME_ef21_compressor topk` and
+  its sub-keys speak to one layer, of any optimizer and size.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
+@*/
+PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, muon->compressor[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21GetServerCompressor - Gets the compressor from servers to workers that all layers start from
+
+  Not Collective
+
+  Input Parameter:
+. muon - an optimizer of type `MUONEF21`
+
+  Output Parameter:
+. compressor - the compressor, borrowed
+
+  Options Database Keys:
++ -ef21_server_compressor type                     - one of the values of `MuonCompressorType`
+. -ef21_server_compressor_ratio ratio              - fraction that is kept, see `MuonCompressorSetRatio()`
+. -ef21_server_compressor_rank rank                - the rank
+. -ef21_server_compressor_bits bits                - bits of a quantized entry
+. -ef21_server_compressor_qsgd_block_length n      - entries of a block that share a scale
+. -ef21_server_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
+. -ef21_server_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
+- -ef21_server_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
+
+  Level: intermediate
+
+  Note:
+  With `-ef21_downlink step` a layer's server sends the step itself and uses no
+  compressor.
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
+@*/
+PetscErrorCode MuonEF21GetServerCompressor(Muon muon, MuonCompressor *compressor)
+{
+  PetscFunctionBegin;
+  MuonGetOfType(muon, MUON_CLASSID, MUONEF21, compressor, muon->compressor[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MuonEF21GetLayerCompressors - Gets the two compressors of one layer
+
+  Not Collective
+
+  Input Parameters:
++ muon  - an optimizer of type `MUONEF21`, set up
+- layer - one of its layers that is not frozen
+
+  Output Parameters:
++ up   - from this rank as a worker to the layer's server, borrowed; may be `NULL`
+- down - from the layer's server to the workers, borrowed; may be `NULL`
+
+  Level: advanced
+
+.seealso: `Muon`, `MUONEF21`, `MuonEF21GetCompressor()`, `MuonEF21GetServerCompressor()`, `MuonGetLayerState()`
+@*/
+PetscErrorCode MuonEF21GetLayerCompressors(Muon muon, MuonLayer layer, MuonCompressor *up, MuonCompressor *down)
+{
+  MuonShard *shard;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
+  MuonCheckType(muon, MUONEF21);
+  PetscCall(MuonShardFind(muon, layer, &shard));
+  if (up != NULL) *up = shard->up;
+  if (down != NULL) *down = shard->down;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonCreate_Feedback(Muon muon, void *data)
+{
+  PetscFunctionBegin;
+  muon->data                = data;
+  muon->ops->setfromoptions = MuonSetFromOptions_Feedback;
+  muon->ops->view           = MuonView_Feedback;
+  muon->ops->reset          = MuonReset_Feedback;
+  muon->ops->destroy        = MuonDestroy_Feedback;
+  for (int down = 0; down < 2; down++) PetscCall(MuonFeedbackMake_Private(muon, down, &muon->compressor[down]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonFeedbackRegister_Private(const char type[], MuonAddonOps *ops, const MuonParameter layerrows[], const char *const keys[])
+{
+  PetscFunctionBegin;
+  ops->layerrows = layerrows;
+  ops->layersize = sizeof(MuonDownlink);
+  ops->keys      = keys;
+  PetscCall(MuonAddonRegister(type, ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonRegister_Feedback(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MuonRegister_EF21());
+  PetscCall(MuonRegister_EF14());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
