@@ -359,5 +359,6 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{2 3}}
+    timeoutfactor: 3
 
 TEST*/
