@@ -26,9 +26,13 @@ static char help[] = "Two runs in one process that must be one: rows A | B | wha
                      "  -fetched           the first run fetches all entries from the device in a step, or less where MPI takes its memory\n"
                      "  -headers N         the first run sends more bytes than the second from each worker and server, at most so many headers of messages in the last step\n"
                      "  -nans N            so many entries or steps of the first run were left out\n"
+                     "  -signs             weights are -0 in both runs or in none\n"
+                     "  -memory            servers of the first run keep no more than those of the second\n"
+                     "  -sent              messages down of the first run are steps whose bytes and bits follow from the norm\n"
                      "  -owners            on several ranks a layer has another owner, or nothing was tried\n\n";
 
 #include "problem.h"
+#include "wire_header.h"
 #include <petscmuon/private/muonimpl.h>
 #include <petscmuon/private/muonwire.h>
 
@@ -52,7 +56,7 @@ typedef struct {
   PetscInt   steps, later, scratch, headers, nans;
   PetscReal  tolerance;
   char       reason[64];
-  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched;
+  PetscBool  state, served, traffic, owners, own, last, measures, full, fetched, signs, memory, sent;
   char       what[1024]; /* the lists that differ from pair to pair */
 } Choices;
 
@@ -71,7 +75,7 @@ typedef struct {
   double        *weights, eps[PROBLEM_LAYERS];
   PetscReal      loss, measures[3];
   PetscInt       products; /* in the last step */
-  PetscLogDouble scratch;
+  PetscLogDouble scratch, server;
   PetscMPIInt    owner[PROBLEM_LAYERS];
   State          state[PROBLEM_LAYERS][STATES];
   PetscLogDouble sent[2];
@@ -134,7 +138,48 @@ static PetscErrorCode CheckServed(Problem *p, const Trace *trace)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace)
+/* Bytes of a server's message about a layer where no row and no column is missing, by the tables of src/wire/README.md, and bits by the paper */
+static size_t StepBytes(const ProblemShape *s, const char norm[], PetscLogDouble *paper)
+{
+  const size_t m = (size_t)s->m, n = (size_t)s->n, places = strcmp(norm, MUONLMOL1) == 0 ? m * n : strcmp(norm, MUONLMOCOLSUM) == 0 ? m : n;
+  size_t       w = 0;
+
+  while (((size_t)1 << w) < places) w++;
+  if (strcmp(norm, MUONLMONUCLEAR) == 0) {
+    *paper = 32. * (double)(1 + m + n);
+    return TestMessageBytes(1, sizeof(PetscReal) * (1 + m + n));
+  }
+  *paper = strcmp(norm, MUONLMOL21) == 0 ? (double)w + 32. * (double)(1 + m) : 32. + (double)w;
+  if (strcmp(norm, MUONLMOL1) == 0) return TestMessageBytes(1, 1 + sizeof(PetscReal));
+  if (strcmp(norm, MUONLMOL21) == 0) return TestMessageBytes(1, 1 + sizeof(PetscReal) * (1 + m));
+  *paper = 32. + (double)(m * n / places) * (double)(1 + w);
+  return TestMessageBytes(m * n / places, (m * n / places * (1 + w) + 7) / 8 + sizeof(PetscReal));
+}
+
+static PetscErrorCode CheckSent(Problem *p, const MuonTraffic *traffic, const char what[])
+{
+  PetscLogDouble   bytes = 0, bits = 0, paper;
+  MuonExchange     exchange;
+  MuonExchangeType type;
+
+  PetscFunctionBegin;
+  PetscCall(MuonGetExchange(p->muon, &exchange));
+  PetscCall(MuonExchangeGetType(exchange, &type));
+  for (PetscInt k = 0; k < p->n && strcmp(type, MUONEXCHANGEREPLICATED) != 0; k++) {
+    MuonLMO     lmo;
+    MuonLMOType norm;
+
+    PetscCall(MuonLayerGetLMO(p->layer[k].layer, &lmo));
+    PetscCall(MuonLMOGetType(lmo, &norm));
+    bytes += (PetscLogDouble)StepBytes(p->layer[k].shape, norm, &paper);
+    bits += paper;
+  }
+  PetscCheck(traffic->down[0] == bits && traffic->down[1] == 8 * bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bits down by the paper and %g sent, expected %g and %g", what, traffic->down[0], traffic->down[1], bits, 8 * bytes);
+  PetscCheck(bits == 0 ? traffic->down[2] == 0 : traffic->down[2] > 0 && traffic->down[2] < traffic->down[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entropy %g of %g bits", what, traffic->down[2], traffic->down[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, PetscBool first, Trace *trace)
 {
   PetscBool votes;
 
@@ -157,7 +202,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
     PetscCall(MuonLayerGetUpdateRMS(p->layer[k].layer, &rms));
     trace->measures[2] += rms;
   }
-  PetscCall(MuonGetMemory(p->muon, NULL, NULL, &trace->scratch));
+  PetscCall(MuonGetMemory(p->muon, NULL, &trace->server, &trace->scratch));
   PetscCallMPI(MPI_Allreduce(&p->products, &trace->products, 1, MPIU_INT, MPI_SUM, p->comm));
   if (choices->fetched && p->device) {
     PetscBool mpi = PETSC_TRUE;
@@ -169,6 +214,7 @@ static PetscErrorCode TakeTrace(Problem *p, const Choices *choices, Trace *trace
   }
   PetscCall(MuonGetNaNCount(p->muon, &trace->nans));
   PetscCall(MuonGetTraffic(p->muon, &trace->traffic));
+  if (choices->sent && first) PetscCall(CheckSent(p, &trace->traffic, choices->what));
   trace->sent[0] = trace->traffic.total_up[1];
   trace->sent[1] = trace->traffic.total_down[1];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, trace->sent, 2, MPI_DOUBLE, MPI_SUM, p->comm));
@@ -260,7 +306,7 @@ static PetscErrorCode TraceRun(const char *const options[5], const Choices *choi
     PetscCheck(s == 0 || strcmp(choices->reason, MuonConvergedReasons[MUON_CONVERGED_ITERATING]) == 0 || memcmp(weights, weights - trace->entries, trace->entries * sizeof(*weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "%s: a step that failed left its traces", choices->what);
   }
-  PetscCall(TakeTrace(&p, choices, trace));
+  PetscCall(TakeTrace(&p, choices, then != NULL ? PETSC_TRUE : PETSC_FALSE, trace));
   PetscCall(ProblemDestroy(&p));
   PetscCall(PetscOptionsLeftGet(database, &left, &names, &values));
   PetscCheck(left == 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Option -%s was not read", names[0]);
@@ -355,6 +401,7 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
     PetscCheck(choices->comparison == DIFFERS || most <= (equal ? 0 : allowed[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: layer %s: weights differ by %g, allowed %g", choices->what, b->name[k], most, equal ? 0.0 : allowed[k]);
     differ = differ || most > 1e-4 ? PETSC_TRUE : PETSC_FALSE;
   }
+  PetscCheck(choices->signs == PETSC_FALSE || memcmp(a->weights, b->weights, (size_t)b->steps * b->entries * sizeof(*b->weights)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights have other signs", choices->what);
   PetscCheck(choices->comparison != DIFFERS || differ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: weights do not differ", choices->what);
   /* The loss of each step is one more */
   PetscCheck(PetscAbsReal(a->loss - (PetscReal)choices->later - b->loss) <= 16 * PETSC_MACHINE_EPSILON * b->loss, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: loss %g, expected %g", choices->what, (double)a->loss,
@@ -367,6 +414,7 @@ static PetscErrorCode Compare(const Trace *a, const Trace *b, const Choices *cho
                (double)a->measures[k], (double)b->measures[k]);
   if (choices->state) PetscCall(CompareState(a, b, choices->tolerance, choices->what));
   for (int d = 0; d < 2 && choices->traffic; d++) PetscCheck(a->sent[d] == b->sent[d], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g bits %s, expected %g", choices->what, a->sent[d], d ? "down" : "up", b->sent[d]);
+  PetscCheck(choices->memory == PETSC_FALSE || a->server <= b->server, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: servers keep %g bytes, expected at most %g", choices->what, a->server, b->server);
   if (choices->headers > 0) PetscCall(CompareMessages(a, b, choices));
   PetscCheck(choices->nans < 0 || a->nans == choices->nans, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " entries or steps were left out", choices->what, a->nans);
   PetscCheck(choices->scratch < 0 || a->scratch <= b->scratch + (double)choices->scratch, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g bytes of scratch, expected at most %g", choices->what, a->scratch, b->scratch + (double)choices->scratch);
@@ -390,7 +438,7 @@ static PetscErrorCode Allow(const char *const options[5], const Choices *choices
   for (PetscInt seed = 0; seed < 3; seed++) {
     Trace c;
 
-    PetscCall(TraceRun(options, choices, choices->steps, -1, "", seed, &c));
+    PetscCall(TraceRun(options, choices, choices->steps, -1, NULL, seed, &c));
     for (PetscInt k = 0; k < b->n; k++) allowed[k] = PetscMax(allowed[k], 16 * Difference(&c, b, choices, k, NULL));
     PetscCall(TraceFree(&c));
   }
@@ -434,6 +482,9 @@ static PetscErrorCode GetChoices(Choices *choices)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-reason", choices->reason, sizeof(choices->reason), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-scratch", &choices->scratch, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &choices->tolerance, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-signs", &choices->signs, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &choices->memory, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-sent", &choices->sent, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-fetched", &choices->fetched, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &choices->steps, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-later", &choices->later, NULL));
@@ -476,7 +527,7 @@ int main(int argc, char **argv)
     Trace             a, b;
 
     PetscCall(PetscSNPrintf(choices.what, sizeof(choices.what), "%s | %s", eachs[k], bs[0]));
-    PetscCall(TraceRun(other, &choices, choices.steps, -1, "", -1, &b));
+    PetscCall(TraceRun(other, &choices, choices.steps, -1, NULL, -1, &b));
     for (PetscInt l = 0; l < b.n; l++) allowed[l] = (double)choices.tolerance;
     if (choices.comparison == ROUNDING) PetscCall(Allow(other, &choices, &b, allowed));
     for (int i = 0; i < na * nways * nrestarts; i++) {
@@ -641,6 +692,22 @@ int main(int argc, char **argv)
       # Four layers are groups
       blocks_headers  | -headers 4 -both " -muon_count_entropy -ef21_compressor topk -ef21_server_compressor natural -muon_exchange_type star"
 
+  # Steps as messages give the weights of -ef21_server_compressor identity, without a matrix of the server's
+  testset:
+    nsize: {{1 2 3 4}}
+    args: -steps 5 -state -memory -signs -measures -all " -problem_layers square,tall,wide,row,gain,embed,entry -muon_type ef21 -muon_count_entropy -muon_layer_wide_scale 1.5 -muon_layer_row_weight_decay 0.3" -a " -ef21_downlink step"
+    table: suffix | args
+      downlink        | -sent -both " -muon_exchange_mode gather -muon_learning_rate 0.03 -muon_weight_decay 0.1 -muon_exchange_type {{star layerwise replicated}}" -each " -lmo_type nuclear; -lmo_type l1; -lmo_type l21; -lmo_type rowsum; -lmo_type colsum"
+      downlink_sums   | -sent -both " -muon_learning_rate 0.03" -each " -lmo_type nuclear -muon_exchange_type star -muon_exchange_mode reduce; -lmo_type rowsum -muon_exchange_type layerwise -muon_exchange_mode reduce; -lmo_type l21 -muon_exchange_type replicated -muon_exchange_mode allreduce"
+      downlink_zeros  | -both " -problem_zeros -problem_noise 0 -muon_learning_rate 0.25 -muon_exchange_mode gather" -each " -lmo_type nuclear -muon_exchange_type star; -lmo_type colsum -muon_exchange_type layerwise; -lmo_type l1 -muon_exchange_type replicated; -lmo_type l21 -muon_exchange_type star; -lmo_type rowsum -muon_exchange_type layerwise"
+      downlink_blocks | -both " -muon_layer_square_blocks_rows 2,4 -muon_layer_square_blocks_columns 3,3 -lmo_type nuclear"
+    # A layer sends a difference, so that nothing is computed directly where every rank serves
+    testset:
+      args: -a " -ef21_downlink step -muon_layer_square_ef21_downlink weights" -each " -lmo_type rowsum -muon_exchange_type star; -lmo_type l21 -muon_exchange_type layerwise; -lmo_type nuclear -muon_exchange_type replicated"
+      table: suffix | args
+        downlink_mixed | -both " -ef21_compressor topk -ef21_compressor_ratio 0.4 -muon_layer_square_ef21_server_compressor topk -muon_weight_decay 0.1 -muon_learning_rate 1"
+        downlink_none  | -both " -ef21_compressor topk -ef21_compressor_ratio 0.4 -muon_layer_square_ef21_server_compressor topk -muon_weight_decay 0.5 -muon_learning_rate 0.25 -problem_zeros -problem_noise 0"
+
   # Rows that are spread over the ranks of a worker are compressed as layers of their own, by a norm that sees each entry alone and without random numbers
   testset:
     args: -all " -problem_layers tall,embed,blocks -problem_storage rows -problem_routine 0 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -lmo_type max -muon_learning_rate 0.1" -b " -problem_alone" -each " -muon_exchange_type star -ef21_server_compressor columntopk; -muon_exchange_type layerwise -ef21_server_compressor columntopk; -muon_exchange_type replicated -ef21_server_compressor columntopk; -ef21_server_compressor rankk -ef21_compressor_values single"
@@ -767,6 +834,12 @@ int main(int argc, char **argv)
           votes_spectral_two   | {{2 4 6}} | -both " -problem_ranks 2" -b " -problem_mean 2"
           votes_spectral_three | 6         | -both " -problem_ranks 3" -b " -problem_mean 3"
           votes_spectral_four  | 4         | -both " -problem_ranks 4" -b " -problem_mean 4"
+    # Workers of one rank, a NaN of which is a reason on all and no vote
+    testset:
+      args: -b " -muon_exchange_type range -muon_exchange_mode gather" -a " -muon_exchange_type range -muon_exchange_mode gather -problem_bad 1; -muon_exchange_type replicated -muon_exchange_mode gather; -muon_exchange_type replicated -muon_exchange_mode allreduce -problem_bad 1; -muon_exchange_type star -muon_exchange_mode gather; -muon_exchange_type star -muon_exchange_mode reduce -problem_bad 1; -muon_exchange_type layerwise -muon_exchange_mode gather -problem_bad 1"
+      table: suffix | nsize | args
+        votes_one | {{1 2 3 5 8}} | -both " -problem_layers tall,blocks,square,entry,column -muon_layer_blocks_blocks_rows 2,4,3 -sign_direction momentum" -each " -sign_tie zero -sign_update polar; -sign_tie plus; -sign_tie random; -sign_tie minus"
+
     # All ranks are one worker that keeps rows of layers which each of them has whole
     testset:
       args: -a " -muon_exchange_type rows" -ways " -muon_assembly allgather; -muon_assembly owner" -b " -problem_mean 0"

@@ -21,6 +21,7 @@
      ready PATTERN            in what order MuonLayerGradientReady() is called
      routine 0                gradients are there before the step, and no routine is called
      unseen                   a third of the entries has no gradient
+     zeros                    whole rows, columns and the fifth layer have none, and weights begin as -0
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
      bad_zero                 instead, its worker has a zero there
@@ -156,7 +157,7 @@ typedef struct {
   PetscMPIInt      first, mean; /* ranks whose gradients are averaged here */
   ProblemStorage   storage;
   ProblemReady     ready;
-  PetscBool        single, device, apart, alone, zero, whole, same, weighted, curvature, routine, unseen;
+  PetscBool        single, device, apart, alone, zero, zeros, whole, same, weighted, curvature, routine, unseen;
   PetscReal        scale, shake; /* shake: by how many roundings gradients are changed, by numbers of this seed */
   PetscInt         noise, seed, bad, badlayer, fails;
   PetscInt         products; /* calls of a device in the last step, */
@@ -283,6 +284,7 @@ static inline double ProblemGradient(const Problem *p, PetscInt number, PetscInt
   const PetscInt      e = i * l->shape->n + j;
   double              g = 0, sum = 0;
 
+  if (p->zeros && (number == 4 || i % 3 == 1 || j % 4 == 2)) return 0;
   for (PetscMPIInt r = p->first; r < p->first + p->mean; r++) {
     const PetscInt worker = p->same ? 0 : r / l->ranks;
     double         one    = p->curvature ? (double)(1 + (e + worker) % 3) / 2 * (w - 2 * ProblemNumber(number, e, worker, 7)) : 0;
@@ -666,7 +668,7 @@ static inline PetscErrorCode ProblemSetLayer(Problem *p, PetscInt number)
   }
   for (PetscInt i = 0; i < a->count; i++) {
     for (PetscInt j = 0; j < l->shape->n; j++) {
-      if (ProblemHas(a, i, j)) ProblemPut(a, i, j, ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
+      if (ProblemHas(a, i, j)) ProblemPut(a, i, j, p->zeros && ((a->first + i) * l->shape->n + j) % 3 == 0 ? -0.0 : ProblemNumber(number, (a->first + i) * l->shape->n + j, 0, 1));
     }
   }
   if (p->device) MuonDeviceGet()->copy(l->bytes, l->own, l->far[0]);
@@ -734,6 +736,7 @@ static inline PetscErrorCode ProblemReadOptions(Problem *p, PetscMPIInt ranks[PR
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_same", &p->same, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_weighted", &p->weighted, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_curvature", &p->curvature, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_zeros", &p->zeros, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_unseen", &p->unseen, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-problem_routine", &p->routine, NULL));
   p->mean  = mean == 0 ? p->size : (PetscMPIInt)mean;

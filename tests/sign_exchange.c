@@ -1,4 +1,4 @@
-static char help[] = "SignMuon over every exchange: the same weights to the last bit, the bytes that a formula gives, and damage on the way that every rank sees.\n\n";
+static char help[] = "SignMuon over every exchange: the bytes that a formula gives, and damage on the way that every rank sees. equivalence compares the weights.\n\n";
 
 #include "muon_common.h"
 #include "parameter_common.h"
@@ -18,8 +18,7 @@ static const Kind Kinds[] = {{MUONEXCHANGERANGE, MUON_EXCHANGE_MODE_GATHER}, {MU
 
 enum {
   FROZEN = 2, /* of the problem's layers */
-  GAIN   = 5,
-  STEPS  = 3
+  GAIN   = 5
 };
 
 /*
@@ -47,50 +46,6 @@ static PetscErrorCode Create(const Kind *kind, MuonSignTie tie, MuonSignUpdate u
   PetscCall(MuonExchangeSetMode(exchange, kind->mode));
   PetscCall(MuonLayerSetBlocks(p->layer[0], 2, NULL, 1, NULL));
   PetscCall(MuonSetUp(p->muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Weights alone: what servers keep lies elsewhere in each exchange */
-static PetscErrorCode Weights(Problem *p, PetscScalar data[], size_t *length)
-{
-  PetscFunctionBegin;
-  *length = 0;
-  for (PetscInt l = 0; l < NLAYERS; l++) {
-    PetscScalar *w;
-
-    PetscCall(ProblemGetArray(p, l, PETSC_FALSE, &w));
-    for (PetscInt e = 0; e < Shapes[l].m * Shapes[l].n; e++) data[(*length)++] = w[e];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Every exchange against the first one, and the weights of this rank against those of rank 0 */
-static PetscErrorCode CheckSame(MuonSignTie tie, MuonSignUpdate update)
-{
-  PetscScalar first[512], data[512];
-  PetscReal   agreement, expected = 0;
-  size_t      length;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < NKINDS; k++) {
-    Problem p;
-
-    PetscCall(Create(&Kinds[k], tie, update, PETSC_FALSE, &p));
-    for (PetscInt s = 0; s < STEPS; s++) PetscCall(MuonStep(p.muon));
-    PetscCall(Weights(&p, k == 0 ? first : data, &length));
-    PetscCheck(k == 0 || memcmp(first, data, length * sizeof(*data)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, ties %s, update %s: the weights are not those of %s", Kinds[k].type, MuonExchangeModes[Kinds[k].mode], MuonSignTies[tie],
-               MuonSignUpdates[update], Kinds[0].type);
-    PetscCall(MuonSignGetAgreement(p.muon, &agreement));
-    if (k == 0) expected = agreement;
-    /* At most 66 ranks' sums in another order */
-    PetscCheck(PetscAbsReal(agreement - expected) <= 100 * PETSC_MACHINE_EPSILON && agreement >= 0 && agreement <= 1 + 100 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Agreement %g, and %g with %s", (double)agreement, (double)expected,
-               Kinds[0].type);
-    PetscCheck(p.size > 1 || PetscAbsReal(agreement - 1) <= 4 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One worker agrees with itself by %g", (double)agreement);
-    PetscCall(ProblemDestroy(&p));
-  }
-  PetscCall(PetscArraycpy(data, first, length));
-  PetscCallMPI(PMPI_Bcast(data, (int)length, MPIU_SCALAR, 0, PETSC_COMM_WORLD));
-  PetscCheck(memcmp(first, data, length * sizeof(*data)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Ranks have different weights");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,6 +158,7 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
     const PetscBool direct = strcmp(Kinds[k].type, MUONEXCHANGEREPLICATED) == 0 ? PETSC_TRUE : PETSC_FALSE;
     long long       expected, up, down, planes, served[NLAYERS];
     MuonTraffic     traffic;
+    PetscReal       agreement;
     Problem         p;
 
     PetscCall(Create(&Kinds[k], tie, MUON_SIGN_UPDATE_NONE, PETSC_FALSE, &p));
@@ -215,6 +171,8 @@ static PetscErrorCode CheckBytes(MuonSignTie tie)
       mpicount_reset();
       PetscCall(MuonStep(p.muon));
       PetscCall(MuonGetTraffic(p.muon, &traffic));
+      PetscCall(MuonSignGetAgreement(p.muon, &agreement));
+      PetscCheck(agreement >= 0 && (p.size > 1 ? agreement <= 1 + 100 * PETSC_MACHINE_EPSILON : PetscAbsReal(agreement - 1) <= 4 * PETSC_MACHINE_EPSILON), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Agreement %g of %d workers", (double)agreement, p.size);
       PetscCheck(mpicount.sent == expected && traffic.mpi == (double)mpicount.sent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s, rank %d of %d: %lld bytes were sent, %g are said to be, and the formula gives %lld", Kinds[k].type,
                  MuonExchangeModes[Kinds[k].mode], p.rank, p.size, mpicount.sent, traffic.mpi, expected);
       PetscCheck(traffic.up[1] == 8. * (double)up && traffic.down[1] == (direct == PETSC_TRUE ? 0 : 8. * (double)down), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: %g bits up and %g down, and the formulas give %g and %g", Kinds[k].type,
@@ -339,31 +297,6 @@ static PetscErrorCode CheckDamage(const Kind *kind, PetscInt *total)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A NaN on one rank is a reason on all, and no vote */
-static PetscErrorCode CheckNaN(const Kind *kind)
-{
-  MuonConvergedReason reason;
-  State               before, after;
-  Problem             p;
-
-  PetscFunctionBegin;
-  PetscCall(Create(kind, MUON_SIGN_TIE_RANDOM, MUON_SIGN_UPDATE_NONE, PETSC_TRUE, &p));
-  p.badstep  = p.rank == p.size - 1 ? 1 : -1;
-  p.badlayer = 3;
-  p.badentry = 5;
-  p.bad      = (PetscScalar)NAN;
-  PetscCall(MuonStep(p.muon));
-  PetscCall(StateTake(&p, &before));
-  PetscCall(MuonStep(p.muon));
-  PetscCall(StateTake(&p, &after));
-  PetscCall(MuonGetConvergedReason(p.muon, &reason));
-  PetscCheck(reason == MUON_DIVERGED_NANORINF && StateIsSame(&before, &after) == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %s: a NaN gave %s", kind->type, MuonExchangeModes[kind->mode], MuonConvergedReasons[reason]);
-  PetscCall(StateFree(&before));
-  PetscCall(StateFree(&after));
-  PetscCall(ProblemDestroy(&p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   PetscInt    total = 0;
@@ -372,14 +305,10 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  for (int tie = 0; tie < 4; tie++) PetscCall(CheckSame((MuonSignTie)tie, tie == 2 ? MUON_SIGN_UPDATE_POLAR : MUON_SIGN_UPDATE_NONE));
   PetscCall(CheckBytes(MUON_SIGN_TIE_RANDOM));
   PetscCall(CheckBytes(MUON_SIGN_TIE_ZERO));
   PetscCall(CheckBound());
-  for (PetscInt k = 0; k < NKINDS; k++) {
-    PetscCall(CheckNaN(&Kinds[k]));
-    if (size <= 5) PetscCall(CheckDamage(&Kinds[k], &total));
-  }
+  for (PetscInt k = 0; k < NKINDS && size <= 5; k++) PetscCall(CheckDamage(&Kinds[k], &total));
   PetscCheck(size == 1 || size > 5 || total >= 10, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " packets were damaged", total);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the exchanges agree\n"));
   PetscCall(PetscFinalize());
