@@ -221,7 +221,7 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
   MuonFileSeal               seal, *seals;
 
   PetscFunctionBegin;
-  PetscTryMethod(muon, "MuonCheckpointSaving_C", (Muon), (muon)); /* measures, and leaves the state as it is */
+  PetscTryMethod(muon, "MuonSaving_C", (Muon), (muon)); /* measures, and leaves the state as it is */
   PetscCall(MuonCheckpointAskPrograms_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
   c = muon->checkpoints;

@@ -303,7 +303,7 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   PetscCall(MuonCompressorsDestroy_Private(&ef21->all));
   PetscCall(PetscFree(muon->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonCheckpointSaving_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonSaving_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,7 +384,7 @@ static PetscErrorCode MuonCreate_EF21(Muon muon)
   PetscCall(EF21MeterSetMonitor_Private(muon));
   PetscCall(MuonCompressorsCreate_Private(muon, MUONEF21, &ef21->all));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonStartsFromGradients_C", MuonStartsFromGradients_EF21));
-  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonCheckpointSaving_C", EF21MeasureAggregateError_Private));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonSaving_C", EF21MeasureAggregateError_Private));
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
