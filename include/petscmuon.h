@@ -178,33 +178,35 @@ typedef enum {
 PETSC_EXTERN const char *const MuonClipLayersTypes[];
 
 /*E
-   MuonTheory - The theorem of EF21-Muon that step sizes follow from
+   MuonTheory - The theorem of EF21-Muon, or of SignMuon, that step sizes follow from
 
    Values:
 +  `MUON_THEORY_NONE`              - none: they are those of `MuonSetLearningRate()` and `MuonSetMomentum()`
 .  `MUON_THEORY_SMOOTH`            - Theorem 3, by layers 14: exact gradients that are Lipschitz; sharp steps, constant gamma
 .  `MUON_THEORY_SMOOTH_STOCHASTIC` - Theorem 5, by layers 19: the same with noise; sharp steps, constant gamma and beta
 .  `MUON_THEORY_L0L1`              - Theorem 4, by layers 17: exact gradients, (L0,L1)-smooth; the radius eta / sqrt(K + 1)
-.  `MUON_THEORY_L0L1_STOCHASTIC`   - Theorem 6, 24: the same with noise; the radius eta (K + 1)^(-3/4), beta = (K + 1)^(-1/2)
+.  `MUON_THEORY_L0L1_STOCHASTIC`   - Theorem 6, by layers 24: the same with noise; the radius eta (K + 1)^(-3/4), beta = (K + 1)^(-1/2)
 -  `MUON_THEORY_AUTO`              - Theorem 3, or 5 where `-muon_theory_beta` is given, with constants that the first steps estimate
 
    Options Database Keys:
-+  -muon_theory theorem      - the theorem (none|smooth|smooth_stochastic|l0l1|l0l1_stochastic|auto)
-.  -muon_theory_l L          - Lipschitz constant of the gradient of f, from the layer's norm to its dual norm
-.  -muon_theory_lt Lt        - sqrt((1/J) sum L_j^2) of the J workers' functions f_j; L for one worker
-.  -muon_theory_l0 L0        - of f, whose gradient has L0 + L1 times its dual norm at X in the place of L
-.  -muon_theory_l1 L1        - likewise
-.  -muon_theory_l0b L0b      - mean of the workers' L0; L0 for one worker
-.  -muon_theory_l1max L1max  - largest of the workers' L1; L1 for one worker
-.  -muon_theory_sigma sigma  - largest standard deviation of a worker's gradient, in the Frobenius norm
-.  -muon_theory_h h          - f* - (1/J) sum f_j*, the minimum of f less the mean of those of the f_j; 0 for one worker
-.  -muon_theory_gap gap      - f(X^0) - f*
-.  -muon_theory_eta eta      - of the radius, where it is not to minimize the bound
-.  -muon_theory_beta beta    - weight of a new gradient, where it is not to minimize the bound
-.  -muon_theory_estimate n   - estimates the constants in every n-th step, see `MuonGetTheoryEstimate()`
-.  -muon_theory_csv file     - writes each estimate to a file, a row a layer
-.  -muon_theory_auto_steps n - after so many steps `auto` takes what they gave, 10 by default
--  -muon_theory_safety x     - what `auto` multiplies estimated constants with, 2 by default
++  -muon_theory theorem        - the theorem (none|smooth|smooth_stochastic|l0l1|l0l1_stochastic|auto)
+.  -muon_theory_l L            - Lipschitz constant of the gradient of f, from the layer's norm to its dual norm
+.  -muon_theory_lt Lt          - sqrt((1/J) sum L_j^2) of the J workers' functions f_j; L for one worker
+.  -muon_theory_l0 L0          - of f, whose gradient has L0 + L1 times its dual norm at X in the place of L
+.  -muon_theory_l1 L1          - likewise
+.  -muon_theory_l0b L0b        - mean of the workers' L0; L0 for one worker
+.  -muon_theory_l1max L1max    - largest of the workers' L1; L1 for one worker
+.  -muon_theory_sigma sigma    - largest standard deviation of a worker's gradient, in the Frobenius norm
+.  -muon_theory_alpha a        - contraction of the workers' messages that was measured, in (0,1], in the place of what `MuonCompressorGetAlpha()` knows
+.  -muon_theory_alpha_server a - the same of the servers' messages
+.  -muon_theory_h h            - f* - (1/J) sum f_j*, the minimum of f less the mean of those of the f_j; 0 for one worker
+.  -muon_theory_gap gap        - f(X^0) - f*
+.  -muon_theory_eta eta        - of the radius, where it is not to minimize the bound
+.  -muon_theory_beta beta      - weight of a new gradient, where it is not to minimize the bound
+.  -muon_theory_estimate n     - estimates the constants in every n-th step, see `MuonGetTheoryEstimate()`
+.  -muon_theory_csv file       - writes each estimate to a file, a row a layer
+.  -muon_theory_auto_steps n   - after so many steps `auto` takes what they gave, 10 by default
+-  -muon_theory_safety x       - what `auto` multiplies estimated constants with, 2 by default
 
    Level: advanced
 
@@ -212,7 +214,8 @@ PETSC_EXTERN const char *const MuonClipLayersTypes[];
    These step sizes are safe and small. The theorem's condition is a sufficient one, and steps a hundred times as
    long often work.
 
-   The constants but h and gap are a layer's too: `-muon_layer_NAME_theory_l`. They are those of the layer's norm divided by
+   The constants but h and gap are a layer's too: `-muon_layer_NAME_theory_l`. `-muon_layer_NAME_theory_eta w` makes a layer's eta w times the
+   optimizer's, and the bound one of norms that are added with these weights (Theorems 17 and 24, SignMuon). They are those of the layer's norm divided by
    scale x shape factor. `-muon_max_steps` must be set. What was set, from what, and the bound are printed at
    `MuonSetUp()` and by `MuonView()`.
 
@@ -222,16 +225,19 @@ PETSC_EXTERN const char *const MuonClipLayersTypes[];
    workers; momentum by hand, Nesterov terms, decay, clipping and schedules are errors.
 
    By layers, smoothness of layer i is that of its gradient in X_i alone, which holds along a path and for sums of functions
-   of one layer each. Theorem 6 has no such form here: with several layers its norm is the largest of theirs, and
-   its constants are the optimizer's.
+   of one layer each.
 
-   The constants of Theorems 3 and 5 were derived anew by the paper's method; those of 4 and 6 are this library's
+   With `MUONSIGN`, `-sign_direction gradient` and `-sign_update none` or frobenius the first two values are the theorem of SignMuon\: a constant
+   rate, and a bound of (1/K) sum_k E of the sum over the layers of ||grad_i f||_1 / sqrt(m n).
+
+   The constants of Theorems 3 and 5 were derived anew by the paper's method; those of 4, 6 and 24 are this library's
    own, as the manual's page on theory shows.
 
    References:
-.  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error feedback for Muon and friends, 2025
++  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error feedback for Muon and friends, 2025
+-  * - N. Mishra, K. Trivedi, P. Kumar, SignMuon\: Communication-efficient distributed Muon optimization, 2026
 
-.seealso: `Muon`, `MUONEF21`, `MuonStepType`, `MuonGetTheoryBound()`, `MuonGetTheoryEstimate()`, `MuonCompressorGetAlpha()`
+.seealso: `Muon`, `MUONEF21`, `MUONSIGN`, `MuonStepType`, `MuonGetTheoryBound()`, `MuonGetTheoryEstimate()`, `MuonCompressorGetAlpha()`
 E*/
 typedef enum {
   MUON_THEORY_NONE,

@@ -27,7 +27,7 @@ static PetscErrorCode Write(FILE *file, Muon muon, const char key[])
 
 static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
 {
-  static const char *const keys[] = {"theory_l", "theory_lt", "theory_l0", "theory_l1", "theory_l0b", "theory_l1max", "theory_sigma", "scale", "learning_rate", "step"};
+  static const char *const keys[] = {"theory_l", "theory_lt", "theory_l0", "theory_l1", "theory_l0b", "theory_l1max", "theory_sigma", "theory_alpha", "theory_alpha_server", "theory_eta", "scale", "learning_rate", "step"};
   char                     key[128];
   MuonLayer                layer;
   MuonCompressor           c[2];
@@ -62,8 +62,8 @@ static PetscErrorCode WriteLayer(FILE *file, Muon muon, const char name[])
 
 int main(int argc, char **argv)
 {
-  static const char *const keys[]        = {"muon_theory",       "muon_theory_l", "muon_theory_lt",  "muon_theory_l0",  "muon_theory_l1",   "muon_theory_l0b", "muon_theory_l1max",
-                                            "muon_theory_sigma", "muon_theory_h", "muon_theory_gap", "muon_theory_eta", "muon_theory_beta", "muon_max_steps",  "muon_momentum"};
+  static const char *const keys[]        = {"muon_theory",   "muon_theory_l",   "muon_theory_lt",  "muon_theory_l0",   "muon_theory_l1",    "muon_theory_l0b",          "muon_theory_l1max", "muon_theory_sigma",
+                                            "muon_theory_h", "muon_theory_gap", "muon_theory_eta", "muon_theory_beta", "muon_theory_alpha", "muon_theory_alpha_server", "muon_max_steps",    "muon_momentum"};
   static const char *const names[LAYERS] = {"a", "b"};
   const PetscInt           m[LAYERS] = {6, 4}, n[LAYERS] = {5, 9};
   char                     dir[PETSC_MAX_PATH_LEN] = ".", path[PETSC_MAX_PATH_LEN];
@@ -72,6 +72,7 @@ int main(int argc, char **argv)
   PetscInt                 layers = LAYERS;
   PetscReal                bound;
   PetscMPIInt              rank, size;
+  PetscBool                votes;
   Muon                     muon;
 
   PetscFunctionBeginUser;
@@ -94,6 +95,8 @@ int main(int argc, char **argv)
   PetscCheck(rank > 0 || file != NULL, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", path);
   if (file != NULL) fprintf(file, "workers %d\nlayers %d\nbound %.17g\n", size, (int)layers, (double)bound);
   for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) PetscCall(Write(file, muon, keys[k]));
+  PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONSIGN, &votes));
+  if (votes) PetscCall(Write(file, muon, "sign_update")); /* no other type has it */
   for (PetscInt l = 0; l < layers; l++) {
     if (file != NULL) fprintf(file, "%s_size %d %d\n", names[l], (int)m[l], (int)n[l]);
     PetscCall(WriteLayer(file, muon, names[l]));
@@ -144,6 +147,22 @@ int main(int argc, char **argv)
     test:
       suffix: l0l1_eta
       args: -ef21_init gradient -muon_theory l0l1 -muon_theory_l0 1.5 -muon_theory_l1 0.3 -muon_theory_l0b 2.5 -muon_theory_l1max 0.8 -muon_theory_h 0.7 -muon_theory_gap 4 -muon_theory_eta 0.05 -lmo_type row -ef21_compressor natural
+    # Layers with an eta, constants and norms of their own, whose dual norms are added times these eta
+    test:
+      suffix: l0l1_layers
+      args: -ef21_init gradient -muon_theory {{l0l1 l0l1_stochastic}} -muon_theory_l0 0.001 -muon_theory_l1 0.3 -muon_theory_l0b 2.5 -muon_theory_l1max 0.8 -muon_theory_h 0.7 -muon_theory_gap 4 -lmo_polar_type svd
+      args: -muon_layer_a_theory_eta {{3 0.25}} -muon_layer_b_lmo_type max -muon_layer_b_scale 0.2 -muon_layer_b_theory_l1 0.1 -muon_layer_b_theory_l0 0.02 -ef21_compressor natural -muon_layer_a_ef21_compressor dropout
+      args: -muon_layer_a_ef21_compressor_ratio 0.25 -muon_theory_sigma 0.7 -muon_layer_a_theory_sigma 0.1
+    # What was measured takes the place of what compressors know, and of what they do not
+    test:
+      suffix: measured
+      args: -ef21_init gradient -muon_theory {{smooth smooth_stochastic}} -muon_theory_l 2 -muon_theory_lt 3.5 -muon_theory_gap 4 -muon_theory_sigma 0.7 -lmo_polar_type svd -ef21_compressor topk -ef21_server_compressor topk
+      args: -muon_theory_alpha 0.3 -muon_theory_alpha_server 0.6 -muon_layer_b_theory_alpha 0.125 -muon_layer_b_theory_alpha_server 1
+    # Majorities of signs, with noise that more voters make smaller
+    test:
+      suffix: votes
+      nsize: {{1 3}}
+      args: -muon_type sign -sign_direction gradient -sign_update {{none frobenius}} -muon_theory {{smooth smooth_stochastic}} -muon_theory_l 2 -muon_layer_b_theory_l 0.5 -muon_theory_sigma 0.7 -muon_theory_gap 4 -muon_layer_b_theory_eta 3 -muon_shape_factor scion
     test:
       suffix: l0l1_stochastic
       unused: -muon_layer_b_lmo_type -muon_layer_b_scale
@@ -198,7 +217,27 @@ int main(int argc, char **argv)
     test:
       suffix: type
       args: -muon_theory smooth -muon_max_steps 9 -muon_type sign -lmo_type spectral
-      error: -muon_type sign: the theorems are of ef21, and of dense where nothing is compressed
+      error: layer "a": its steps may ascend for every rate, expected -sign_direction gradient
+    test:
+      suffix: length
+      args: -muon_theory smooth -muon_max_steps 9 -muon_type sign -sign_direction gradient -sign_update {{spectral polar}}
+      error: layer "a": its steps may ascend for every rate, expected -sign_update none or frobenius
+    test:
+      suffix: votes_l0l1
+      args: -muon_theory {{l0l1 auto}} -muon_max_steps 9 -muon_type sign -sign_direction gradient -muon_theory_auto_steps 3
+      error: -muon_type sign: its theorem is of smooth functions, expected smooth or smooth_stochastic
+    test:
+      suffix: other
+      args: -muon_theory smooth -muon_max_steps 9 -muon_type ef14
+      error: -muon_type ef14: the theorems are of ef21, of dense where nothing is compressed, and of majorities of signs
+    test:
+      suffix: gamma
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_eta 2
+      error: -muon_layer_b_theory_eta was set, and the theorem assumes none: its step is gamma
+    test:
+      suffix: alpha
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_theory_alpha 1.5
+      error: -muon_theory_alpha 1.5 must be in (0.,1.]
     test:
       suffix: begin
       args: -muon_theory smooth_stochastic -muon_max_steps 9 -muon_type dense
@@ -219,10 +258,6 @@ int main(int argc, char **argv)
       suffix: lt
       args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_layer_b_theory_lt 1
       error: Lt 1. is below L 2., which no functions have
-    test:
-      suffix: own
-      args: -muon_theory l0l1_stochastic -muon_max_steps 9 -ef21_init gradient -muon_theory_sigma 1 -muon_layer_b_theory_l0 1
-      error: layer "b" has constants of its own, and the theorem is of all layers together
     test:
       suffix: eta
       args: -muon_theory l0l1_stochastic -muon_max_steps 9 -ef21_init gradient -muon_theory_sigma 1 -muon_theory_eta 5

@@ -81,8 +81,10 @@ class Layer:
         self.least, self.most = c * least, c * most
         exact = theorem in ('smooth', 'l0l1')
         up, down = data.get(name + '_up', ['identity', '1']), data.get(name + '_down', ['identity', '1'])
-        self.up = alpha(up[0], float(up[1]), dual(self.norm) if exact else NORMS['frobenius'], self.m, self.n)
-        self.down = alpha(down[0], float(down[1]), self.norm, self.m, self.n)
+        measured = [one('muon_layer_%s_theory_%s' % (name, key), one('muon_theory_' + key)) for key in ('alpha', 'alpha_server')]
+        self.up = measured[0] if measured[0] is not None else alpha(up[0], float(up[1]), dual(self.norm) if exact else NORMS['frobenius'], self.m, self.n)
+        self.down = measured[1] if measured[1] is not None else alpha(down[0], float(down[1]), self.norm, self.m, self.n)
+        self.eta, self.c = one('muon_layer_%s_theory_eta' % name, 1.0), c
 
 
 def smooth(layers, J, K, gap, beta, noise):
@@ -107,24 +109,87 @@ def chi(x):
 
 
 def l0l1(layers, steps, gap, h, eta):
-    """Theorems 4 and 17, one eta."""
-    c1 = sum(2 * x.l1 ** 2 + 8 * chi(x) * x.l1max ** 2 for x in layers)
-    c3 = sum(x.l0 + 4 * chi(x) * x.l0b + 8 * chi(x) * x.l1max ** 2 * h for x in layers)
-    return [eta / math.sqrt(steps)] * len(layers), math.exp(c1 * eta ** 2) * gap / (eta * math.sqrt(steps)) + c3 * eta / math.sqrt(steps)
+    """Theorems 4 and 17, the eta of a layer as a multiple of this one, which its norm is multiplied with."""
+    c1 = sum(x.eta ** 2 * (2 * x.l1 ** 2 + 8 * chi(x) * x.l1max ** 2) for x in layers)
+    c3 = sum(x.eta ** 2 * (x.l0 + 4 * chi(x) * x.l0b + 8 * chi(x) * x.l1max ** 2 * h) for x in layers)
+    return [x.eta * eta / math.sqrt(steps) for x in layers], math.exp(c1 * eta ** 2) * gap / (eta * math.sqrt(steps)) + c3 * eta / math.sqrt(steps)
 
 
-def joined(layers):
-    x = layers[0]
-    x.most, x.least, x.up = math.sqrt(sum(y.most ** 2 for y in layers)), min(y.least for y in layers), min(y.up for y in layers)
-    return x
+def l0l1_noise(layers, J, steps, gap, h, eta):
+    """Theorem 24, of whose terms one layer has Theorem 6."""
+    bound = 8 / 3 * gap / eta * steps ** -0.25
+    for x in layers:
+        s, kappa = x.most * x.sigma, x.most / x.least
+        bound += 8 / 3 * (x.eta * 2 * s / math.sqrt(J) * (steps ** -0.25 + steps ** -0.5) + 2.5 * x.eta ** 2 * eta * x.l0 * steps ** -0.25 + x.eta * chi(x) * s * (4 * steps ** -0.5 + 2 / steps)
+                          + 4 * kappa * chi(x) * x.eta ** 2 * eta * (2 * x.l0b + 4 * x.l1max ** 2 * h) * steps ** -0.75)
+    return bound
 
 
-def l0l1_noise(x, J, steps, gap, h, eta):
-    """Theorem 6."""
-    s, kappa = x.most * x.sigma, x.most / x.least
-    bound = 8 / 3 * ((gap / eta + 2 * s / math.sqrt(J) + 2.5 * eta * x.l0) * steps ** -0.25 + (2 * s / math.sqrt(J) + 4 * s * chi(x)) * steps ** -0.5
-                     + 4 * kappa * chi(x) * eta * (2 * x.l0b + 4 * x.l1max ** 2 * h) * steps ** -0.75 + 2 * s * chi(x) / steps)
-    return eta * steps ** -0.75, bound
+def votes(layers, J, steps, gap, eta):
+    """SignMuon: f falls by eta times what is bounded, less L eta^2/2, and wrong signs take 2 sigma/sqrt(J) of each layer."""
+    return gap / (eta * steps) + sum(x.eta ** 2 * x.l for x in layers) * eta / 2 + sum(2 * x.eta * x.c * (x.sigma or 0) / math.sqrt(J) for x in layers)
+
+
+def check_signs():
+    """What SignMuon's theorem stands on: exact probabilities that at least half of the workers have the wrong sign, for symmetric noise with one mode and the deviation 1; steps of the theorem's rate."""
+    laws = [lambda r: math.erfc(r / math.sqrt(2)) / 2, lambda r: max(0.0, 0.5 - r / math.sqrt(12)), lambda r: math.exp(-math.sqrt(2) * r) / 2]
+    for wrong in laws:
+        for J in (1, 2, 3, 4, 7, 16, 31):
+            for r in np.exp(np.linspace(math.log(1e-3), math.log(20), 60)):
+                q = wrong(r)
+                assert sum(math.comb(J, k) * q ** k * (1 - q) ** (J - k) for k in range((J + 1) // 2, J + 1)) <= 1 / (math.sqrt(J) * r), (J, r)
+    random, x, J, steps = np.random.default_rng(16), type('', (), {})(), 3, 200
+    x.m, x.n, x.eta, x.c, x.sigma = 4, 3, 1.0, 1.0, 0.5 * math.sqrt(12)
+    x.l = 2.0 * 3  # of (2/2) |X - B|^2, from the spectral norm to the nuclear one
+    X, B = np.zeros((4, 3)), random.standard_normal((4, 3))
+    gap = float(np.sum(B ** 2))
+    eta, mean = math.sqrt(2 * gap / (x.l * steps)), 0.0
+    for k in range(steps):
+        g = 2 * (X - B)
+        mean += np.sum(np.abs(g)) / math.sqrt(12) / steps
+        X = X - eta * np.sign(sum(np.sign(g + 0.5 * random.standard_normal(g.shape)) for j in range(J))) / math.sqrt(12)
+    assert 0.1 * votes([x], J, steps, gap, eta) < mean <= votes([x], J, steps, gap, eta), mean
+
+
+def check_polar():
+    """Muon along polar factors of Newton and Schulz' cubic iteration: E = I - Y^T Y becomes 3/4 E^2 + 1/4 E^3, and <G, Y> is at least sqrt(1 - |E|) of the nuclear norm."""
+    random, eye = np.random.default_rng(17), np.eye(3)
+    for _ in range(50):
+        G = random.standard_normal((5, 3))
+        Y, nuclear = G / np.linalg.norm(G), np.linalg.norm(G, 'nuc')
+        for _ in range(20):
+            E, Y = eye - Y.T @ Y, Y @ (3 * eye - Y.T @ Y) / 2
+            e = np.linalg.norm(eye - Y.T @ Y, 2)
+            assert np.linalg.norm(eye - Y.T @ Y - (3 * E @ E + E @ E @ E) / 4) <= 1e-13 and e <= np.linalg.norm(E, 2) ** 2 + 1e-13
+            assert np.linalg.norm(Y, 2) <= 1 + 1e-14 and np.sum(G * Y) >= math.sqrt(max(0.0, 1 - e)) * nuclear - 1e-13
+        # The rate that makes f + <G, -t Y> + (L/2) t^2 least, here with L = 2 and an exact Y
+        assert min(-t * nuclear + t * t for t in np.linspace(0, nuclear, 101)) >= -nuclear ** 2 / 4 - 1e-13
+
+
+def check_layers():
+    """Theorem 24 by layers along a path: two layers with an eta each, gradient steps of a unit Frobenius norm, two workers whose messages keep half of a difference, noise."""
+    random, J, steps, sizes = np.random.default_rng(24), 2, 400, (3, 8)
+    A, h, weights = [[random.standard_normal(n) for n in sizes] for _ in range(J)], (1.0, 0.25), (1.0, 3.0)
+    mean = [sum(a[i] for a in A) / J for i in range(2)]
+    layers, start = [type('', (), {})() for _ in sizes], [4 * random.standard_normal(n) for n in sizes]
+    for i, x in enumerate(layers):
+        x.most = x.least = 1.0
+        x.up, x.l0, x.l0b, x.l1, x.l1max, x.sigma, x.eta = 0.75, h[i], h[i], 0.0, 0.0, 0.3, weights[i]
+    gap = sum(h[i] / 2 * float(np.sum((start[i] - mean[i]) ** 2)) for i in range(2))
+    beta, least, X = steps ** -0.5, INF, [x.copy() for x in start]
+    eta = 1.0
+    noisy = lambda j, i: h[i] * (X[i] - A[j][i]) + 0.3 / math.sqrt(sizes[i]) * random.standard_normal(sizes[i])
+    M = [[noisy(j, i) for i in range(2)] for j in range(J)]
+    Gj = [[M[j][i].copy() for i in range(2)] for j in range(J)]
+    for k in range(steps):
+        least = min(least, sum(weights[i] * np.linalg.norm(h[i] * (X[i] - mean[i])) for i in range(2)))
+        for i in range(2):
+            G = sum(Gj[j][i] for j in range(J)) / J
+            X[i] = X[i] - eta * weights[i] * steps ** -0.75 * G / np.linalg.norm(G)
+            for j in range(J):
+                M[j][i] = (1 - beta) * M[j][i] + beta * noisy(j, i)
+                Gj[j][i] = Gj[j][i] + (M[j][i] - Gj[j][i]) / 2
+    assert 0.01 * l0l1_noise(layers, J, steps, gap, 0.0, eta) < least <= l0l1_noise(layers, J, steps, gap, 0.0, eta), least
 
 
 def close(got, expected, what, relative=1e-12):
@@ -143,7 +208,17 @@ def main(folder):
     theorem, J, steps, gap, h = data['muon_theory'][0], int(data['workers'][0]), int(data['muon_max_steps'][0]), one('muon_theory_gap'), one('muon_theory_h') or 0.0
     layers = [Layer(data, name, theorem) for name in 'ab'[:int(data['layers'][0])]]
     beta, got = 1 - one('muon_momentum'), [x.rate for x in layers]
-    if theorem in ('smooth', 'smooth_stochastic'):
+    if 'sign_update' in data:
+        check_signs()
+        check_polar()
+        for x in layers:
+            x.sigma = x.sigma if theorem == 'smooth_stochastic' else 0
+        length = [math.sqrt(x.m * x.n) if data['sign_update'][0] == 'none' else 1.0 for x in layers]
+        eta = got[0] * length[0] / layers[0].eta
+        minimum(lambda x: votes(layers, J, steps, gap, x), np.exp(np.linspace(math.log(eta / 20), math.log(20 * eta), 8001)), eta, 'eta')
+        rates, bound, step = [eta * x.eta / y for x, y in zip(layers, length)], votes(layers, J, steps, gap, eta), 'lmo'
+        assert beta == 1
+    elif theorem in ('smooth', 'smooth_stochastic'):
         noise = theorem == 'smooth_stochastic'
         if one('muon_theory_beta') is not None:
             close(beta, one('muon_theory_beta'), 'beta')
@@ -155,13 +230,13 @@ def main(folder):
         step = 'sharp'
     else:
         exact = theorem == 'l0l1'
+        check_layers()
         power = -0.5 if exact else -0.75
-        eta = got[0] / steps ** power
+        eta = got[0] / (layers[0].eta * steps ** power)
         largest = INF
-        whole = None if exact else joined(layers)
-        bounded = (lambda x: l0l1(layers, steps, gap, h, x)[1]) if exact else (lambda x: l0l1_noise(whole, J, steps, gap, h, x)[1])
+        bounded = (lambda x: l0l1(layers, steps, gap, h, x)[1]) if exact else (lambda x: l0l1_noise(layers, J, steps, gap, h, x))
         if not exact:
-            largest = min(steps ** 0.25 / (10 * whole.l1), math.sqrt(steps ** 0.5 / (32 * whole.most / whole.least * chi(whole) * whole.l1max ** 2)))
+            largest = min([steps ** 0.25 / (10 * x.eta * x.l1) for x in layers] + [math.sqrt(steps ** 0.5 / sum(32 * x.most / x.least * chi(x) * x.eta ** 2 * x.l1max ** 2 for x in layers))])
             assert eta <= largest * (1 + 1e-12), 'eta %g is beyond %g' % (eta, largest)
             close(beta, steps ** -0.5, 'beta', 1e-12)
         if one('muon_theory_eta') is not None:
@@ -169,7 +244,7 @@ def main(folder):
         else:
             minimum(bounded, np.exp(np.linspace(math.log(min(eta * 0.05, largest)), math.log(min(eta * 20, largest)), 8001)), min(eta, largest), 'eta')
         bound = bounded(eta)
-        rates = [eta * steps ** power] * len(layers)
+        rates = [eta * x.eta * steps ** power for x in layers]
         step = 'lmo'
     for name, x, rate in zip('ab', got, rates):
         close(x, rate, 'the rate of layer ' + name)

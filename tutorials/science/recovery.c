@@ -128,7 +128,7 @@ static PetscErrorCode SolveFista(Recovery *p, Vec z)
     PetscCall(VecGetArray(g, &gs));
     for (PetscInt k = 0; k < p->instances; k++) {
       PetscScalar *const zk = zs + k * entries, *const gk = gs + k * entries, *const xk = xs + k * entries;
-      PetscReal          uphill = 0, last;
+      PetscReal uphill = 0, last;
 
       if (s == 0) {
         PetscCall(RightSingular(n, gk, v, sigma));
@@ -238,10 +238,10 @@ static PetscErrorCode Report(Recovery *p, Vec x, double seconds, PetscBool all)
 
 int main(int argc, char **argv)
 {
-  Recovery       p   = {64, 2, 700, 2, 500, 2, 1, METHOD_TAO, (PetscReal)1e-4, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0};
-  PetscBool      all = PETSC_FALSE;
-  clock_t        start;
-  Vec            x, g;
+  Recovery  p   = {64, 2, 700, 2, 500, 2, 1, METHOD_TAO, (PetscReal)1e-4, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0};
+  PetscBool all = PETSC_FALSE;
+  clock_t   start;
+  Vec       x, g;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -14,7 +14,16 @@ static const struct {
                 {"Theorem 3 (by layers 14) of EF21-Muon, exact gradients, smooth, its constants derived anew", "gamma", "(1/K) sum_k E||grad f(X^k)||_*^2", PETSC_TRUE, PETSC_TRUE},
                 {"Theorem 5 (by layers 19) of EF21-Muon, gradients with noise, smooth, its constants derived anew", "gamma", "(1/K) sum_k E||grad f(X^k)||_*^2", PETSC_FALSE, PETSC_TRUE},
                 {"Theorem 4 (by layers 17) of EF21-Muon, exact gradients, (L0,L1)-smooth, constants of this library", "radius", "min_k E||grad f(X^k)||_*", PETSC_TRUE, PETSC_FALSE},
-                {"Theorem 6 (24) of EF21-Muon, gradients with noise, (L0,L1)-smooth, constants of this library", "radius", "min_k E||grad f(X^k)||_*", PETSC_FALSE, PETSC_FALSE}};
+                {"Theorem 6 (by layers 24) of EF21-Muon, gradients with noise, (L0,L1)-smooth, constants of this library", "radius", "min_k E||grad f(X^k)||_*", PETSC_FALSE, PETSC_FALSE},
+                {"SignMuon, majorities of the signs of gradients, smooth, the probability of wrong signs derived anew", "rate", "(1/K) sum_k E||grad f(X^k)||_1/sqrt(m n)", PETSC_FALSE, PETSC_TRUE}};
+
+/* Of majorities: the last theorem, where auto has none of its own */
+enum {
+  THEOREM_SIGNS = MUON_THEORY_AUTO
+};
+
+/* Of a type whose steps are majorities: what its steps of a layer must be to descend on average, NULL where they are that; the largest spectral norm of one of rate 1 */
+typedef PetscErrorCode MuonSignsDescendFn(Muon, MuonLayer, const char **expected, double *length);
 
 #define CONTRACTIVE \
   "identity, damping, dropout in every norm; nearest, truncated, bf16 in norms of entries, rows and columns; natural and randk in these with exponents up to 2; topk in the q-norm of all entries, columntopk and rowtopk in that of the norms they choose by, q < inf; topsvd in " \
@@ -53,7 +62,7 @@ static PetscErrorCode MuonTheoryWrite_Private(Muon muon, const char format[], ..
 /* Whether steps follow from Theorem 3 or 5 */
 static PetscBool MuonTheoryIsSharp_Private(Muon muon)
 {
-  return MuonTheoryOf(muon)->type != MUON_THEORY_L0L1 && MuonTheoryOf(muon)->type != MUON_THEORY_L0L1_STOCHASTIC ? PETSC_TRUE : PETSC_FALSE;
+  return MuonTheoryOf(muon)->signs == PETSC_FALSE && MuonTheoryOf(muon)->type != MUON_THEORY_L0L1 && MuonTheoryOf(muon)->type != MUON_THEORY_L0L1_STOCHASTIC ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* What the theorems assume of the optimizer */
@@ -73,20 +82,22 @@ static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
                                {muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE, "clip", "0"},
                                {muon->schedule != MUON_SCHEDULE_CONSTANT || muon->schedule_warmup > 0 || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
                                {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
-                               {theory->beta >= 0 && theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
-  const PetscBool plain     = muon->ops->send == NULL && muon->lmogroup == NULL && muon->nested == NULL ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
+                               {theory->beta >= 0 && (theory->signs || (theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO)) ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
+  const PetscBool plain     = theory->signs || (muon->ops->send == NULL && muon->lmogroup == NULL && muon->nested == NULL) ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */
   PetscBool       gradients = PETSC_TRUE;
   PetscErrorCode (*starts)(Muon, PetscBool *);
 
   PetscFunctionBegin;
   MuonTheoryCheck(muon, MuonParametersIsSet((PetscObject)muon, "max_steps") && muon->max_steps > 0, "the theorem is of a number of steps, expected -%smuon_max_steps", MuonPrefix(muon));
   PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonStartsFromGradients_C", &starts));
-  MuonTheoryCheck(muon, starts != NULL || plain, "-%smuon_type %s: the theorems are of " MUONEF21 ", and of " MUONDENSE " where nothing is compressed", MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  MuonTheoryCheck(muon, starts != NULL || plain, "-%smuon_type %s: the theorems are of " MUONEF21 ", of " MUONDENSE " where nothing is compressed, and of majorities of signs", MuonPrefix(muon), ((PetscObject)muon)->type_name);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(wrong); k++) MuonTheoryCheck(muon, wrong[k].wrong == PETSC_FALSE, "-%smuon_%s was set, and the theorem assumes %s", MuonPrefix(muon), wrong[k].key, wrong[k].assumes);
   MuonTheoryCheck(muon, muon->weights == NULL, "the weights of the workers differ, and the theorem assumes equal ones");
   if (starts != NULL) PetscCall((*starts)(muon, &gradients));
   MuonTheoryCheck(muon, gradients, "the theorem begins with the first gradients, expected -%sef21_init gradient", MuonPrefix(muon));
-  MuonTheoryCheck(muon, starts != NULL || theory->type == MUON_THEORY_SMOOTH || theory->type == MUON_THEORY_L0L1 || theory->type == MUON_THEORY_AUTO,
+  MuonTheoryCheck(muon, theory->signs == PETSC_FALSE || theory->type == MUON_THEORY_SMOOTH || theory->type == MUON_THEORY_SMOOTH_STOCHASTIC, "-%smuon_type %s: its theorem is of smooth functions, expected smooth or smooth_stochastic",
+                  MuonPrefix(muon), ((PetscObject)muon)->type_name);
+  MuonTheoryCheck(muon, starts != NULL || theory->signs || theory->type == MUON_THEORY_SMOOTH || theory->type == MUON_THEORY_L0L1 || theory->type == MUON_THEORY_AUTO,
                   "its momentum begins with the first gradients, expected -%smuon_type " MUONEF21 " -%sef21_init gradient", MuonPrefix(muon), MuonPrefix(muon));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,6 +116,7 @@ static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(theirs); k++) {
     MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && MuonTheoryOf(muon)->type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);
   }
+  MuonTheoryCheck(muon, !MuonLayerIsSet(layer, "theory_eta") || MuonTheoryIsSharp_Private(muon) == PETSC_FALSE, "-%smuon_layer_%s_theory_eta was set, and the theorem assumes none: its step is gamma", MuonPrefix(muon), name);
   if (!MuonLayerIsSet(layer, "step")) layer->step = MuonParametersIsSet((PetscObject)muon, "step") ? muon->step_type : step;
   MuonTheoryCheck(muon, layer->step == step, "layer \"%s\" has -%smuon_step %s, and the theorem is of %s", name, MuonPrefix(muon), MuonStepTypes[layer->step], MuonStepTypes[step]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,19 +149,35 @@ static PetscErrorCode MuonTheoryAlpha_Private(Muon muon, const MuonShard *shard,
 
 static PetscErrorCode MuonTheoryGetAlphas_Private(Muon muon, const MuonShard *shard, const MuonNorm *norm, MuonTheoryLayer *to)
 {
-  const MuonTheory type      = MuonTheoryOf(muon)->type == MUON_THEORY_AUTO ? (MuonTheoryOf(muon)->beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : MuonTheoryOf(muon)->type;
-  const MuonNorm   frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2}, dual = MuonNormDual(norm);
-  const char      *name = ((PetscObject)shard->layer)->name, *where = Theorems[type].dual ? "dual to that of its LMO" : "of Frobenius";
+  const MuonTheory           type      = MuonTheoryOf(muon)->type == MUON_THEORY_AUTO ? (MuonTheoryOf(muon)->beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : MuonTheoryOf(muon)->type;
+  const MuonNorm             frobenius = {PETSC_TRUE, PETSC_FALSE, 2, 2}, dual = MuonNormDual(norm);
+  const char                *name = ((PetscObject)shard->layer)->name, *where = Theorems[type].dual ? "dual to that of its LMO" : "of Frobenius";
+  const MuonTheoryConstants *own = MuonTheoryOfLayer(shard->layer), *all = &MuonTheoryOf(muon)->constants;
 
   PetscFunctionBegin;
-  PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->up, Theorems[type].dual ? &dual : &frobenius, &to->up));
+  to->up = own->alpha > 0 ? (double)own->alpha : (double)all->alpha;
+  if (to->up < 0) PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->up, Theorems[type].dual ? &dual : &frobenius, &to->up));
   MuonTheoryCheck(muon, to->up > 0, "layer \"%s\": the messages of workers, by %s, have no constant of contraction in the norm %s, expected one of: " CONTRACTIVE, name, ((PetscObject)shard->up)->type_name, where);
   to->down = 1;
   if (shard->group->no_downlink || shard->downlink == MUON_DOWNLINK_STEP) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->down, norm, &to->down));
+  to->down = own->alpha_server > 0 ? (double)own->alpha_server : (double)all->alpha_server;
+  if (to->down < 0) PetscCall(MuonTheoryAlpha_Private(muon, shard, shard->down, norm, &to->down));
   MuonTheoryCheck(muon, to->down == 1 || Theorems[type].servers, "layer \"%s\": its server compresses, by %s, and the theorem assumes that it does not, expected -%sef21_server_compressor identity", name, ((PetscObject)shard->down)->type_name,
                   MuonPrefix(muon));
   MuonTheoryCheck(muon, to->down > 0, "layer \"%s\": the messages of its server, by %s, have no constant of contraction in the norm of its LMO, expected one of: " CONTRACTIVE, name, ((PetscObject)shard->down)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonTheoryGetSigns_Private(Muon muon, MuonLayer layer, MuonTheoryLayer *to)
+{
+  MuonSignsDescendFn *descend;
+  const char         *expected;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonSignsDescend_C", &descend));
+  PetscCall((*descend)(muon, layer, &expected, &to->length));
+  MuonTheoryCheck(muon, expected == NULL, "layer \"%s\": its steps may ascend for every rate, expected -%s%s", ((PetscObject)layer)->name, MuonPrefix(muon), expected);
+  to->up = to->down = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,14 +204,16 @@ static PetscErrorCode MuonTheoryGetLayer_Private(Muon muon, const MuonShard *sha
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLMOGetNorm(lmo, &norm, &known));
   MuonTheoryCheck(muon, known, "layer \"%s\": nothing is known of the norm %s", ((PetscObject)layer)->name, ((PetscObject)lmo)->type_name);
-  PetscCall(MuonTheoryGetAlphas_Private(muon, shard, &norm, to));
+  to->weight = MuonTheoryOfLayer(layer)->eta > 0 ? (double)MuonTheoryOfLayer(layer)->eta : 1;
+  if (MuonTheoryOf(muon)->signs) PetscCall(MuonTheoryGetSigns_Private(muon, layer, to));
+  else PetscCall(MuonTheoryGetAlphas_Private(muon, shard, &norm, to));
   PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
   MuonNormGetBounds(&norm, (double)layer->m, (double)layer->n, &to->least, &to->most);
   to->least *= (double)factor; /* ||X|| / c is the norm */
   to->most *= (double)factor;
   if (type == MUON_THEORY_SMOOTH || type == MUON_THEORY_SMOOTH_STOCHASTIC) {
     CONSTANT(l, -1);
-    CONSTANT(lt, alone ? to->l : -1);
+    CONSTANT(lt, alone || MuonTheoryOf(muon)->signs ? to->l : -1);
     MuonTheoryCheck(muon, to->lt >= to->l, "layer \"%s\": Lt %g is below L %g, which no functions have", ((PetscObject)layer)->name, to->lt, to->l);
   } else {
     CONSTANT(l0, -1);
@@ -195,50 +225,34 @@ static PetscErrorCode MuonTheoryGetLayer_Private(Muon muon, const MuonShard *sha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   All layers as one with the norm max_i ||X_i||: its LMO is those of the layers, and the largest ||X||_F has the
-   largest of each
-*/
-static PetscErrorCode MuonTheoryJoinLayers_Private(Muon muon, MuonTheoryProblem *p)
-{
-  MuonTheoryLayer *all  = p->layer;
-  double           most = MuonTheorySquare(all->most);
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < p->n && p->n > 1; i++) {
-    const MuonTheoryConstants *own = MuonTheoryOfLayer(muon->shard[i].layer);
-
-    MuonTheoryCheck(muon, own->l0 < 0 && own->l1 < 0 && own->l0b < 0 && own->l1max < 0 && own->sigma < 0, "layer \"%s\" has constants of its own, and the theorem is of all layers together, expected those of the optimizer",
-                    ((PetscObject)muon->shard[i].layer)->name);
-    if (i == 0) continue;
-    most += MuonTheorySquare(p->layer[i].most);
-    all->least = PetscMin(all->least, p->layer[i].least);
-    all->up    = PetscMin(all->up, p->layer[i].up);
-  }
-  all->most = PetscSqrtReal((PetscReal)most);
-  p->n      = 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonTheoryReport_Private(Muon muon, const MuonTheoryProblem *p)
 {
-  const char *theorem = Theorems[p->type].name;
+  const int row      = p->signs ? (int)THEOREM_SIGNS : (int)p->type;
+  PetscBool weighted = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscFree(MuonTheoryOf(muon)->text));
-  PetscCall(MuonTheoryWrite_Private(muon, "theory: %s; K = %g, %g workers\n", theorem, Theorems[p->type].servers ? p->K : p->K - 1, p->J));
+  PetscCall(MuonTheoryWrite_Private(muon, "theory: %s; K = %g, %g workers\n", Theorems[row].name, Theorems[row].servers ? p->K : p->K - 1, p->J));
   for (PetscInt i = 0; i < p->n; i++) {
-    const MuonTheoryLayer *layer = &p->layer[i];
-    char                   constants[256];
+    const MuonTheoryLayer     *layer = &p->layer[i];
+    const MuonTheoryConstants *own = MuonTheoryOfLayer(muon->shard[i].layer), *all = &MuonTheoryOf(muon)->constants;
+    char                       constants[256];
 
-    if (Theorems[p->type].servers) PetscCall(PetscSNPrintf(constants, sizeof(constants), "L %g, Lt %g", layer->l, layer->lt));
+    weighted = weighted || layer->weight != 1 ? PETSC_TRUE : PETSC_FALSE;
+
+    if (p->signs) {
+      PetscCall(MuonTheoryWrite_Private(muon, "  layer %s: L %g, sigma %g; rate %g\n", ((PetscObject)muon->shard[i].layer)->name, layer->l, layer->sigma, layer->rate));
+      continue;
+    }
+    if (Theorems[row].servers) PetscCall(PetscSNPrintf(constants, sizeof(constants), "L %g, Lt %g", layer->l, layer->lt));
     else PetscCall(PetscSNPrintf(constants, sizeof(constants), "L0 %g, L1 %g, mean L0 %g, largest L1 %g", layer->l0, layer->l1, layer->l0b, layer->l1max));
-    PetscCall(MuonTheoryWrite_Private(muon, "  %s%s: %s, sigma %g, alpha %g up, %g down, Frobenius norm %g to %g of its norm; %s %g\n", p->n < muon->nshards ? "all layers, with the largest of their norms" : "layer ",
-                                      p->n < muon->nshards ? "" : ((PetscObject)muon->shard[i].layer)->name, constants, layer->sigma, layer->up, layer->down, layer->least, layer->most, Theorems[p->type].step, layer->rate));
+    PetscCall(MuonTheoryWrite_Private(muon, "  layer %s: %s, sigma %g, alpha %g%s up, %g%s down, Frobenius norm %g to %g of its norm; %s %g\n", ((PetscObject)muon->shard[i].layer)->name, constants, layer->sigma, layer->up,
+                                      own->alpha > 0 || all->alpha > 0 ? " (measured)" : "", layer->down, layer->down < 1 && (own->alpha_server > 0 || all->alpha_server > 0) ? " (measured)" : "", layer->least, layer->most, Theorems[row].step,
+                                      layer->rate));
   }
   PetscCall(MuonTheoryWrite_Private(muon, "  beta %g", p->beta));
   if (p->eta >= 0) PetscCall(MuonTheoryWrite_Private(muon, ", eta %g", p->eta));
-  if (p->bound >= 0) PetscCall(MuonTheoryWrite_Private(muon, "; %s <= %g, with f(X^0) - f* = %g%s\n", Theorems[p->type].bound, p->bound, p->gap, muon->nshards > 1 ? " and norms added over layers" : ""));
+  if (p->bound >= 0) PetscCall(MuonTheoryWrite_Private(muon, "; %s <= %g, with f(X^0) - f* = %g%s%s\n", Theorems[row].bound, p->bound, p->gap, muon->nshards > 1 ? " and norms added over layers" : "", weighted ? ", each times its own eta" : ""));
   else PetscCall(MuonTheoryWrite_Private(muon, "; the bound needs -%smuon_theory_gap\n", MuonPrefix(muon)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -251,8 +265,9 @@ PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants give
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&p, sizeof(p)));
-  p.type = theory->type == MUON_THEORY_AUTO ? (theory->beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : theory->type;
-  p.n    = muon->nshards;
+  p.signs = theory->signs;
+  p.type  = theory->type == MUON_THEORY_AUTO ? (theory->beta >= 0 ? MUON_THEORY_SMOOTH_STOCHASTIC : MUON_THEORY_SMOOTH) : theory->type;
+  p.n     = muon->nshards;
   PetscCall(PetscCalloc1(p.n, &p.layer));
   for (PetscInt i = 0; i < p.n; i++) PetscCall(MuonTheoryGetLayer_Private(muon, &muon->shard[i], p.type, given != NULL ? &given[i] : NULL, &p.layer[i]));
   p.J    = (double)muon->shard[0].group->grid->nworkers;
@@ -263,10 +278,9 @@ PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants give
   p.h    = theory->h >= 0 ? (double)theory->h : 0;
   for (PetscInt i = 0; i < p.n && Theorems[p.type].servers == PETSC_FALSE; i++)
     MuonTheoryCheck(muon, theory->h >= 0 || p.J == 1 || p.layer[i].up == 1 || p.layer[i].l1max == 0, "the theorem needs -%smuon_theory_h with compressors of %g workers", MuonPrefix(muon), p.J);
-  if (p.type == MUON_THEORY_L0L1_STOCHASTIC) PetscCall(MuonTheoryJoinLayers_Private(muon, &p));
   missing = MuonTheorySolve_Private(&p);
   MuonTheoryCheck(muon, missing == NULL, "the theorem needs %s", missing);
-  for (PetscInt i = 0; i < muon->nshards; i++) muon->shard[i].layer->given_rate = (PetscReal)p.layer[PetscMin(i, p.n - 1)].rate;
+  for (PetscInt i = 0; i < muon->nshards; i++) muon->shard[i].layer->given_rate = (PetscReal)p.layer[i].rate;
   muon->momentum      = (PetscReal)(1 - p.beta);
   muon->learning_rate = (PetscReal)p.layer[0].rate; /* that monitors show */
   theory->bound       = p.bound < 0 ? PETSC_DETERMINE : (PetscReal)p.bound;
@@ -277,7 +291,8 @@ PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants give
 
 static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
 {
-  MuonTheoryData *theory = MuonTheoryOf(muon);
+  MuonTheoryData     *theory = MuonTheoryOf(muon);
+  MuonSignsDescendFn *descend;
 
   PetscFunctionBegin;
   theory->bound = PETSC_DETERMINE;
@@ -290,6 +305,8 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
     PetscCheck(slot == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: the theorem of -%smuon_theory %s is one of steps of the radius, expected none", MuonPrefix(muon), ((PetscObject)muon->active[l])->name, slot,
                MuonPrefix(muon), MuonTheories[theory->type]);
   }
+  PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonSignsDescend_C", &descend));
+  theory->signs = descend != NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonTheoryCheckOptions_Private(muon));
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonTheoryCheckLayer_Private(muon, muon->shard[p].layer));
   if (!MuonParametersIsSet((PetscObject)muon, "step")) muon->step_type = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
@@ -307,7 +324,7 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
 . muon - the optimizer, after `MuonSetUp()`
 
   Output Parameter:
-. bound - of the mean over the K steps of the square of the dual norm for `MUON_THEORY_SMOOTH` and `MUON_THEORY_SMOOTH_STOCHASTIC`, of the
+. bound - of the mean over the K steps of the square of the dual norm for `MUON_THEORY_SMOOTH` and `MUON_THEORY_SMOOTH_STOCHASTIC`, with `MUONSIGN` of ||grad f||_1 / sqrt(m n), of the
           smallest dual norm for the others; -1 without a theorem, and without `-muon_theory_gap`
 
   Level: advanced
@@ -346,15 +363,18 @@ static PetscErrorCode MuonTheoryView_Private(Muon muon, PetscViewer viewer)
     key, MUON_PARAMETER_##kind, offsetof(MuonTheoryData, field), value, least, most, names, (flags) | MUON_PARAMETER_DATA, help \
   }
 #define FREE(field, value, least, most, flags, help) ROW("theory_" #field, REAL, field, value, least, most, NULL, (flags) | MUON_PARAMETER_FIXED, help)
-#define ALL(field, help)                             ROW("theory_" #field, REAL, constants.field, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED, help)
-#define OWN(field, help) \
+#define ALL(field, most, flags, help)                ROW("theory_" #field, REAL, constants.field, PETSC_DETERMINE, 0, most, NULL, (flags) | MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED, help)
+#define OWN(field, most, flags, help) \
   { \
-    "theory_" #field, MUON_PARAMETER_REAL, offsetof(MuonTheoryConstants, field), PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, \
+    "theory_" #field, MUON_PARAMETER_REAL, offsetof(MuonTheoryConstants, field), PETSC_DETERMINE, 0, most, NULL, (flags) | MUON_PARAMETER_DATA | MUON_PARAMETER_AUTO | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, \
       help ", as the optimizer says where not set" \
   }
+#define FUNCTION(MACRO, field, help) MACRO(field, MUON_UNBOUNDED, 0, help)
+#define MEASURED(MACRO, field, help) MACRO(field, 1, MUON_PARAMETER_ABOVE, help)
 #define CONSTANTS(MACRO) \
-  MACRO(l, "Smoothness L of the mean function in the layer's norm"), MACRO(lt, "Square root of the mean of the squares of the workers' L"), MACRO(l0, "L0 of the mean function: L0 + L1 ||grad f|| in the place of L"), \
-    MACRO(l1, "L1 of the mean function"), MACRO(l0b, "Mean of the workers' L0"), MACRO(l1max, "Largest of the workers' L1"), MACRO(sigma, "Standard deviation of a worker's gradient, in the Frobenius norm")
+  FUNCTION(MACRO, l, "Smoothness L of the mean function in the layer's norm"), FUNCTION(MACRO, lt, "Square root of the mean of the squares of the workers' L"), FUNCTION(MACRO, l0, "L0 of the mean function: L0 + L1 ||grad f|| in the place of L"), \
+    FUNCTION(MACRO, l1, "L1 of the mean function"), FUNCTION(MACRO, l0b, "Mean of the workers' L0"), FUNCTION(MACRO, l1max, "Largest of the workers' L1"), FUNCTION(MACRO, sigma, "Standard deviation of a worker's gradient, in the Frobenius norm"), \
+    MEASURED(MACRO, alpha, "Contraction of the workers' messages that was measured, in the place of their compressor's"), MEASURED(MACRO, alpha_server, "Contraction of the servers' messages that was measured, in the place of their compressor's")
 
 static const MuonParameter MuonTheoryParameters[] = {ROW("theory", ENUM, type, 0, 0, 0, MuonTheories, MUON_PARAMETER_FIXED, "Theorem that step sizes follow from"),
                                                      CONSTANTS(ALL),
@@ -369,7 +389,7 @@ static const MuonParameter MuonTheoryParameters[] = {ROW("theory", ENUM, type, 0
                                                      ROW("theory_csv", TEXT, csv, 0, 0, 0, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_LOCAL, "File of the estimates"),
                                                      {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+const MuonParameter MuonTheoryLayerParameters_Private[] = {CONSTANTS(OWN), OWN(eta, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Multiple of the optimizer's eta for the layer's radius"), {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 PetscErrorCode MuonAddonRegister_Theory(void)
 {

@@ -1,14 +1,15 @@
 /*
-   Step sizes by the theorems of EF21-Muon, and estimates of the constants that these need.
+   Step sizes by the theorems of EF21-Muon and SignMuon, and estimates of the constants that these need.
 */
 #pragma once
 
 #include "../../plan/muonplan.h"
 #include <petscmuon/private/muonlmoimpl.h>
 
-/* What a theorem needs to know of a function, PETSC_DETERMINE where it was not set */
+/* What a theorem needs to know of a function, PETSC_DETERMINE where it was not set; of compressors what was measured, and of a layer alone its eta in multiples of the optimizer's */
 typedef struct {
   PetscReal l, lt, l0, l1, l0b, l1max, sigma;
+  PetscReal alpha, alpha_server, eta;
 } MuonTheoryConstants;
 
 typedef struct _n_MuonTheoryEstimates *MuonTheoryEstimates;
@@ -20,6 +21,7 @@ typedef struct {
   PetscReal           h, gap, eta, beta, safety;
   PetscInt            estimate, auto_steps;
   char               *csv;
+  PetscBool           signs; /* the steps are majorities of signs: another theorem */
   PetscReal           bound; /* PETSC_DETERMINE where there is none */
   char               *text;  /* what was set, from what, and the bound; NULL for none */
   PetscBool           monitor;
@@ -46,12 +48,15 @@ typedef struct {
   double l, lt, l0, l1, l0b, l1max, sigma;
   double up, down;    /* alpha of workers and of servers in the theorem's norm */
   double least, most; /* least ||X|| <= ||X||_F <= most ||X|| */
+  double weight;      /* its eta in multiples of the optimizer's */
+  double length;      /* largest spectral norm of a majority's step of rate 1, less scale x shape factor */
   double rate;        /* output: gamma, or t */
 } MuonTheoryLayer;
 
 /* A number that is not given is PETSC_DETERMINE; eta, beta and bound are output as well */
 typedef struct {
   MuonTheory       type;
+  PetscBool        signs;
   PetscInt         n;
   MuonTheoryLayer *layer;
   double           J, K; /* workers; steps */

@@ -270,7 +270,7 @@ static PetscErrorCode MuonTheoryAuto_Private(Muon muon)
   PetscCall(PetscMalloc1(e->layers, &given));
   for (PetscInt p = 0; p < e->layers; p++) {
     const MuonTheoryEstimate *r   = &e->layer[p].result;
-    const MuonTheoryConstants own = {safety * r->l, safety * r->lt, safety * r->l0, safety * r->l1, -1, -1, safety * r->sigma};
+    const MuonTheoryConstants own = {safety * r->l, safety * r->lt, safety * r->l0, safety * r->l1, -1, -1, safety * r->sigma, -1, -1, -1};
 
     given[p] = own;
   }

@@ -3,7 +3,7 @@
 
 /*
    The theorems. Their constants were derived by the proofs in the manual's page on theory, those of Theorems 3 and 5
-   by the method of the paper; those of 4 and 6 are this library's own.
+   by the method of the paper; those of 4 and 6, and of 24 by layers, are this library's own.
 */
 
 typedef double MuonTheoryBoundFn(MuonTheoryProblem *, double);
@@ -45,41 +45,72 @@ static double MuonTheoryChi_Private(const MuonTheoryLayer *layer)
   return q / (1 - q);
 }
 
-/* Theorems 4 and 17 with the same eta for all layers; K + 1 is p->K */
+/* Theorems 4 and 17: a layer's eta is weight times this one, and the norms are added with these weights; K + 1 is p->K */
 static double MuonTheoryBoundL0L1_Private(MuonTheoryProblem *p, double eta)
 {
   double c1 = 0, c3 = 0;
 
   for (PetscInt i = 0; i < p->n; i++) {
     MuonTheoryLayer *layer = &p->layer[i];
-    const double     chi   = MuonTheoryChi_Private(layer);
+    const double     chi = MuonTheoryChi_Private(layer), square = MuonTheorySquare(layer->weight);
 
-    c1 += 2 * MuonTheorySquare(layer->l1) + 8 * chi * MuonTheorySquare(layer->l1max);
-    c3 += layer->l0 + 4 * chi * layer->l0b + 8 * chi * MuonTheorySquare(layer->l1max) * p->h;
-    layer->rate = eta / sqrt(p->K);
+    c1 += square * (2 * MuonTheorySquare(layer->l1) + 8 * chi * MuonTheorySquare(layer->l1max));
+    c3 += square * (layer->l0 + 4 * chi * layer->l0b + 8 * chi * MuonTheorySquare(layer->l1max) * p->h);
+    layer->rate = eta * layer->weight / sqrt(p->K);
   }
   return (exp(c1 * eta * eta) * p->gap / eta + c3 * eta) / sqrt(p->K);
 }
 
-/* Theorem 6, in a norm of all layers together */
+/* Theorems 6 and 24, with weights as above */
 static double MuonTheoryBoundNoise_Private(MuonTheoryProblem *p, double eta)
 {
-  MuonTheoryLayer *layer = p->layer;
-  const double     root = sqrt(p->K), fourth = sqrt(root), chi = MuonTheoryChi_Private(layer), noise = layer->most * layer->sigma;
+  const double root = sqrt(p->K), fourth = sqrt(root);
+  double       sum = p->gap / eta / fourth;
 
-  layer->rate = eta / (root * fourth);
-  return 8.0 / 3.0 *
-         ((p->gap / eta + 2 * noise / sqrt(p->J) + 2.5 * eta * layer->l0) / fourth + (2 * noise / sqrt(p->J) + 4 * chi * noise) / root +
-          4 * layer->most / layer->least * chi * eta * (2 * layer->l0b + 4 * MuonTheorySquare(layer->l1max) * p->h) / (root * fourth) + 2 * noise * chi / p->K);
+  for (PetscInt i = 0; i < p->n; i++) {
+    MuonTheoryLayer *layer = &p->layer[i];
+    const double     chi = MuonTheoryChi_Private(layer), noise = layer->weight * layer->most * layer->sigma, square = eta * MuonTheorySquare(layer->weight);
+
+    layer->rate = eta * layer->weight / (root * fourth);
+    sum += (2 * noise / sqrt(p->J) + 2.5 * square * layer->l0) / fourth + (2 * noise / sqrt(p->J) + 4 * chi * noise) / root +
+           4 * layer->most / layer->least * chi * square * (2 * layer->l0b + 4 * MuonTheorySquare(layer->l1max) * p->h) / (root * fourth) + 2 * noise * chi / p->K;
+  }
+  return 8.0 / 3.0 * sum;
 }
 
-/* The largest eta of Theorem 6 */
+/* The largest eta of Theorems 6 and 24 */
 static double MuonTheoryLargest_Private(const MuonTheoryProblem *p)
 {
-  const MuonTheoryLayer *layer = p->layer;
-  const double           root = sqrt(p->K), both = 32 * layer->most / layer->least * MuonTheoryChi_Private(layer) * MuonTheorySquare(layer->l1max);
+  const double root = sqrt(p->K);
+  double       both = 0, largest = HUGE_VAL;
 
-  return PetscMin(layer->l1 > 0 ? sqrt(root) / (10 * layer->l1) : HUGE_VAL, both > 0 ? sqrt(root / both) : HUGE_VAL);
+  for (PetscInt i = 0; i < p->n; i++) {
+    const MuonTheoryLayer *layer = &p->layer[i];
+
+    both += 32 * layer->most / layer->least * MuonTheoryChi_Private(layer) * MuonTheorySquare(layer->weight * layer->l1max);
+    if (layer->l1 > 0) largest = PetscMin(largest, sqrt(root) / (10 * layer->weight * layer->l1));
+  }
+  return PetscMin(largest, both > 0 ? sqrt(root / both) : HUGE_VAL);
+}
+
+/* SignMuon's: a sum of eta and 1/eta, whose minimum is known */
+static const char *MuonTheorySolveSigns_Private(MuonTheoryProblem *p)
+{
+  double l = 0, noise = 0;
+
+  for (PetscInt i = 0; i < p->n; i++) {
+    const MuonTheoryLayer *layer = &p->layer[i];
+
+    l += MuonTheorySquare(layer->weight) * layer->l;
+    noise += 2 * layer->weight * layer->least * layer->sigma / sqrt(p->J); /* least is scale x shape factor here: ||X||_2 <= ||X||_F */
+  }
+  if (p->eta < 0 && p->gap < 0) return "-muon_theory_gap, or -muon_theory_eta in its place";
+  if (p->eta < 0 && l == 0) return "-muon_theory_l above 0";
+  if (p->eta < 0) p->eta = sqrt(2 * p->gap / (p->K * l));
+  for (PetscInt i = 0; i < p->n; i++) p->layer[i].rate = p->eta * p->layer[i].weight / p->layer[i].length;
+  p->beta  = 1;
+  p->bound = p->gap < 0 ? PETSC_DETERMINE : p->gap / (p->eta * p->K) + l * p->eta / 2 + noise;
+  return NULL;
 }
 
 /* Of a bound whose logarithm is convex in that of its argument; golden sections until nothing changes */
@@ -122,6 +153,7 @@ const char *MuonTheorySolve_Private(MuonTheoryProblem *p)
   const double       any = 1e150, largest = noise ? MuonTheoryLargest_Private(p) : any;
   const char        *missing = NULL;
 
+  if (p->signs) return MuonTheorySolveSigns_Private(p);
   if (p->type == MUON_THEORY_SMOOTH || p->type == MUON_THEORY_SMOOTH_STOCHASTIC) missing = MuonTheorySolveSmooth_Private(p);
   else {
     if (p->eta < 0 && p->gap < 0) return "-muon_theory_gap, or -muon_theory_eta in its place";

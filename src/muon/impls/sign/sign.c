@@ -182,9 +182,22 @@ static PetscErrorCode MuonVotesHaveTies_Sign(Muon muon, PetscBool *ties)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What theorems ask for: E<grad, D> > 0 holds up to noise for majorities of gradients' signs and lengths that do not depend on them */
+static PetscErrorCode MuonSignsDescend_Sign(Muon muon, MuonLayer layer, const char **expected, double *length)
+{
+  const Muon_Sign *sign = (Muon_Sign *)muon->data;
+
+  PetscFunctionBegin;
+  *expected = sign->update == MUON_SIGN_UPDATE_NONE || sign->update == MUON_SIGN_UPDATE_FROBENIUS ? NULL : "sign_update none or frobenius";
+  if (sign->direction != MUON_SIGN_DIRECTION_GRADIENT) *expected = "sign_direction gradient";
+  *length = sign->update == MUON_SIGN_UPDATE_NONE ? sqrt((double)layer->m * (double)layer->n) : 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonDestroy_Sign(Muon muon)
 {
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonSignsDescend_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonVotesHaveTies_C", NULL));
   PetscCall(PetscFree(muon->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,7 +262,7 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   the default and the paper's, may ascend for every learning rate\: there is a 4 x 4 matrix G with <G,
   sign(polar(G))> < 0, and then f(X) = <G, X> grows with every step; `tutorials/ex4.c` shows it. The verdict
   depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the
-  update frobenius. `MUONEF21` with the compressor sign sends as little and converges.
+  update frobenius\: `-muon_theory smooth_stochastic` takes its rate. `MUONEF21` with the compressor sign sends as little and converges.
 
   References:
 + * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
@@ -269,6 +282,7 @@ static PetscErrorCode MuonCreate_Sign(Muon muon)
   muon->ops->view      = MuonView_Sign;
   muon->ops->destroy   = MuonDestroy_Sign;
   PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonVotesHaveTies_C", MuonVotesHaveTies_Sign));
+  PetscCall(PetscObjectComposeFunction((PetscObject)muon, "MuonSignsDescend_C", MuonSignsDescend_Sign));
   PetscCall(PetscCitationsRegister(MuonCitationSign, &MuonCitationSignSet));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
