@@ -170,7 +170,7 @@ static PetscErrorCode OtherValue(const MuonParameter *row, double now, size_t le
   if (row->kind == MUON_PARAMETER_INT) other = ceil(other);
   if (row->kind == MUON_PARAMETER_ENUM) PetscCall(PetscStrncpy(text, row->names[(int)now == (int)row->least ? (int)row->least + 1 : (int)row->least], length));
   else if (row->kind == MUON_PARAMETER_BOOL) PetscCall(PetscStrncpy(text, other != 0 ? "true" : "false", length));
-  else PetscCall(MuonNumberWrite(other, length, text));
+  else PetscCall(MuonNumberWrite(row->kind == MUON_PARAMETER_REAL ? (double)(PetscReal)other : other, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +205,7 @@ static PetscErrorCode CheckRow(PetscObject object, const char family[], const Mu
     const double edge = end == 0 ? row->least : row->most, sign = end == 0 ? -1 : 1;
 
     if (edge <= -MUON_UNBOUNDED || edge >= MUON_UNBOUNDED) continue;
-    PetscCall(MuonNumberWrite(row->flags & (end == 0 ? MUON_PARAMETER_ABOVE : MUON_PARAMETER_BELOW) ? edge : edge + 3 * sign, sizeof(outside), outside));
+    PetscCall(MuonNumberWrite(row->flags & (end == 0 ? MUON_PARAMETER_ABOVE : MUON_PARAMETER_BELOW) ? edge : edge + (3 + floor(fabs(edge) / 1024)) * sign, sizeof(outside), outside));
     PetscCall(TrySet(object, key, outside, &ierr));
     PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s takes %s", key, outside);
   }
