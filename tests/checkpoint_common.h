@@ -5,6 +5,7 @@
 
 #include "parameter_common.h"
 #include "ef21_common.h"
+#include "fails.h"
 #include <petscmuon/private/muonimpl.h>
 
 #define STEPS 4
@@ -170,13 +171,4 @@ static inline PetscErrorCode Move(TestProblem *p)
     PetscCall(PetscFree(rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static char Said[4096];
-
-static inline PetscErrorCode Remember(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  PetscFunctionBegin;
-  if (type == PETSC_ERROR_INITIAL && message != NULL) (void)PetscStrncpy(Said, message, sizeof(Said));
-  PetscFunctionReturn(code);
 }

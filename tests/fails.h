@@ -6,7 +6,9 @@
 #include <petscsys.h>
 #include <string.h>
 
-static char FailsMessage[2048];
+#define FAILS_ANY ((PetscErrorCode)-1) /* whatever the code is */
+
+static char FailsMessage[4096];
 
 static inline PetscErrorCode FailsCatch(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
 {
@@ -36,5 +38,5 @@ static inline PetscBool FailsSays(const char words[])
     PetscCall(PetscPushErrorHandler(FailsCatch, NULL)); \
     code_ = (call); \
     PetscCall(PetscPopErrorHandler()); \
-    PetscCheck(code_ == (expected) && FailsSays(words), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, '%s', expected %d, '%s'", #call, (int)code_, FailsMessage, (int)(expected), words); \
+    PetscCheck(((expected) == FAILS_ANY ? code_ != PETSC_SUCCESS : code_ == (expected)) && FailsSays(words), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, '%s', expected %d, '%s'", #call, (int)code_, FailsMessage, (int)(expected), words); \
   } while (0)

@@ -3,6 +3,7 @@ static char help[] = "Tensors as layers: which grid of blocks they are, or that 
 #include <petscmuon.h>
 #include <petscmuon/private/muonlayerimpl.h>
 #include <string.h>
+#include "fails.h"
 
 #define Check(condition) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, "case %d, %" PetscInt_FMT " x %" PetscInt_FMT ": " #condition, (int)k, cases[k].m, cases[k].n)
 
@@ -33,15 +34,6 @@ static const struct {
   {PETSC_TRUE, 1, 4, 3, {1073741824, 1073741824, 16}, MUON_TENSOR_BATCH, 0, 0, "expected 1 x 4"},
 };
 
-static char seen[1024];
-
-static PetscErrorCode Remember(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  PetscFunctionBeginUser;
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(seen, message, sizeof(seen));
-  PetscFunctionReturn(code);
-}
-
 /* The error for sizes is told before anything of the layer changes */
 static PetscErrorCode CheckCase(size_t k)
 {
@@ -61,8 +53,8 @@ static PetscErrorCode CheckCase(size_t k)
   array.N        = cases[k].n;
   array.w        = w;
   PetscCall(MuonLayerCreateFromArray("conv", &array, &layer));
-  seen[0] = '\0';
-  PetscCall(PetscPushErrorHandler(Remember, NULL));
+  FailsMessage[0] = '\0';
+  PetscCall(PetscPushErrorHandler(FailsCatch, NULL));
   ierr = MuonLayerSetTensor(layer, cases[k].ndim, cases[k].dims, cases[k].kind);
   PetscCall(PetscPopErrorHandler());
   PetscCall(MuonLayerGetBlocks(layer, &nrows, &rows, &ncolumns, &columns));
@@ -70,7 +62,7 @@ static PetscErrorCode CheckCase(size_t k)
     Check(ierr == PETSC_SUCCESS);
     Check(nrows == cases[k].nrows && ncolumns == cases[k].ncolumns && rows == NULL && columns == NULL);
   } else {
-    Check(ierr != PETSC_SUCCESS && strstr(seen, cases[k].error) != NULL && strstr(seen, "\"conv\"") != NULL);
+    Check(ierr != PETSC_SUCCESS && strstr(FailsMessage, cases[k].error) != NULL && strstr(FailsMessage, "\"conv\"") != NULL);
     Check(nrows == 1 && ncolumns == 1);
   }
   PetscCall(MuonLayerDestroy(&layer));

@@ -153,20 +153,12 @@ static PetscErrorCode CheckElastic(const Case *c, PetscInt which, PetscMPIInt fr
 /* A call that must fail on every rank, with these words, and changes nothing */
 static PetscErrorCode Refused(TestProblem *p, PetscBool load, const char folder[], const char words[])
 {
-  Image          a, b;
-  PetscErrorCode code;
-  char          *at;
+  Image a, b;
 
   PetscFunctionBegin;
   PetscCall(MuonSetUp(p->muon));
   PetscCall(ImageCreate(p, &a));
-  Said[0] = '\0';
-  PetscCall(PetscPushErrorHandler(Remember, NULL));
-  code = load ? MuonLoadCheckpoint(p->muon, folder) : MuonSaveCheckpoint(p->muon, folder, 1);
-  PetscCall(PetscPopErrorHandler());
-  PetscCheck(code != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no error, expected \"%s\"", folder, words);
-  PetscCall(PetscStrstr(Said, words, &at));
-  PetscCheck(at != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the error says \"%s\", expected \"%s\"", folder, Said, words);
+  Fails(load ? MuonLoadCheckpoint(p->muon, folder) : MuonSaveCheckpoint(p->muon, folder, 1), FAILS_ANY, words);
   PetscCall(ImageCreate(p, &b));
   PetscCheck(a.bytes == b.bytes && memcmp(a.data, b.data, a.bytes) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: what was refused changed something", folder);
   PetscCall(PetscFree(a.data));

@@ -172,64 +172,39 @@ static PetscErrorCode Weights(Run *r, PetscReal kept[], PetscBool keep, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode Call(Run *);
+typedef enum {
+  STEP_NUMBER,
+  RESET,
+  RESET_OUTER,
+  TYPE,
+  TYPE_LOCAL, /* its outer optimizer has a communicator of its own, which all ranks make */
+  SOLVE
+} Kind;
 
-static PetscErrorCode CallStepNumber(Run *r)
+static PetscErrorCode Call(Run *r, Kind kind)
 {
-  PetscFunctionBegin;
-  PetscCall(MuonSetStepNumber(r->p.muon, PETSC_MAX_INT));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CallReset(Run *r)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonReset(r->p.muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CallResetOuter(Run *r)
-{
-  Muon      outer = r->p.muon;
-  PetscBool local;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, MUONLOCAL, &local));
-  if (local) PetscCall(MuonLocalGetOuter(r->p.muon, &outer));
-  PetscCall(MuonReset(outer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The type becomes first, or second where it is first already */
-static PetscErrorCode SetOther(Run *r, MuonType first, MuonType second)
-{
+  MuonType  first = kind == TYPE ? MUONDENSE : MUONLOCAL, second = kind == TYPE ? MUONEF14 : MUONDENSE;
+  Muon      muon = r->p.muon;
   PetscBool is;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)r->p.muon, first, &is));
-  PetscCall(MuonSetType(r->p.muon, is ? second : first));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CallType(Run *r)
-{
-  PetscFunctionBegin;
-  PetscCall(SetOther(r, MUONDENSE, MUONEF14));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Its outer optimizer has a communicator of its own, which all ranks make */
-static PetscErrorCode CallTypeLocal(Run *r)
-{
-  PetscFunctionBegin;
-  PetscCall(SetOther(r, MUONLOCAL, MUONDENSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CallSolve(Run *r)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonSolve(r->p.muon));
+  switch (kind) {
+  case STEP_NUMBER:
+    PetscCall(MuonSetStepNumber(muon, PETSC_MAX_INT));
+    break;
+  case SOLVE:
+    PetscCall(MuonSolve(muon));
+    break;
+  case RESET_OUTER:
+    PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONLOCAL, &is));
+    if (is) PetscCall(MuonLocalGetOuter(muon, &muon)); /* fall through */
+  case RESET:
+    PetscCall(MuonReset(muon));
+    break;
+  default: /* the first type, or the second where it is the first already */
+    PetscCall(PetscObjectTypeCompare((PetscObject)muon, first, &is));
+    PetscCall(MuonSetType(muon, is ? second : first));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,8 +261,8 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
 {
   static const struct {
     const char *name;
-    Call       *call;
-  } calls[] = {{"MuonSetStepNumber()", CallStepNumber}, {"MuonReset()", CallReset}, {"MuonReset() of the outer optimizer", CallResetOuter}, {"MuonSetType()", CallType}, {"MuonSetType() to local", CallTypeLocal}, {"MuonSolve()", CallSolve}};
+    Kind        kind;
+  } calls[]                           = {{"MuonSetStepNumber()", STEP_NUMBER}, {"MuonReset()", RESET}, {"MuonReset() of the outer optimizer", RESET_OUTER}, {"MuonSetType()", TYPE}, {"MuonSetType() to local", TYPE_LOCAL}, {"MuonSolve()", SOLVE}};
   static const char *const types[][3] = {{"muon_exchange_type", "star", "layerwise"}, {"muon_layer_a_lmo_type", "nuclear", "spectral"}, {"muon_layer_a_lmo_polar_type", "svd", "newtonschulz"}};
   Said                     said;
 
@@ -302,7 +277,7 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
     PetscCall(Create(type, byhand, &r));
     if (r.p.rank == r.p.size - 1) {
       PetscCall(PetscPushErrorHandler(Hear, &said));
-      ierr = key ? MuonSetParameter(r.p.muon, name, types[k][1]) : (*calls[k - PETSC_STATIC_ARRAY_LENGTH(types)].call)(&r);
+      ierr = key ? MuonSetParameter(r.p.muon, name, types[k][1]) : Call(&r, calls[k - PETSC_STATIC_ARRAY_LENGTH(types)].kind);
       PetscCall(PetscPopErrorHandler());
     }
     PetscCall(StepTogether(&r, name, ierr, &said));
@@ -310,7 +285,7 @@ static PetscErrorCode CheckCalls(const char type[], PetscBool byhand)
     if (key && r.p.rank == r.p.size - 1) PetscCall(MuonSetParameter(r.p.muon, name, k == 0 && strcmp(type, MUONSIGN) == 0 ? "replicated" : types[k][2]));
     if (key == PETSC_FALSE) {
       if (strncmp(name, "MuonSetType()", 13) == 0) { /* the others follow, and all go back */
-        if (r.p.rank < r.p.size - 1 || ierr != PETSC_SUCCESS) PetscCall(CallType(&r));
+        if (r.p.rank < r.p.size - 1 || ierr != PETSC_SUCCESS) PetscCall(Call(&r, TYPE));
         PetscCall(MuonSetType(r.p.muon, type));
       }
       PetscCall(MuonReset(r.p.muon));

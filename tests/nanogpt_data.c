@@ -3,6 +3,7 @@ static char help[] = "The corpus of tutorials/nanogpt: every sequence, the order
 #define PETSC_DESIRE_FEATURE_TEST_MACROS /* for chdir() */
 #include "../tutorials/nanogpt/data.h"
 #include <unistd.h>
+#include "fails.h"
 
 #define SEQUENCE 7
 
@@ -388,15 +389,6 @@ static const Bad bads[] = {{"missing", {"nowhere", NULL}, "", {0, 0, 0, 0}, CORP
                            {"divide", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 3, "A batch of 3 sequences cannot be shared equally by 2 processes"},
                            {"batch", {"text", NULL}, "", {0, 0, 0, 0}, CORPUS_HOLDOUT_BLOCKS, 256, 100000, "A batch of 100000 sequences is more than the"}};
 
-/* The words of the first error of a process, and of a file system that is not shared */
-static char Said[1024];
-
-static PetscErrorCode Keep(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode n, PetscErrorType type, const char *message, void *ctx)
-{
-  if (type == PETSC_ERROR_INITIAL && message != NULL) (void)PetscStrncpy(Said, message, sizeof(Said));
-  return n;
-}
-
 static PetscErrorCode Read(const Bad *bad, CorpusOptions *options, Corpus *corpus)
 {
   PetscInt tokens[SEQUENCE], targets[SEQUENCE], first, count;
@@ -433,14 +425,14 @@ static PetscErrorCode TestBad(const Bad *bad, CorpusOptions options)
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   /* The last process looks for the same names elsewhere */
   if (rank == 1 && away) PetscCheck(chdir("nothing") == 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot change the folder");
-  Said[0] = '\0';
-  PetscCall(PetscPushErrorHandler(Keep, NULL));
+  FailsMessage[0] = '\0';
+  PetscCall(PetscPushErrorHandler(FailsCatch, NULL));
   ierr = Read(bad, &options, &corpus);
   PetscCall(PetscPopErrorHandler());
   if (rank == 1 && away) PetscCheck(chdir("..") == 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot change the folder");
   PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no error, expected: %s", bad->name, bad->error);
   /* An error of all is said by the first; where a process finds it alone the others are told that there is one */
-  PetscCheck(strstr(Said, bad->error) != NULL || rank > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, expected: %s", bad->name, Said, bad->error);
+  PetscCheck(strstr(FailsMessage, bad->error) != NULL || rank > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, expected: %s", bad->name, FailsMessage, bad->error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 static char help[] = "What the options of polar factors and norms give, what is refused in which words, operations, and when SLEPc starts.\n\n";
 
+#include "fails.h"
 #include "polar_common.h"
 #include <slepcsys.h>
 #include <string.h>
@@ -56,14 +57,6 @@ static const Case cases[] = {
   {"-net_lmo_polar_type svd -net_lmo_polar_svd_nsv 3", "Option -net_lmo_polar_svd_nsv asks for"},
 };
 
-static char message[1024];
-
-static PetscErrorCode Keep(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode n, PetscErrorType p, const char *text, void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL) (void)snprintf(message, sizeof(message), "%s", text);
-  return n;
-}
-
 /* The line or the error, on every rank */
 static PetscErrorCode CheckCase(const Case *one)
 {
@@ -77,19 +70,19 @@ static PetscErrorCode CheckCase(const Case *one)
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetOptionsPrefix(polar, "net_"));
   PetscCall(PetscObjectSetOptions((PetscObject)polar, options));
-  message[0] = '\0';
-  PetscCall(PetscPushErrorHandler(Keep, NULL));
+  FailsMessage[0] = '\0';
+  PetscCall(PetscPushErrorHandler(FailsCatch, NULL));
   ierr = MuonPolarSetFromOptions(polar);
   if (ierr == PETSC_SUCCESS) ierr = MuonPolarSetUp(polar);
   PetscCall(PetscPopErrorHandler());
   if (ierr == PETSC_SUCCESS) {
     PetscViewer viewer;
 
-    PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, message, sizeof(message), &viewer));
+    PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, FailsMessage, sizeof(FailsMessage), &viewer));
     PetscCall(MuonPolarView(polar, viewer));
     PetscCall(PetscViewerDestroy(&viewer));
   }
-  PetscCheck(strstr(message, one->expected) == message && (ierr != PETSC_SUCCESS || strcmp(message, one->expected) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\", expected \"%s\"", one->options, message, one->expected);
+  PetscCheck(strstr(FailsMessage, one->expected) == FailsMessage && (ierr != PETSC_SUCCESS || strcmp(FailsMessage, one->expected) == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\", expected \"%s\"", one->options, FailsMessage, one->expected);
   if (ierr == PETSC_SUCCESS) PetscCall(MuonPolarDestroy(&polar)); /* what failed while options were read cannot be destroyed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,13 +113,13 @@ static PetscErrorCode CheckMatrices(void)
         Q = G;
         PetscCall(PetscObjectReference((PetscObject)Q));
       }
-      message[0] = '\0';
-      PetscCall(PetscPushErrorHandler(Keep, NULL));
+      FailsMessage[0] = '\0';
+      PetscCall(PetscPushErrorHandler(FailsCatch, NULL));
       if (norm) ierr = MuonLMOApply(lmo, k == 2 ? Q : G, Q, NULL, NULL);
       else ierr = MuonPolarApply(polar, k == 2 ? Q : G, Q, NULL);
       PetscCall(PetscPopErrorHandler());
-      PetscCheck(ierr != PETSC_SUCCESS && strstr(message, expected[k]) != NULL && strstr(message, norm ? "MuonLMO with options" : "MuonPolar with options") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d \"%s\", expected \"%s\"", (int)ierr,
-                 message, expected[k]);
+      PetscCheck(ierr != PETSC_SUCCESS && strstr(FailsMessage, expected[k]) != NULL && strstr(FailsMessage, norm ? "MuonLMO with options" : "MuonPolar with options") != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d \"%s\", expected \"%s\"",
+                 (int)ierr, FailsMessage, expected[k]);
       PetscCall(MatDestroy(&G));
       PetscCall(MatDestroy(&Q));
     }

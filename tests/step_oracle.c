@@ -1,12 +1,15 @@
-static char help[] = "Writes the beginning and the end of a run of EF21-Muon or classic error feedback, for tests/oracle/ef21.py to do again.\n";
+static char help[] = "Writes the beginning and the end of a run of any type, for tests/oracle to do it again.\n";
 
 #include "ef21_dump.h"
 
 int main(int argc, char **argv)
 {
+  char type[32] = MUONEF21;
+
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(DumpRun(MUONEF21));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-muon_type", type, sizeof(type), NULL));
+  PetscCall(DumpRun(type));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -18,112 +21,231 @@ int main(int argc, char **argv)
 
   testset:
     requires: numpy
+    args: -muon_type dense
+    oracle: dense.py
+    # K. Jordan's Muon; with 7 ranks there are more of them than layers
+    table: suffix | nsize | args
+      dense_kj       | {{1 2 3 4 7}} | -muon_nesterov ema -muon_momentum 0.95 -muon_shape_factor kj -muon_weight_decay 0.1
+      dense_exchange | 3             | -muon_nesterov ema -muon_exchange_type {{star layerwise}} -muon_exchange_mode {{reduce gather}} -muon_schedule cosine
+    test:
+      suffix: dense_replicated
+      nsize: 4
+      args: -muon_exchange_type replicated -muon_exchange_mode {{allreduce gather}} -muon_schedule trapezoid -muon_schedule_constant 0.25 -muon_schedule_warmup 4
+    test:
+      suffix: dense_moonlight
+      nsize: 2
+      args: -muon_momentum_style sgd -muon_nesterov sgd -muon_shape_factor moonlight -muon_weight_decay 0.1 -muon_momentum 0.9 -muon_schedule linear
+    table: suffix | nsize | args
+      dense_undamped  | 2 | -muon_nesterov undamped -muon_shape_factor scion -muon_learning_rate 0.01
+      dense_worker    | 3 | -muon_momentum_at worker -muon_momentum_style {{ema sgd}} -muon_dampening 0.3 -muon_momentum 0.7
+      dense_dampening | 2 | -muon_momentum_style sgd -muon_dampening 0.5 -muon_nesterov {{none sgd}} -muon_momentum {{0 0.7}}
+    test:
+      suffix: dense_sharp
+      nsize: 4
+      args: -muon_step sharp -muon_nesterov ema -muon_momentum 0.9 -muon_learning_rate 0.02 -muon_exchange_type replicated -muon_layer_h0.up_lmo_type row
+    # Every worker gets the sums, one uses each
+    test:
+      suffix: dense_owners
+      nsize: {{1 3 4}}
+      args: -muon_nesterov ema -muon_exchange_type layerwise -muon_exchange_mode allreduce -muon_exchange_assignment roundrobin
+    test:
+      suffix: dense_decay
+      nsize: 2
+      args: -muon_nesterov ema -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_rule_match "gain:adamw,emb*:nadamw,row:sgd" -muon_sgd_weight_decay 0.2 -muon_momentum_at server
+    test:
+      suffix: dense_decay_worker
+      nsize: 3
+      args: -muon_momentum_at worker -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}} -muon_state_precision native -muon_layer_gain_rule sgd
+    test:
+      suffix: dense_warmup
+      nsize: 2
+      args: -muon_nesterov {{none ema}} -muon_momentum 0.95 -muon_momentum_warmup {{1 12}} -muon_momentum_warmup_start 0.5 -muon_schedule {{linear cosine}} -muon_schedule_minimum 0.25 -muon_schedule_warmup 5
+    test:
+      suffix: dense_warmup_sgd
+      nsize: 2
+      args: -muon_momentum_at worker -muon_momentum_style sgd -muon_momentum 0 -muon_momentum_warmup 9
+    # The mean gradient of some layers or all, summed by MPI or from messages, on every rank or one
+    test:
+      suffix: dense_clip
+      nsize: {{1 4}}
+      args: -muon_nesterov undamped -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_exchange_mode {{reduce gather}} -muon_rule_match "gain:adamw,embed:sgd" -muon_weight_decay 0.1 -muon_weight_decay_style coupled
+    # What goes down is rounded, at its owner too
+    test:
+      suffix: dense_single
+      nsize: {{1 3}}
+      args: -muon_downlink_precision single -muon_exchange_type {{layerwise star}} -muon_nesterov ema -muon_layer_gain_rule adamw -muon_weight_decay 0.1
+      oracle: dense.py single
+    table: suffix | nsize | args
+      dense_clip_replicated | 3 | -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_layer_gain_rule sgd
+      dense_clip_worker     | 3 | -muon_momentum_at worker -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
+    # Rates that are no multiples of each other, for rules, layers and all others
+    test:
+      suffix: dense_rates
+      nsize: 2
+      args: -muon_learning_rate 0.03 -muon_adamw_learning_rate 0.004 -muon_adamw_weight_decay 0.5 -muon_sgd_learning_rate 0.2 -muon_layer_h0.up_learning_rate 0.05 -muon_schedule linear -muon_weight_decay 0.1
+      args: -muon_rule_match "gain:adamw,embed:nadamw,row:sgd" -muon_layer_embed_learning_rate 0.01 -muon_adamw_beta1 0.8 -muon_adamw_beta2 0.9 -muon_adamw_epsilon 1e-3 -muon_layer_embed_adamw_beta1 0.6
+    test:
+      suffix: dense_rules
+      nsize: {{1 3}}
+      args: -muon_nesterov ema -muon_layer_h0.attn_rule frozen -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_layer_row_weight_decay 0.3 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8
+      args: -muon_layer_gain_adamw_epsilon 1e-3 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05 -muon_layer_embed_adamw_beta2 0.9 -muon_layer_embed_scale 2 -muon_layer_h0.up_momentum 0.2 -muon_layer_h0.down_momentum 0
+      args: -muon_schedule linear
+
+  # Covariances of full rank, or a null space of one dimension: the eigenvectors are unique
+  testset:
+    requires: numpy
+    oracle: dense.py
+    args: -muon_type dense -muon_weight_decay 0.1
+    testset:
+      args: -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -muon_layer_before soap
+      table: suffix | nsize | args
+        dense_soap        | {{1 3}} | -muon_nesterov ema -muon_layer_before_soap_interval {{1 3}} -muon_layer_before_soap_basis {{eigen qr}}
+        dense_soap_blocks | 2       | -muon_momentum_at worker -muon_layer_before_beta 0.8 -muon_layer_before_soap_interval 2 -muon_layer_h0.up_blocks_rows 2,4,3
+        dense_soap_rows   | 3       | -muon_layer_before_soap_interval 2 -muon_exchange_type rows -muon_assembly {{allgather owner}}
+    test:
+      suffix: dense_before
+      nsize: {{1 2}}
+      args: -muon_rule_match "gain:adamw" -muon_layer_before_beta 0.9 -muon_layer_h0.up_before rows -muon_layer_h0.down_before columns -muon_layer_h0.attn_before entries -muon_exchange_type {{layerwise rows}}
+    test:
+      suffix: dense_soap_rule
+      nsize: {{1 2}}
+      args: -muon_rule_match "gain:adamw,row:sgd,h0.*:soap" -muon_adamw_learning_rate 0.01 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_h0.up_blocks_rows 4,5
+      args: -muon_layer_h0.up_soap_interval 3 -muon_layer_h0.attn_soap_interval 1 -muon_layer_h0.attn_soap_basis qr -muon_weight_decay_style {{decoupled cautious}}
+
+  # By name. With gradients so large the tiny numbers that are added to norms are far below rounding
+  testset:
+    requires: numpy
+    args: -muon_type dense
+    args: -lmo_polar_precision double -scale 1e9 -steps 150 -muon_rule_match "h0.*:lmo,*:adamw"
+    table: suffix | nsize | args | oracle
+      dense_preset_kj    | {{1 3}} | -muon_preset kj    | published.py kj
+      dense_preset_torch | {{1 3}} | -muon_preset torch | published.py numpy
+    test:
+      suffix: dense_preset_torch_itself
+      requires: torch
+      nsize: 2
+      args: -muon_preset torch
+      oracle: published.py torch
+
+  # What presets distribute changes nothing, with exact polar factors and rows that nobody rounds
+  testset:
+    requires: numpy
+    args: -muon_type dense
+    oracle: dense.py
+    args: -lmo_polar_type svd -muon_learning_rate 0.05
+    table: suffix | nsize | args | oracle
+      dense_preset_rows     | {{1 2 3}} | -muon_preset {{moonlight motif}} -muon_assembly_precision native |
+      dense_preset_bf16     | {{1 2 3}} | -muon_preset {{moonlight motif}}                                 | dense.py bf16
+      dense_preset_bucketed | {{1 2 3}} | -muon_preset algoperf-bucketed                                   |
+
+  testset:
+    requires: numpy
     oracle: ef21.py
     # Natural values are powers of two, whose ties a second computation cannot break alike once a norm divided by their sum: they come on top of a whole first gradient, or without a selection
     test:
-      suffix: topk
+      suffix: ef21_topk
       nsize: {{1 2 3 4}}
       args: -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural -muon_schedule linear -muon_seed 11
     test:
-      suffix: gradient
+      suffix: ef21_gradient
       nsize: {{1 2 3 4}}
       args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
       args: -muon_momentum 0.5 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_shape_factor scion
     # Decay in the gradients of workers, or where steps do not lead away from zero, as weights and as steps; gradients of workers clipped
     test:
-      suffix: decay
+      suffix: ef21_decay
       nsize: 2
       args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.6 -muon_weight_decay 0.7 -muon_weight_decay_style {{coupled cautious}}
       args: -muon_rule_match "gain:adamw,embed:sgd" -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_adamw_learning_rate 0.004 -muon_momentum_warmup 7
     test:
-      suffix: cautious_step
+      suffix: ef21_cautious_step
       nsize: {{1 3}}
       args: -ef21_downlink step -lmo_type l1 -muon_learning_rate 0.05 -muon_weight_decay 0.7 -muon_weight_decay_style cautious
     test:
-      suffix: natural
+      suffix: ef21_natural
       nsize: {{2 3}}
       args: -ef21_init {{zero gradient}} -ef21_compressor natural -ef21_server_compressor natural -muon_momentum 0.5 -muon_schedule cosine -muon_schedule_warmup 5 -muon_shape_factor moonlight -muon_seed -3
       args: -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius
     # Rank-K on the way down only where singular values differ: the first shift of a spectral layer is a multiple of a polar factor
     test:
-      suffix: rankk
+      suffix: ef21_rankk
       nsize: {{1 3}}
       args: -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -muon_layer_embed_ef21_server_compressor rankk
       args: -muon_layer_embed_ef21_server_compressor_rank 2
     # Nothing is compressed in one direction
     test:
-      suffix: up
+      suffix: ef21_up
       nsize: 2
       args: -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.1 -ef21_compressor_values double -ef21_server_compressor identity -muon_exchange_type {{star layerwise replicated}}
     test:
-      suffix: down
+      suffix: ef21_down
       nsize: 2
       args: -ef21_compressor identity -ef21_server_compressor topk -ef21_server_compressor_ratio 0.1 -muon_exchange_mode {{reduce gather}} -muon_exchange_type star
-    # The servers send the steps themselves; a matrix whose rows and columns have no gradient at all is in tests/ef21_downlink.c
+    # The servers send the steps themselves; a matrix whose rows and columns have no gradient at all is in downlink_zeros of equivalence
     test:
-      suffix: downlink
+      suffix: ef21_downlink
       nsize: {{1 3}}
       args: -ef21_downlink step -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_weight_decay 0.1 -muon_schedule linear -muon_exchange_type {{star layerwise replicated}}
       args: -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type colsum -muon_layer_row_lmo_type l1 -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type l21 -steps 12
     # bfloat16
     test:
-      suffix: bf16
+      suffix: ef21_bf16
       nsize: 4
       args: -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values bf16
     # Nodes of ranks, each of which is one worker with their mean gradient
     test:
-      suffix: nodes
+      suffix: ef21_nodes
       nsize: 4
       args: -muon_node_size 2 -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values double
       args: -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004 -muon_schedule linear
     # Each layer its own settings and rules
     test:
-      suffix: mixed
+      suffix: ef21_mixed
       nsize: {{1 2 3 4}}
       args: -muon_schedule constant -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.25 -ef21_compressor_values native -ef21_server_compressor natural -muon_momentum 0.8 -muon_shape_factor scion -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_momentum 0.3 -muon_layer_h0.up_scale 2.5 -muon_layer_h0.up_ef21_compressor_ratio 0.5 -muon_layer_h0.down_shape_factor none -muon_layer_h0.down_weight_decay 0.2
       args: -muon_layer_row_rule sgd -muon_layer_row_scale 3 -muon_adamw_learning_rate 0.03 -muon_layer_gain_rule adamw -muon_layer_gain_adamw_beta1 0.8 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05
     # Layers that are cut into blocks: rows, columns, both, a vector, and a rule that has no norm
     test:
-      suffix: blocks
+      suffix: ef21_blocks
       nsize: {{1 3}}
       args: -ef21_compressor_rules all -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values native -ef21_server_compressor natural -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -muon_layer_row_rule sgd
       args: -muon_layer_h0.attn_blocks_columns 2,1,3 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_blocks_columns 3,4
       args: -muon_layer_gain_blocks_rows 5,6 -muon_layer_embed_blocks_rows 7,3
     # Random entries, rows and columns, by norms of one layer or of all
     test:
-      suffix: lines
+      suffix: ef21_lines
       nsize: {{1 3}}
       args: -ef21_init gradient -ef21_compressor columntopk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -ef21_compressor_line_norm 1 -ef21_server_compressor randk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values native
       args: -muon_layer_h0.up_ef21_compressor rowtopk -muon_layer_h0.up_ef21_compressor_line_norm inf -muon_layer_h0.down_ef21_compressor_line_norm 3 -muon_layer_h0.down_ef21_compressor_ratio 0.2
       args: -muon_layer_embed_ef21_compressor randk -muon_layer_embed_ef21_compressor_values natural -muon_layer_row_ef21_compressor randk -muon_seed 7 -muon_layer_h0.attn_blocks_columns 2,1,3 -muon_layer_embed_blocks_rows 7,3
     # A multiple, all or nothing, and every entry in fewer bits
     test:
-      suffix: dense
+      suffix: ef21_dense
       nsize: {{1 3}}
       args: -ef21_compressor damping -ef21_compressor_ratio 0.7 -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5 -ef21_server_compressor_values double -muon_momentum 0.5 -muon_seed 3
       args: -muon_layer_h0.up_ef21_compressor bf16 -muon_layer_h0.down_ef21_compressor dropout -muon_layer_embed_ef21_server_compressor damping -muon_layer_embed_ef21_server_compressor_values bf16
       args: -muon_layer_row_ef21_compressor nearest -muon_layer_gain_ef21_compressor truncated -muon_layer_row_ef21_server_compressor_ratio 0.9 -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius
     # The rows of all layers on the ranks of workers, two or all of them: each rank's rows are compressed as a matrix of their own, norms and radii are of the whole layer
     test:
-      suffix: shards
+      suffix: ef21_shards
       nsize: 4
       args: -ef21_compressor_rules all -shards {{2 4}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
       args: -muon_shape_factor scion -muon_weight_decay 0.05 -muon_seed 4 -steps 12
       args: -muon_assembly {{allgather owner}} -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_h0.down_blocks_rows 1,3 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
     test:
-      suffix: shards_gradient
+      suffix: ef21_shards_gradient
       nsize: 4
       args: -shards {{2 4}} -ef21_init gradient -ef21_compressor topk -ef21_compressor_ratio 0.2 -ef21_compressor_values natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3 -ef21_server_compressor_values natural
       args: -muon_momentum 0.5 -muon_schedule trapezoid -muon_schedule_constant 0.4 -muon_exchange_type replicated -muon_seed 11
     test:
-      suffix: shards_clip
+      suffix: ef21_shards_clip
       nsize: 4
       args: -shards 2 -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_ratio 0.4 -ef21_server_compressor_values double -muon_clip 0.5 -muon_clip_layers {{others all}} -muon_rule_match "gain:adamw,embed:sgd"
       args: -muon_layer_row_lmo_type frobenius -muon_exchange_type {{star replicated}} -muon_momentum 0.5
     test:
-      suffix: shards_rankk
+      suffix: ef21_shards_rankk
       nsize: 4
       args: -shards {{2 4}} -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -steps 12
@@ -138,31 +260,31 @@ int main(int argc, char **argv)
       args: -shards 2 -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
     # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
     test:
-      suffix: sharp
+      suffix: ef21_sharp
       nsize: 3
       args: -muon_step sharp -muon_learning_rate 0.02 -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor damping -ef21_server_compressor_ratio 0.8 -ef21_server_compressor_values double
       args: -muon_shape_factor scion -muon_weight_decay 0.1 -muon_layer_h0.up_lmo_type column -muon_layer_h0.down_lmo_type row -muon_layer_embed_lmo_type l1 -muon_layer_h0.attn_scale 0.7 -muon_layer_gain_blocks_rows 5,6
       args: -lmo_polar_type svd -muon_layer_row_step lmo
     test:
-      suffix: sharp_norms
+      suffix: ef21_sharp_norms
       nsize: 4
       args: -shards 2 -muon_step sharp -muon_learning_rate 0.02 -ef21_init gradient -ef21_compressor randk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -muon_seed 5 -steps 12 -muon_assembly {{allgather owner}}
       args: -muon_layer_h0.attn_lmo_type schatten -lmo_schatten_exponent 3 -muon_layer_h0.up_lmo_type nuclear -muon_layer_h0.down_lmo_type mixed -lmo_mixed_exponent_p 3 -lmo_mixed_exponent_q 1.5 -muon_layer_h0.up_scale 1.5
       args: -muon_layer_row_lmo_type rowsum -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type colsum
     test:
-      suffix: sharp_downlink
+      suffix: ef21_sharp_downlink
       nsize: 3
       args: -muon_step sharp -ef21_downlink step -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_schedule linear -muon_exchange_type star -muon_weight_decay 0.1
       args: -muon_layer_h0.attn_lmo_type nuclear -muon_layer_h0.up_lmo_type rowsum -muon_layer_h0.down_lmo_type colsum -muon_layer_row_lmo_type l1 -muon_layer_gain_lmo_type l21 -muon_layer_embed_lmo_type l21 -steps 12
     # The style sgd, a layer that is frozen, a step that is never taken
     test:
-      suffix: sgd
+      suffix: ef21_sgd
       nsize: 3
       args: -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values bf16 -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5 -muon_momentum_style sgd -muon_dampening 0.25 -muon_momentum 0.6
       args: -muon_layer_h0.down_rule frozen -muon_learning_rate 0.05
     # Estimates of gradients, of which the server makes a momentum
     test:
-      suffix: server
+      suffix: ef21_server
       nsize: 3
       args: -muon_momentum_at server -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.4 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.5
       args: -muon_weight_decay 0.3 -muon_weight_decay_style coupled -muon_momentum 0.7 -steps 12
@@ -173,61 +295,142 @@ int main(int argc, char **argv)
     oracle: ef21.py
     args: -muon_type ef14 -steps 12
     test:
-      suffix: ef14
+      suffix: ef21_ef14
       nsize: {{1 2 3 4}}
       args: -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double -muon_schedule linear -ef14_feedback 0.5 -ef14_compressor_values double
     test:
-      suffix: ef14_feedback
+      suffix: ef21_ef14_feedback
       nsize: 3
       args: -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_feedback {{1 0}} -ef14_compressor_values bf16 -muon_exchange_type star
     test:
-      suffix: ef14_worker
+      suffix: ef21_ef14_worker
       nsize: 3
       args: -muon_schedule constant -muon_momentum_at worker -muon_momentum 0.5 -ef14_compressor natural -ef14_server_compressor natural -muon_seed -3 -muon_weight_decay 0.3 -muon_weight_decay_style coupled -muon_clip 0.5 -muon_clip_layers all
       args: -muon_layer_row_lmo_type frobenius -muon_layer_embed_lmo_type frobenius -muon_exchange_type star
     # Each layer its own settings and optimizer; what is not compressed sends single beside the others
     test:
-      suffix: ef14_mixed
+      suffix: ef21_ef14_mixed
       nsize: 2
       args: -ef14_compressor topk -ef14_compressor_ratio 0.25 -ef14_compressor_values double -ef14_server_compressor natural -ef14_compressor_min_entries 8 -muon_nesterov ema -muon_layer_h0.up_ef14_compressor_ratio 0.5 -muon_learning_rate 0.03
       args: -muon_layer_h0.attn_ef14_compressor rankk -muon_layer_h0.attn_ef14_compressor_rank 2 -muon_layer_h0.attn_ef14_compressor_values native -muon_layer_h0.attn_ef14_compressor_svd_type lapack
       args: -muon_layer_h0.down_rule frozen -muon_layer_gain_rule adamw -muon_layer_embed_rule sgd -muon_layer_embed_ef14_compressor randk -muon_layer_embed_ef14_compressor_ratio 0.5 -muon_layer_embed_ef14_compressor_values double
     test:
-      suffix: ef14_clip
+      suffix: ef21_ef14_clip
       nsize: 3
       args: -ef14_compressor_rules all -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -muon_clip 0.5 -muon_clip_layers all -muon_exchange_type replicated -muon_rule_match "gain:adamw,embed:sgd"
     test:
-      suffix: ef14_step
+      suffix: ef21_ef14_step
       nsize: 3
       args: -ef14_downlink step -lmo_type l1 -muon_learning_rate 0.05 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double
     test:
-      suffix: ef14_shards
+      suffix: ef21_ef14_shards
       nsize: 4
       args: -ef14_compressor_rules all -shards 2 -ef14_compressor topk -ef14_compressor_ratio 0.4 -ef14_compressor_values double -ef14_server_compressor topk -ef14_server_compressor_ratio 0.3 -ef14_server_compressor_values double
       args: -muon_shape_factor scion -muon_seed 4 -muon_layer_h0.up_blocks_rows 2,4,3 -muon_layer_row_rule sgd -muon_layer_embed_rule adamw
     # A step late, beside layers that are not
     test:
-      suffix: late
+      suffix: ef21_late
       nsize: {{1 2}}
       args: -muon_type ef21 -muon_delay 1 -muon_schedule linear -muon_momentum_warmup 7 -muon_weight_decay 0.3 -muon_rule_match "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004
     test:
-      suffix: late_topk
+      suffix: ef21_late_topk
       nsize: 3
       args: -muon_type ef21 -muon_delay 1 -ef21_init {{zero gradient}} -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -ef21_server_compressor topk -ef21_server_compressor_ratio 0.3
       args: -ef21_server_compressor_values double -muon_schedule linear -muon_rule_match "gain:adamw" -muon_adamw_learning_rate 0.004
     test:
-      suffix: late_ef14
+      suffix: ef21_late_ef14
       nsize: 3
       args: -muon_delay 1 -muon_delay_correction {{false true}} -muon_nesterov ema -muon_learning_rate 0.1 -ef14_compressor topk -ef14_compressor_ratio 0.6 -ef14_compressor_values double -ef14_server_compressor topk
       args: -ef14_server_compressor_ratio 0.6 -ef14_server_compressor_values double -lmo_type frobenius -muon_schedule linear
     test:
-      suffix: late_spread
+      suffix: ef21_late_spread
       nsize: 4
       args: -muon_type ef21 -muon_delay 1 -muon_delay_correction -shards 2 -ef21_compressor topk -ef21_compressor_ratio 0.6 -ef21_compressor_values double -muon_schedule linear
 
   test:
-    suffix: ef14_range
+    suffix: ef21_ef14_range
     args: -muon_type ef14 -ef14_feedback 1.5
     error: -ef14_feedback 1.5
+
+  testset:
+    requires: numpy
+    args: -muon_type local
+    oracle: ef21.py
+    # Rounds of one and more steps, the last one whole or not, with the outer momentum of MuLoCo and without
+    test:
+      suffix: local_dense
+      nsize: {{1 2 3}}
+      args: -local_steps {{1 3 5}} -muon_schedule linear -steps 20 -local_control {{false true}}
+    test:
+      suffix: local_plain
+      nsize: 2
+      args: -local_control {{false true}} -local_steps 4 -outer_muon_learning_rate 1 -outer_muon_momentum 0 -muon_rule_match "gain:adamw,embed:sgd" -muon_adamw_learning_rate 0.004 -steps 22
+      args: -muon_nesterov ema -muon_weight_decay 0.7
+    # EF21 of the ways both ways, error feedback that decays
+    test:
+      suffix: local_ef21
+      nsize: {{1 3}}
+      args: -local_control {{false true}} -lmo_type frobenius -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_ratio 0.6 -outer_ef21_compressor_values double
+      args: -outer_ef21_server_compressor topk -outer_ef21_server_compressor_ratio 0.6 -outer_ef21_server_compressor_values double -steps 21
+    test:
+      suffix: local_ef14
+      nsize: {{1 3}}
+      args: -local_control {{false true}} -muon_schedule constant -lmo_type frobenius -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk -outer_ef14_compressor_ratio 0.4 -outer_ef14_compressor_values double -outer_ef14_feedback 0.95
+      args: -outer_muon_momentum 0 -outer_muon_learning_rate 1 -steps 20
+    # Layers after steps of their own, more of them than steps and fewer
+    test:
+      suffix: local_stagger
+      nsize: 2
+      args: -local_control {{false true}} -local_stagger -local_steps {{3 8}} -muon_rule_match "gain:adamw,row:frozen" -muon_adamw_learning_rate 0.004 -steps 21
+    # Nodes of ranks take their inner steps together
+    test:
+      suffix: local_nodes
+      nsize: 4
+      args: -local_control -muon_node_size 2 -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_ratio 0.6 -outer_ef21_compressor_values double -lmo_type frobenius -steps 20
+    # Rounds that come a round later
+    test:
+      suffix: local_delay
+      nsize: 2
+      args: -local_steps {{1 4}} -outer_muon_delay 1 -outer_muon_delay_correction -muon_schedule linear -steps 22
+    test:
+      suffix: local_delay_ef21
+      nsize: 3
+      args: -lmo_type frobenius -local_steps 3 -outer_muon_delay 1 -outer_muon_type ef21 -outer_ef21_compressor topk -outer_ef21_compressor_ratio 0.6 -outer_ef21_compressor_values double
+      args: -outer_ef21_server_compressor topk -outer_ef21_server_compressor_ratio 0.6 -outer_ef21_server_compressor_values double -steps 21
+    # Workers of two ranks
+    test:
+      suffix: local_spread
+      nsize: 4
+      args: -local_steps 3 -shards 2 -steps 20 -local_control {{false true}}
+
+  testset:
+    requires: numpy
+    args: -muon_type sign
+    oracle: sign.py
+    args: -lmo_type spectral -lmo_polar_type svd -muon_learning_rate 0.01
+    test:
+      suffix: sign_ways
+      nsize: 3
+      args: -sign_direction {{polar momentum gradient adam}} -sign_update {{none frobenius spectral polar}} -muon_shape_factor kj -muon_weight_decay 0.1 -sign_measure
+    test:
+      suffix: sign_ties
+      nsize: 4
+      args: -sign_direction momentum -sign_tie {{plus minus zero random}} -sign_update {{none polar}} -muon_schedule cosine -muon_learning_rate 0.05 -muon_exchange_type star
+    test:
+      suffix: sign_unseen
+      nsize: {{1 4}}
+      args: -unseen -noise 0 -sign_direction {{momentum gradient}} -sign_tie {{zero random}} -muon_seed 77 -muon_layer_h0.up_blocks_rows 3,4,2 -muon_exchange_type replicated -muon_exchange_mode {{gather allreduce}}
+    test:
+      suffix: sign_rules
+      nsize: {{1 2}}
+      args: -muon_layer_h0.attn_rule frozen -muon_layer_row_rule sgd -muon_layer_embed_rule nadamw -muon_layer_gain_rule adamw -muon_layer_h0.up_scale 3 -muon_momentum_style sgd -muon_dampening 0.3
+    test:
+      suffix: sign_blocks
+      nsize: 3
+      args: -muon_layer_h0.up_blocks_rows 3,4,2 -muon_layer_h0.down_blocks_columns 2,7 -sign_update {{none frobenius spectral polar}} -sign_direction {{polar momentum}} -muon_shape_factor scion
+    test:
+      suffix: sign_cubic
+      nsize: 2
+      args: -lmo_polar_type newtonschulz -lmo_polar_coefficients cubic -lmo_polar_steps 40 -lmo_polar_precision double -lmo_polar_normalization {{frobenius spectral}}
 
 TEST*/
