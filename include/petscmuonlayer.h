@@ -24,6 +24,7 @@ typedef struct _p_MuonLayer *MuonLayer;
 +  `MUONLAYERLMO`    - a step inside a norm ball, the subject of this library
 .  `MUONLAYERADAMW`  - AdamW
 .  `MUONLAYERNADAMW` - AdamW with Nesterov momentum
+.  `MUONLAYERSOAP`   - Adam in the eigenvectors of the covariances of both sides
 .  `MUONLAYERSGD`    - gradient descent
 -  `MUONLAYERFROZEN` - is never updated, sends nothing and has no state
 
@@ -35,6 +36,7 @@ typedef const char *MuonLayerRule;
 #define MUONLAYERLMO    "lmo"
 #define MUONLAYERADAMW  "adamw"
 #define MUONLAYERNADAMW "nadamw"
+#define MUONLAYERSOAP   "soap"
 #define MUONLAYERSGD    "sgd"
 #define MUONLAYERFROZEN "frozen"
 

@@ -37,7 +37,7 @@ struct Diverged : public std::runtime_error {
 
 /*
    What a group of parameters has. A number that is not given is that of the options, -muon_learning_rate, -muon_momentum,
-   -muon_weight_decay and -muon_adamw_learning_rate, and then stands in the group. Schedulers change lr, and adamw_lr in proportion. rule is lmo, adamw, nadamw, sgd or frozen; an
+   -muon_weight_decay and -muon_adamw_learning_rate, and then stands in the group. Schedulers change lr, and adamw_lr in proportion. rule is lmo, adamw, nadamw, soap, sgd or frozen; an
    empty one is lmo for two dimensions and more, else adamw with the rate adamw_lr
 */
 struct MuonOptions : public torch::optim::OptimizerCloneableOptions<MuonOptions> {
@@ -350,7 +350,7 @@ private:
 
   static bool Adam(const std::string &rule)
   {
-    return rule == "adamw" || rule == "nadamw";
+    return rule == "adamw" || rule == "nadamw" || rule == "soap";
   }
 
   /* The rate or the decay of the layers of a rule */

@@ -87,6 +87,27 @@ int main(int argc, char **argv)
       args: -muon_layer_gain_adamw_epsilon 1e-3 -muon_layer_embed_rule nadamw -muon_layer_embed_weight_decay 0.05 -muon_layer_embed_adamw_beta2 0.9 -muon_layer_embed_scale 2 -muon_layer_h0.up_momentum 0.2 -muon_layer_h0.down_momentum 0
       args: -muon_schedule linear
 
+  # Covariances of full rank, or a null space of one dimension: the eigenvectors are unique
+  testset:
+    requires: numpy
+    oracle: dense.py
+    args: -muon_weight_decay 0.1
+    testset:
+      args: -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -muon_layer_before soap
+      table: suffix | nsize | args
+        soap        | {{1 3}} | -muon_nesterov ema -muon_layer_before_soap_interval {{1 3}} -muon_layer_before_soap_basis {{eigen qr}}
+        soap_blocks | 2       | -muon_momentum_at worker -muon_layer_before_beta 0.8 -muon_layer_before_soap_interval 2 -muon_layer_h0.up_blocks_rows 2,4,3
+        soap_rows   | 3       | -muon_layer_before_soap_interval 2 -muon_exchange_type rows -muon_assembly {{allgather owner}}
+    test:
+      suffix: before
+      nsize: {{1 2}}
+      args: -muon_rule_match "gain:adamw" -muon_layer_before_beta 0.9 -muon_layer_h0.up_before rows -muon_layer_h0.down_before columns -muon_layer_h0.attn_before entries -muon_exchange_type {{layerwise rows}}
+    test:
+      suffix: soap_rule
+      nsize: {{1 2}}
+      args: -muon_rule_match "gain:adamw,row:sgd,h0.*:soap" -muon_adamw_learning_rate 0.01 -muon_layer_h0.down_blocks_columns 4,5 -muon_layer_h0.up_blocks_rows 4,5
+      args: -muon_layer_h0.up_soap_interval 3 -muon_layer_h0.attn_soap_interval 1 -muon_layer_h0.attn_soap_basis qr -muon_weight_decay_style {{decoupled cautious}}
+
   # By name. With gradients so large the tiny numbers that are added to norms are far below rounding
   testset:
     requires: numpy

@@ -92,6 +92,40 @@ static PetscErrorCode DumpBlocks(const Dump *dump, MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is done before the LMO, and the bases of SOAP there or as a rule */
+static PetscErrorCode DumpSOAP(const Dump *dump, MuonLayer layer, MuonLayerRule rule)
+{
+  PetscBool   soap, before, lmo;
+  char        kind[32], basis[32];
+  const char *prefix;
+  PetscReal   beta[2], epsilon, interval;
+
+  PetscFunctionBegin;
+  PetscCall(LayerGetText(layer, "before", sizeof(kind), kind));
+  PetscCall(PetscStrcmp(kind, "soap", &before));
+  PetscCall(PetscStrcmp(rule, MUONLAYERSOAP, &soap));
+  PetscCall(PetscStrcmp(rule, MUONLAYERLMO, &lmo));
+  if (lmo) {
+    PetscCall(LayerGetText(layer, "before_beta", sizeof(basis), basis));
+    beta[1] = (PetscReal)(strcmp(basis, "auto") != 0 ? strtod(basis, NULL) : before ? 0.95 : 0);
+    fprintf(dump->file, " before=%s before_beta=%.17g", kind, (double)beta[1]);
+  }
+  if (!soap && !(lmo && before)) PetscFunctionReturn(PETSC_SUCCESS);
+  prefix = soap ? "soap" : "before_soap";
+  if (soap) {
+    PetscCall(LayerGet(layer, "soap_beta1", &beta[0]));
+    PetscCall(LayerGet(layer, "soap_beta2", &beta[1]));
+    PetscCall(LayerGet(layer, "soap_epsilon", &epsilon));
+    fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta[0], (double)beta[1], (double)epsilon);
+  }
+  PetscCall(PetscSNPrintf(kind, sizeof(kind), "%s_interval", prefix));
+  PetscCall(LayerGet(layer, kind, &interval));
+  PetscCall(PetscSNPrintf(kind, sizeof(kind), "%s_basis", prefix));
+  PetscCall(LayerGetText(layer, kind, sizeof(basis), basis));
+  fprintf(dump->file, " soap_beta=%.17g soap_interval=%d soap_basis=%s", (double)beta[1], (int)interval, basis);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt steps)
 {
   MuonType             type;
@@ -211,6 +245,7 @@ static PetscErrorCode DumpSettings(const Dump *dump, TestProblem *p, PetscInt st
       PetscCall(LayerGet(p->layer[l], "adamw_epsilon", &epsilon));
       fprintf(dump->file, " beta1=%.17g beta2=%.17g epsilon=%.17g", (double)beta1, (double)beta2, (double)epsilon);
     }
+    PetscCall(DumpSOAP(dump, p->layer[l], rule));
     if ((ef21 == PETSC_TRUE || ef14 == PETSC_TRUE) && frozen == PETSC_FALSE) {
       PetscCall(MuonShardFind(sends, sends->layer[l], &shard));
       PetscCall(DumpCompressor(dump, "up", shard->up, PETSC_FALSE));

@@ -127,6 +127,15 @@ int main(int argc, char **argv)
       nsize: 4
       args: -shards {{2 4}} -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native -ef21_compressor_svd_type lapack -muon_momentum 0 -muon_weight_decay 0.1 -muon_shape_factor kj -muon_schedule linear
       args: -ef21_server_compressor topk -ef21_server_compressor_values double -ef21_server_compressor_ratio 0.4 -muon_layer_embed_lmo_type frobenius -steps 12
+    # SOAP has the covariance of what the server has: estimates, or with its momentum the gradient that these are of
+    test:
+      suffix: soap
+      nsize: {{1 3}}
+      args: -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -ef21_server_compressor_values double -muon_momentum_at {{worker server}} -muon_layer_before soap -muon_layer_before_soap_interval 2
+    test:
+      suffix: soap_shards
+      nsize: 4
+      args: -shards 2 -muon_rule_match "gain:adamw,row:sgd,embed:adamw" -ef21_compressor natural -ef21_server_compressor topk -muon_layer_before soap -muon_layer_before_soap_interval 2
     # By the sharp operator, in all norms, on ranks that have rows of them, with blocks, as messages; a layer of its own mind
     test:
       suffix: sharp

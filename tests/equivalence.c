@@ -610,6 +610,15 @@ int main(int argc, char **argv)
       table: suffix | args
         restart_ef21  | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -ef21_server_compressor topk -ef21_init gradient -muon_rule_match gain:adamw -muon_adamw_learning_rate 0.01 -muon_schedule linear"
         restart_dense | -all " -muon_max_steps 7 -problem_ready odd -muon_delay 1 -muon_type dense -muon_nesterov ema -muon_delay_correction -muon_rule_match row:frozen"
+    # What slots keep, of rows that are spread and of blocks, and SOAP as a rule
+    testset:
+      args: -steps 6 -restart 1;2;3;4;5 -all " -problem_layers square,tall,wide -muon_max_steps 7"
+      table: suffix | args
+        restart_slots  | -both " -muon_type dense -muon_exchange_type rows -muon_layer_tall_blocks_rows 4,5" -each " -muon_layer_before rows -muon_layer_before_beta 0.9 -muon_layer_after normuon_row; -muon_layer_before entries -muon_layer_before_beta 0.9; -muon_layer_before soap -muon_layer_before_soap_interval 2"
+        restart_before | -both " -muon_type ef21 -ef21_compressor topk -muon_rule_match square:soap -muon_layer_before soap -muon_layer_before_soap_interval 2 -muon_layer_square_soap_interval 2" -each " -muon_state_precision native; -muon_state_precision single"
+    # The same state, whether rows are spread before or behind it
+    table: suffix | args
+      elastic_slots | -steps 6 -restart 3 -compare rounding -all " -problem_layers square,tall,wide -muon_type dense -muon_layer_before soap -muon_layer_before_soap_interval 2" -b " -muon_exchange_type rows" -a " -muon_exchange_type rows" -then " -muon_exchange_type layerwise"
 
     # Two workers with the same gradients are one: what is under way of both is that of the one that goes on
     table: suffix | nsize | args

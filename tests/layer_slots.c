@@ -3,8 +3,8 @@ static char help[] = "Scaling around the LMO: worked examples, by rows of any nu
 #include "parameters.h"
 #include <petscmuon.h>
 
-/* A and B as they are given, and by how much the weights become less in each step; numbers have 12 digits */
-static const PetscReal Gradients[2][6] = {{2, -1, 2, 0.25, 0.5, -0.25}, {1, 0.5, -1, 0.5, -1, 0.25}};
+/* A, B and C as they are given, and by how much the weights become less in each step; numbers have 12 digits */
+static const PetscReal Gradients[3][6] = {{2, -1, 2, 0.25, 0.5, -0.25}, {1, 0.5, -1, 0.5, -1, 0.25}, {0.5, -1, 1, 1, 0.25, 0.5}};
 #define ZEROS \
   { \
     0, 0, 0, 0, 0, 0 \
@@ -18,12 +18,14 @@ static const PetscReal Gradients[2][6] = {{2, -1, 2, 0.25, 0.5, -0.25}, {1, 0.5,
     0.699389697771, 0.280038601303, -0.657595949221, 0.495972968807, -0.852633442451, 0.164398987305 \
   }
 
+#define SOAP "-muon_momentum 0.95 -muon_nesterov ema -muon_momentum_at server -muon_layer_before soap -muon_layer_before_beta 0.9 -muon_layer_before_soap_interval 1 -muon_layer_before_soap_basis qr"
+
 typedef struct {
   const char *name, *options, *transposed;
   PetscInt    steps;
   PetscReal   off;  /* what a number that keeps a root from zero changes */
   PetscReal   W[6]; /* the weights to begin with */
-  PetscReal   U[2][6];
+  PetscReal   U[3][6];
 } Example;
 
 static const Example Examples[] = {
@@ -63,6 +65,8 @@ static const Example Examples[] = {
    0,
    ZEROS,
    {{0.671327750821, -0.224317844799, 0.725109249054, 0.464742635923, 0.785078449055, -0.375344166870}, {0.895278126011, 0.327888025491, -0.177372534521, 0.324318635789, -0.924968620824, 0.314254636869}}},
+  /* Of one side, in the order of record 46 of the speed runs: the first step has no basis */
+  {"soap", SOAP, SOAP, 3, 2e-8, ZEROS, {POLAR_A, {0.746716318330, 0.470326875662, -0.470326875662, 0.665142646310, -0.528008172314, 0.528008172314}, {0.220300201671, -0.858590716254, 0.462914466296, 0.668053218444, 0.478607381355, 0.569771771711}}},
   {"hyperball",
    "-muon_layer_hyperball -muon_learning_rate 0.1",
    "-muon_layer_w_hyperball -muon_learning_rate 0.1",
@@ -138,6 +142,20 @@ static PetscErrorCode CheckState(Muon muon, MuonLayer layer, PetscBool transpose
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All keys of these options, for the next run */
+static PetscErrorCode ClearOptions(char all[])
+{
+  PetscFunctionBegin;
+  for (char *key = all; key != NULL && key[0] != '\0';) {
+    char *const end = key + strcspn(key, " "), *next = strstr(end, " -");
+
+    *end = '\0';
+    PetscCall(PetscOptionsClearValue(NULL, key));
+    key = next != NULL ? next + 1 : NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Run(const Example *example, PetscBool transposed, const char type[])
 {
   const PetscReal tolerance = PetscMax((PetscReal)2e-11, 256 * PETSC_MACHINE_EPSILON) + example->off;
@@ -186,13 +204,193 @@ static PetscErrorCode Run(const Example *example, PetscBool transposed, const ch
   PetscCall(MuonDestroy(&muon));
   PetscCall(MatDestroy(&W));
   PetscCall(MatDestroy(&Old));
-  /* All keys of the examples, for the next one */
-  for (char *key = all; key != NULL && key[0] != '\0';) {
-    char *const end = key + strcspn(key, " "), *next = strstr(end, " -");
+  PetscCall(ClearOptions(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    *end = '\0';
-    PetscCall(PetscOptionsClearValue(NULL, key));
-    key = next != NULL ? next + 1 : NULL;
+/*
+   Identities: two runs of one rank on matrices of numbers, whose moves are compared. Of the first run so many steps are left out
+   at the beginning, for which the second one has no gradients
+*/
+typedef enum {
+  SAME,
+  PARALLEL, /* up to one factor for each step */
+  TWICE,    /* those of the second run are twice as large, to the last bit */
+  BITS,
+  TURNED, /* those of the second run are Turn times the first */
+  RESTS   /* the first does not move */
+} Relation;
+
+#define CHOSEN "-muon_layer_before soap -muon_layer_before_soap_interval 1 -muon_layer_before_beta 0.9"
+#define MIXED \
+  { \
+    2, -1, 2, 0.25, 0.5, -0.25, 1, 0.5, -1, 0.5, -1, 0.25, 0.5, -1, 1, 1, 0.25, 0.5 \
+  }
+/* Rows at right angles, the first one the longer: the basis is that of the rows */
+#define ALIGNED \
+  { \
+    3, 0, -2, 0, 0, 1, 0, -0.5, -2, 0, 4, 0, 0, 0.25, 0, 1, 5, 0, 1, 0, 0, -2, 0, 1 \
+  }
+
+typedef struct {
+  const char *name, *options[2];
+  PetscInt    m, n, steps, skips;
+  PetscReal   gradients[24];
+  PetscReal   times, weights[2]; /* the gradients of the second run, and the weights, are so large */
+  Relation    relation;
+} Identity;
+
+static const PetscReal Turn[2][2] = {{0.6, -0.8}, {0.8, 0.6}};
+
+static const Identity Identities[] = {
+  {"V1", {"-muon_layer_after normuon_row -muon_layer_after_beta 0", "-muon_layer_after lines_rows"}, 3, 2, 3, 0, MIXED, 1, {1, 1}, PARALLEL},
+  {"V3", {"-muon_layer_before rows -muon_layer_before_beta 0.9 -muon_momentum 0.5", "-muon_layer_before rows -muon_momentum 0.5"}, 2, 3, 1, 0, MIXED, 1, {1, 1}, SAME},
+  {"V5, the long side", {"-muon_layer_before columns", "-lmo_type max"}, 1, 6, 3, 0, MIXED, 1, {1, 1}, PARALLEL},
+  {"V5, the short side", {"-muon_layer_before rows", "-muon_layer_before none"}, 1, 6, 3, 0, MIXED, 1, {1, 1}, SAME},
+  {"V6", {"-muon_layer_before rows -muon_layer_after normuon_long", "-muon_layer_before rows -muon_layer_after normuon_long"}, 2, 3, 3, 0, MIXED, 8, {1, 1}, BITS},
+  {"H2", {"-muon_layer_hyperball -muon_learning_rate 0.1", "-muon_layer_hyperball -muon_learning_rate 0.1 -muon_shape_factor moonlight -muon_layer_w_scale 3 -muon_layer_after frobenius"}, 2, 3, 3, 0, MIXED, 1, {1, 1}, SAME},
+  {"H3", {"-muon_layer_hyperball -muon_learning_rate 0.1", "-muon_layer_hyperball -muon_learning_rate 0.1"}, 2, 3, 3, 0, MIXED, 1, {1, 2}, TWICE},
+  {"H4", {"-muon_layer_hyperball -muon_learning_rate 0.1 -lmo_type frobenius", "-muon_layer_hyperball -lmo_type frobenius"}, 2, 3, 1, 0, {-1, 2, -3, 4, -5, 6}, 1, {1, 1}, RESTS},
+  {"S1", {CHOSEN, "-muon_layer_before entries -muon_layer_before_beta 0.9"}, 2, 4, 3, 1, ALIGNED, 1, {1, 1}, SAME},
+  {"S2", {CHOSEN, "-muon_layer_before none"}, 2, 4, 3, 0, {3, 3, -3, 3, 1, 1, 1, -1, -5, -5, 5, -5, 2, 2, 2, -2, 4, 4, -4, 4, 3, 3, 3, -3}, 1, {1, 1}, SAME},
+  {"S4", {CHOSEN " -muon_momentum 0.5", CHOSEN " -muon_momentum 0.5"}, 2, 3, 3, 0, MIXED, 1, {1, 1}, TURNED},
+  {"S5", {CHOSEN, "-muon_layer_before entries -muon_layer_before_beta 0.9"}, 1, 6, 3, 1, MIXED, 1, {1, 1}, SAME},
+};
+
+typedef struct {
+  const Identity *identity;
+  PetscInt        first;
+  PetscBool       turned;
+  PetscReal       times;
+} Side;
+
+static PetscErrorCode SideGradient(Muon muon, PetscReal *loss, void *ctx)
+{
+  const Side      *side = (const Side *)ctx;
+  const PetscInt   m = side->identity->m, n = side->identity->n;
+  const PetscReal *g;
+  PetscInt         step;
+  MuonLayer        layer;
+  Mat              G;
+
+  PetscFunctionBegin;
+  *loss = 0;
+  PetscCall(MuonGetStepNumber(muon, &step));
+  PetscCall(MuonGetLayerByName(muon, "w", &layer));
+  PetscCall(MuonLayerGetGradient(layer, &G));
+  g = side->identity->gradients + (step + side->first) * m * n;
+  for (PetscInt i = 0; i < m; i++) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(G, i, j, (PetscScalar)(side->times * (side->turned ? Turn[i][0] * g[j] + Turn[i][1] * g[n + j] : g[i * n + j])), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(G, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(G, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* S3: the covariance of the first gradient is (1 - beta) g g^T, and its inverse root in the basis that is kept makes of g the polar factor, D of that step */
+static PetscErrorCode CheckRoot(Muon muon, MuonLayer layer, const PetscReal g[], PetscInt n, const PetscReal U[], PetscReal tolerance)
+{
+  PetscScalar c[4], q[4];
+  PetscBool   kept;
+
+  PetscFunctionBegin;
+  for (int k = 1; k < 3; k++) {
+    Mat A;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 2, k == 1 ? c : q, &A));
+    PetscCall(MuonGetLayerState(muon, layer, k == 1 ? "before.kept[1]" : "before.kept[2]", A, &kept));
+    PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "S3: no basis is kept");
+    PetscCall(MatDestroy(&A));
+  }
+  for (PetscInt i = 0; i < 2; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      PetscReal sum = 0;
+
+      for (int k = 0; k < 2; k++) {
+        const PetscReal v[2]   = {PetscRealPart(q[2 * k]), PetscRealPart(q[2 * k + 1])};
+        const PetscReal square = v[0] * v[0] * PetscRealPart(c[0]) + 2 * v[0] * v[1] * PetscRealPart(c[1]) + v[1] * v[1] * PetscRealPart(c[3]);
+
+        sum += v[i] * (v[0] * g[j] + v[1] * g[n + j]) * PetscSqrtReal((PetscReal)(1 - 0.9) / square);
+      }
+      PetscCheck(PetscAbsReal(sum - U[i * n + j]) < tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "S3: entry %d,%d is %g, expected %g", (int)i, (int)j, (double)sum, (double)U[i * n + j]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The moves of one of the two runs, and H1: a sphere is not left */
+static PetscErrorCode RunSide(const Identity *identity, int number, PetscReal U[])
+{
+  const PetscReal tolerance = 1e5 * PETSC_MACHINE_EPSILON, factor = identity->weights[number];
+  const PetscInt  entries = identity->m * identity->n, first = number == 1 ? identity->skips : 0;
+  Side            side   = {identity, first, identity->relation == TURNED && number == 1 ? PETSC_TRUE : PETSC_FALSE, number == 1 ? identity->times : 1};
+  PetscBool       sphere = strstr(identity->options[0], "hyperball") != NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscScalar    *w;
+  PetscReal       norm, now;
+  char            all[512];
+  MuonLayer       layer;
+  Muon            muon;
+  Mat             W;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(all, sizeof(all), "-muon_learning_rate 1 -muon_momentum 0 -muon_shape_factor none %s %s", strstr(identity->options[number], "lmo_type") == NULL ? "-lmo_polar_type svd" : "", identity->options[number]));
+  PetscCall(PetscOptionsInsertString(NULL, all));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, identity->m, identity->n, NULL, &W));
+  for (PetscInt k = 0; k < entries; k++) PetscCall(MatSetValue(W, k / identity->n, k % identity->n, (PetscScalar)(factor * (k % 2 == 0 ? 1 + k : -1 - k)), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(W, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(W, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatNorm(W, NORM_FROBENIUS, &norm));
+  PetscCall(MuonCreate(PETSC_COMM_SELF, &muon));
+  PetscCall(MuonSetType(muon, MUONDENSE));
+  PetscCall(MuonAddLayer(muon, "w", W, &layer));
+  PetscCall(MuonSetObjectiveAndGradient(muon, SideGradient, &side));
+  PetscCall(MuonSetFromOptions(muon));
+  for (PetscInt k = first; k < identity->steps; k++) {
+    PetscReal *u = U + k * entries;
+
+    PetscCall(MatDenseGetArray(W, &w));
+    for (PetscInt e = 0; e < entries; e++) u[e] = PetscRealPart(w[e / identity->n + e % identity->n * identity->m]);
+    PetscCall(MatDenseRestoreArray(W, &w));
+    PetscCall(MuonStep(muon));
+    PetscCall(MatDenseGetArray(W, &w));
+    for (PetscInt e = 0; e < entries; e++) u[e] -= PetscRealPart(w[e / identity->n + e % identity->n * identity->m]);
+    PetscCall(MatDenseRestoreArray(W, &w));
+    PetscCall(MatNorm(W, NORM_FROBENIUS, &now));
+    PetscCheck(!sphere || PetscAbsReal(now - norm) < tolerance * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "H1 at %s: the norm is %g, expected %g", identity->name, (double)now, (double)norm);
+    if (k == 0 && identity->relation == TURNED && !side.turned) PetscCall(CheckRoot(muon, layer, identity->gradients, identity->n, u, tolerance));
+  }
+  PetscCall(MuonDestroy(&muon));
+  PetscCall(MatDestroy(&W));
+  PetscCall(ClearOptions(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckIdentity(const Identity *identity)
+{
+  const PetscReal tolerance = 1e5 * PETSC_MACHINE_EPSILON;
+  const PetscInt  entries = identity->m * identity->n, n = identity->n;
+  PetscReal       U[2][24];
+
+  PetscFunctionBegin;
+  for (int number = 0; number < 2; number++) PetscCall(RunSide(identity, number, U[number]));
+  for (PetscInt k = identity->skips; k < identity->steps; k++) {
+    const PetscReal *a = U[0] + k * entries, *b = U[1] + k * entries;
+    PetscReal        squares[2] = {0, 0};
+
+    for (PetscInt e = 0; e < entries; e++) {
+      squares[0] += a[e] * a[e];
+      squares[1] += b[e] * b[e];
+    }
+    for (PetscInt e = 0; e < entries; e++) {
+      PetscReal expected = b[e], allowed = tolerance;
+
+      if (identity->relation == PARALLEL) expected *= PetscSqrtReal(squares[0] / squares[1]);
+      if (identity->relation == RESTS) expected = 0;
+      if (identity->relation == TURNED) expected = Turn[0][e / n] * b[e % n] + Turn[1][e / n] * b[n + e % n];
+      if (identity->relation == TWICE) expected /= 2;
+      if (identity->relation == TWICE || identity->relation == BITS) allowed = 0;
+      PetscCheck(PetscAbsReal(a[e] - expected) <= allowed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, step %d: entry %d is %.12g, expected %.12g", identity->name, (int)k + 1, (int)e, (double)a[e], (double)expected);
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,6 +402,7 @@ static PetscErrorCode CheckPresets(void)
     {"muoneq", "rows", ""},
     {"normuon", "none", "normuon_row"},
     {"nanochat", "rows", "frobenius,normuon_long"},
+    {"soap-muon", "soap", ""},
   };
 
   PetscFunctionBegin;
@@ -236,16 +435,36 @@ static PetscErrorCode CheckPresets(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For what is refused of a layer of one column */
+static PetscErrorCode SetUpVector(void)
+{
+  Muon muon;
+  Mat  W;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 3, 1, NULL, &W));
+  PetscCall(MuonCreate(PETSC_COMM_WORLD, &muon));
+  PetscCall(MuonAddLayer(muon, "w", W, NULL));
+  PetscCall(MuonSetFromOptions(muon));
+  PetscCall(MuonSetUp(muon));
+  PetscCall(MuonDestroy(&muon));
+  PetscCall(MatDestroy(&W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      type[32] = MUONDENSE, only[32] = "";
-  PetscBool same;
+  PetscBool same, vector                   = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMuonInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-vector", &vector, NULL));
+  if (vector) PetscCall(SetUpVector());
   if (only[0] == '\0') PetscCall(CheckPresets());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Identities) && only[0] == '\0'; k++) PetscCall(CheckIdentity(&Identities[k]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Examples); k++) {
     PetscCall(PetscStrcmp(only, Examples[k].name, &same));
     if (only[0] != '\0' && !same) continue;
@@ -269,6 +488,9 @@ int main(int argc, char **argv)
 
   table: suffix | nsize | args | error
     unknown | 1 | -only none -muon_layer_w_after lines,rows | Layer "w": -muon_layer_w_after lines,rows: expected none or some of: normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius
+    vector  | 2 | -vector -muon_layer_w_before soap         | Layer "w": -muon_layer_w_before soap: the layer is a vector, which has no short side; expected none, rows, columns or entries, or a layer with columns
+    rule    | 2 | -only none -muon_layer_rule soap          | -muon_layer_w_rule soap: its rows are spread over 2 ranks, and it turns both sides; expected another rule, or a matrix on one rank
+    single  | 1 | -vector -muon_layer_rule soap             | Layer "w": -muon_layer_w_rule soap: it is a vector, or has blocks that are, of 3 x 1 entries; expected adamw, or a matrix
     beta    | 2 | -only none -muon_layer_w_before_beta 1    | Layer "w": -muon_layer_w_before_beta 1. must be in [0.,1.)
     sign    | 2 | -only rows -type sign                     | -muon_layer_w_before: -muon_type sign makes steps of its own, expected none, or another type of the optimizer
     zeros   | 2 | -only none -muon_layer_hyperball          | -muon_layer_w_hyperball: the weights are zeros, which have no norm to keep, expected weights before the first step

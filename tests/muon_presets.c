@@ -42,7 +42,7 @@ static const Source Sources[] = {{"kj", NO, {NO, YES, YES, YES, YES, YES}},     
                                  {"modded-nanogpt", NO, {NO, YES, YES, YES, NO, NO}}, {"algoperf", NO, {NO, YES, YES, NO, NO, NO}},          {"algoperf-kj", NO, {NO, YES, YES, NO, NO, NO}},
                                  {"algoperf-kj-rs", NO, {NO, YES, YES, NO, NO, NO}},  {"algoperf-bucketed", NO, {NO, YES, YES, NO, NO, NO}}, {"ef21", YES, {NO, NO, YES, YES, YES, NO}},
                                  {"ef21-rank15", YES, {NO, NO, YES, YES, YES, NO}},   {"scion", YES, {NO, NO, YES, YES, YES, NO}},           {"scion-unconstrained", YES, {NO, NO, YES, YES, YES, NO}},
-                                 {"signmuon", NO, {NO, NO, NO, NO, NO, NO}}};
+                                 {"soap", NO, {NO, YES, YES, YES, NO, NO}},           {"soap-muon", NO, {NO, YES, YES, YES, NO, NO}},        {"signmuon", NO, {NO, NO, NO, NO, NO, NO}}};
 
 static PetscErrorCode Add(Parameter list[], PetscInt *n, Role role, const char format[], PetscInt a, PetscInt b)
 {

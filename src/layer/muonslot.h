@@ -2,11 +2,18 @@
 
 #include <petscmuon/private/muonlayerimpl.h>
 
-/* What a slot keeps of a block from step to step, and what it becomes when the step is committed */
+/* Whose numbers a state has: those of the rows here, each rank of a worker the same, or those of entries, in the shape of the layer's state */
+typedef enum {
+  MUON_SLOT_OWN,
+  MUON_SLOT_ALIKE,
+  MUON_SLOT_ENTRYWISE
+} MuonSlotKind;
+
+/* What a slot keeps of a block from step to step, and what it becomes when the step is committed; on the host but for what is entrywise */
 typedef struct {
-  MuonArray now, next;
-  char      name[64];
-  PetscBool entrywise; /* it has the shape of the layer's state; else it is a vector of doubles */
+  MuonArray    now, next;
+  char         name[64];
+  MuonSlotKind kind;
 } MuonSlotState;
 
 /* Where the weights have a norm to keep, the new ones of a block are keep X + by D, whatever rate and decay are */
@@ -28,8 +35,11 @@ typedef struct {
   const MuonParameter *rows; /* for all layers behind "muon_layer_", of one behind its name */
   size_t               size; /* of the data that the rows are of */
   PetscBool (*chosen)(const void *data);
-  PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, PetscBool *entrywise); /* what is kept of each block */
-  /* B = what becomes of the block A: before the LMO A may be only read, after it B is A, and where weights are moved B are the old ones, which may be only read */
+  PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, MuonSlotKind kind[2]); /* what is kept of each block: the first state, and the others */
+  /*
+     B = what becomes of the block A. Before the LMO A may be only read, and B begins as the gradient that the server's momentum took in, or as A where
+     it has none; after it B is A, and where weights are moved B are the old ones, which may be only read
+  */
   PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
   PetscErrorCode (*view)(MuonLayer, void *data, const MuonSlotState state[], PetscViewer);
 } MuonSlotOps;
@@ -62,7 +72,8 @@ typedef struct {
 } MuonSlotVectors;
 /* Of A, over all ranks that have entries of it */
 PETSC_INTERN PetscErrorCode MuonSlotGetNorms(MuonLayer, const MuonMatrix *A, PetscBool rows, MuonSlotVectors *, MuonStatus *);
-/* Vectors of doubles of this length, zeros at first */
+/* Both arrays of a state, of this shape, precision and memory, zeros at first; and vectors of doubles of this length */
+PETSC_INTERN PetscErrorCode MuonSlotMakeArray(const MuonArray *like, MuonSlotState *);
 PETSC_INTERN PetscErrorCode MuonSlotMakeState(size_t count, MuonSlotState *);
 /* A mean over the steps takes the place of the norms: the roots of next = beta now + (1 - beta) norm^2 / over */
 PETSC_INTERN PetscErrorCode MuonSlotAverage(MuonSlotVectors *, double beta, double over, MuonSlotState *);

@@ -37,7 +37,7 @@ def muon(run, shake, rounded=lambda u: u, sent=lambda w: w):
                 M[i] = shake(mu * M[i] + fresh * h)
                 u = {'none': M[i], 'ema': (1 - mu) * h + mu * M[i], 'sgd': h + mu * M[i], 'undamped': h + mu * M[i]}[s.nesterov]
                 u = rounded(u)
-            W[i] = sent(rules[i].step(W[i], u, rate(s, k), shake))
+            W[i] = sent(rules[i].step(W[i], u, rate(s, k), shake, h if s.at == 'server' else None))
     out = {'loss': last, 'dual': sum(rule.dual for rule in rules)}
     for i in L:
         out[i, 'W', None] = out[i, 'X', None] = W[i]

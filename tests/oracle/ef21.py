@@ -193,27 +193,84 @@ def rate(s, step):
     return factor * (min(1.0, (step + 1) / s.warmup) if s.warmup > 0 else 1.0)
 
 
+class Basis:
+    """The eigenvectors of the covariance of one side; of the rows, or of the columns as the rows of the transpose."""
+
+    def __init__(self, beta, interval, kind):
+        self.beta, self.interval, self.kind, self.steps = beta, interval, kind, 0
+        self.C, self.Q = 0.0, None
+
+    def update(self, g):
+        """After a step with the gradient g: the order that the vectors come into, and the basis that they had."""
+        self.C = self.beta * self.C + (1 - self.beta) * g @ g.T
+        order, old = np.arange(len(g)), self.Q
+        if self.steps % self.interval == 0:
+            if old is not None:
+                order = np.argsort(-np.diag(old.T @ self.C @ old), kind='stable')
+            self.Q = np.linalg.qr(self.C @ old[:, order])[0] if old is not None and self.kind == 'qr' else np.linalg.eigh(self.C)[1][:, ::-1]
+        self.steps += 1
+        return order, old
+
+
 class Rule:
     """What moves the weights of a layer; the dual norm of the last step where it has one."""
 
     def __init__(self, s, layer):
         self.style, self.layer, self.t, self.dual = s.decay_style, layer, 0, 0.0
         self.m = self.v = 0.0
+        self.squares = [0.0 for _ in blocks(layer)]
+        self.bases = [[Basis(layer.soap_beta, layer.soap_interval, layer.soap_basis) for _ in range(2)] for _ in blocks(layer)] if 'soap_beta' in layer else None
+        self.means = [0.0 for _ in blocks(layer)]
+
+    def before(self, b, U, g, shake):
+        """What the LMO gets of block b, from its input and the gradient."""
+        kind, beta = self.layer.get('before', 'none'), self.layer.get('before_beta', 0.0)
+        if kind in ('rows', 'columns'):
+            self.squares[b] = beta * self.squares[b] + (1 - beta) * np.sum(U ** 2, axis=1 if kind == 'rows' else 0, keepdims=True)
+            return np.divide(U, np.sqrt(self.squares[b]), out=np.zeros(U.shape), where=self.squares[b] > 0)
+        if kind == 'entries':
+            self.squares[b] = beta * self.squares[b] + (1 - beta) * U ** 2
+            return U / (np.sqrt(self.squares[b]) + 1e-10)
+        if kind == 'none':
+            return U
+        turn = (lambda x: x) if U.shape[0] <= U.shape[1] else np.transpose
+        order, Q = self.bases[b][0].update(turn(g))
+        if Q is None:
+            return U
+        P = shake(Q.T @ turn(U))
+        V = beta * self.squares[b] + (1 - beta) * P ** 2
+        self.squares[b] = V[order]
+        return turn(shake(Q @ (P / (np.sqrt(V) + 1e-10))))
+
+    def soap(self, b, g, shake):
+        """Adam's direction of block b in the eigenvectors of both sides, none in the first step."""
+        layer, (left, right) = self.layer, self.bases[b]
+        (rows, QL), (columns, QR) = left.update(g), right.update(g.T)
+        if QL is None:
+            return None
+        t, P = left.steps - 1, shake(QL.T @ g @ QR)
+        M = layer.beta1 * self.means[b] + (1 - layer.beta1) * P
+        V = layer.beta2 * self.squares[b] + (1 - layer.beta2) * P ** 2
+        back = lambda x: QL @ x @ QR.T
+        self.means[b], self.squares[b] = left.Q.T @ back(M) @ right.Q, V[rows][:, columns]
+        return back(shake(M / (1 - layer.beta1 ** t) / (np.sqrt(V / (1 - layer.beta2 ** t)) + layer.epsilon)))
 
     def decayed(self, X, eta, move):
         if self.style == 'coupled':
             return X + move
         return np.where((self.style == 'decoupled') | (X * move <= 0), 1 - eta * self.layer.decay, 1.0) * X + move
 
-    def step(self, X, G, factor, shake):
+    def step(self, X, G, factor, shake, gradient=None):
+        """G is what the LMO gets, gradient that from which the server's momentum became G, if it has one."""
         layer, eta = self.layer, self.layer.lr * factor
         if layer.rule == 'frozen':
             return X
         if layer.rule == 'lmo':
             out, self.dual, self.bits = np.zeros(X.shape), 0.0, np.zeros(3)
-            for block in blocks(layer):
-                D = steepest(layer, G[block])
-                dual, c = float(np.sum(G[block] * D)), layer.scale * shape_factor(layer, *D.shape)
+            for b, block in enumerate(blocks(layer)):
+                U = self.before(b, G[block], (G if gradient is None else gradient)[block], shake)
+                D = steepest(layer, U)
+                dual, c = float(np.sum(U * D)), layer.scale * shape_factor(layer, *D.shape)
                 self.dual += dual
                 if layer.get('down') == 'step':
                     assert len(blocks(layer)) == 1, 'the header of a group is not counted here'
@@ -224,6 +281,13 @@ class Rule:
             return out
         if layer.rule == 'sgd':
             return self.decayed(X, eta, -eta * G)
+        if layer.rule == 'soap':
+            out = X.copy()
+            for b, block in enumerate(blocks(layer)):
+                move = self.soap(b, G[block], shake)
+                if move is not None:
+                    out[block] = self.decayed(X[block], eta, -eta * move)
+            return out
         self.t += 1
         self.m = layer.beta1 * self.m + (1 - layer.beta1) * G
         self.v = layer.beta2 * self.v + (1 - layer.beta2) * G ** 2
@@ -369,7 +433,7 @@ def ef21(run, shake):
             layer = run.layers[i]
             previous, fresh = (0.0, 1.0) if k == 0 and s.init == 'gradient' else weights(s, layer, k)
             Ms[i] = shake(previous * Ms[i] + fresh * penalized(s, layer, G[i], W[i])) if at_server else G[i]
-            X[i] = rules[i].step(X[i], Ms[i], eta, shake)
+            X[i] = rules[i].step(X[i], Ms[i], eta, shake, penalized(s, layer, G[i], W[i]) if at_server and previous else None)
             W[i] = delivered(s, layer, X[i], W[i], k)
             X[i] = W[i] if layer.down == 'identity' else X[i]
             if layer.down == 'step':

@@ -151,8 +151,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerSetFromOptions(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonLayerReset(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
 
-/* Of the class, and of AdamW and NAdamW; what the class says of itself */
-PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[];
+/* Of the class, of AdamW and NAdamW, and of SOAP; what the class says of itself */
+PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[], MuonLayerParameters_SOAP[];
 PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const MuonParameter *, double);
 PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
 /* A number that the layer takes over where its own was not set; nothing where it has no such parameter */
@@ -166,6 +166,7 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_Frozen(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer);
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer);
+PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SOAP(MuonLayer);
 
 /* Longer names would not fit into option keys behind a prefix */
 #define MUON_LAYER_NAME_MAX 128

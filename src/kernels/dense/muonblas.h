@@ -39,6 +39,7 @@ typedef int MuonBLASInt;
 #define REAL_GEQRF                            REAL_BLAS(geqrf, GEQRF)
 #define REAL_ORGQR                            REAL_BLAS(orgqr, ORGQR)
 #define REAL_GESVD                            REAL_BLAS(gesvd, GESVD)
+#define REAL_SYEVD                            REAL_BLAS(syevd, SYEVD)
 
 #define MUON_BLAS_DECLARE(letter, real) \
   void MUON_BLAS(letter, gemm, GEMM)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, \
@@ -53,7 +54,8 @@ typedef int MuonBLASInt;
   void MUON_BLAS(letter, lauum, LAUUM)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, geqrf, GEQRF)(const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, orgqr, ORGQR)(const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *, MuonBLASInt *); \
-  void MUON_BLAS(letter, gesvd, GESVD)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *);
+  void MUON_BLAS(letter, gesvd, GESVD)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, syevd, SYEVD)(const char *, const char *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, MuonBLASInt *, const MuonBLASInt *, MuonBLASInt *);
 
 MUON_C_BEGIN
 MUON_BLAS_DECLARE(s, float)

@@ -203,4 +203,25 @@ int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U,
   }
   return (int)info;
 }
+
+/* LAPACK gives the smallest first */
+int REAL_NAME(MuonDenseEigen)(size_t s, void *S)
+{
+  const MuonBLASInt side = (MuonBLASInt)s, lwork = 1 + 6 * side + 2 * side * side, liwork = 3 + 5 * side;
+  const size_t      reals = (s + (size_t)lwork) * sizeof(REAL);
+  MuonBLASInt       info  = 0;
+  REAL             *A     = (REAL *)S, *work;
+
+  if (s == 0) return 0;
+  work = (REAL *)malloc(reals + sizeof(double) + (size_t)liwork * sizeof(MuonBLASInt));
+  if (work == NULL) return -1;
+  REAL_SYEVD("V", "L", &side, A, &side, work, work + s, &lwork, (MuonBLASInt *)((char *)work + (reals + sizeof(double) - 1) / sizeof(double) * sizeof(double)), &liwork, &info);
+  for (size_t j = 0; j < s / 2; j++) {
+    memcpy(work, A + j * s, s * sizeof(REAL));
+    memcpy(A + j * s, A + (s - 1 - j) * s, s * sizeof(REAL));
+    memcpy(A + (s - 1 - j) * s, work, s * sizeof(REAL));
+  }
+  free(work);
+  return (int)info;
+}
 #endif

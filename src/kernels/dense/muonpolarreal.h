@@ -38,6 +38,7 @@
 
    root         W becomes the inverse of its Cholesky factor; 0, or 1 where it is not positive definite: then W is lost
    congruence   B = (I + x A^{-1}) (I + y B), whole as B was, with the X that root() made of A, which is lost; strip has room for s entries
+   eigen        A becomes its eigenvectors, those of the largest eigenvalues first; 0, or not where LAPACK failed: then A is lost
 */
 #pragma once
 
@@ -72,7 +73,8 @@ MUON_C_BEGIN
 
 #define MUON_DENSE_HOST(OPERATION) \
   OPERATION(int, root, Root, (size_t s, void *W)) \
-  OPERATION(void, congruence, Congruence, (size_t s, double x, void *X, double y, void *B, void *strip))
+  OPERATION(void, congruence, Congruence, (size_t s, double x, void *X, double y, void *B, void *strip)) \
+  OPERATION(int, eigen, Eigen, (size_t s, void *A))
 /* clang-format on */
 
 #define MUON_DENSE_MEMBER(type, member, name, arguments) type(*member) arguments;

@@ -13,10 +13,10 @@
 
   Input Parameters:
 + layer - the layer
-- rule  - `MUONLAYERLMO`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MUONLAYERSGD` or `MUONLAYERFROZEN`
+- rule  - `MUONLAYERLMO`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`, `MUONLAYERSOAP`, `MUONLAYERSGD` or `MUONLAYERFROZEN`
 
   Options Database Key:
-. -muon_layer_NAME_rule rule - the optimizer (lmo|adamw|nadamw|sgd|frozen) of the layer called NAME
+. -muon_layer_NAME_rule rule - the optimizer (lmo|adamw|nadamw|soap|sgd|frozen) of the layer called NAME
 
   Level: intermediate
 

@@ -72,6 +72,7 @@ PetscErrorCode MuonLayerInitializePackage(void)
   PetscCall(MuonLayerRuleRegister(MUONLAYERLMO, MuonLayerRuleCreate_LMO, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
   PetscCall(MuonLayerRuleRegister(MUONLAYERNADAMW, MuonLayerRuleCreate_AdamW, MuonLayerParameters_AdamW));
+  PetscCall(MuonLayerRuleRegister(MUONLAYERSOAP, MuonLayerRuleCreate_SOAP, MuonLayerParameters_SOAP));
   PetscCall(MuonLayerRuleRegister(MUONLAYERSGD, MuonLayerRuleCreate_SGD, NULL));
   PetscCall(MuonLayerRuleRegister(MUONLAYERFROZEN, MuonLayerRuleCreate_Frozen, NULL));
   PetscCall(MuonPackageRegister_Private("muonlayer", MUONLAYER_CLASSID, MuonLayerFinalizePackage_Private));

@@ -46,7 +46,7 @@ const char *MuonLayerHasSlot(MuonLayer layer, MuonSlotPlace place)
 PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
 {
   const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);
-  PetscBool      entrywise[NSLOTS];
+  MuonSlotKind   kind[NSLOTS][2];
   PetscInt       n = 0;
 
   PetscFunctionBegin;
@@ -54,14 +54,15 @@ PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
   for (int k = 0; k < NSLOTS; k++) {
     void *data = MuonSlotData_Private(layer, k);
 
-    entrywise[k] = PETSC_FALSE;
-    if (data != NULL) PetscCall((*Slots[k]->setup)(layer, data, &slots->count[k], &entrywise[k]));
+    kind[k][0] = kind[k][1] = MUON_SLOT_ALIKE;
+    if (data != NULL) PetscCall((*Slots[k]->setup)(layer, data, &slots->count[k], kind[k]));
     slots->nstates += slots->count[k] * blocks;
   }
   PetscCall(PetscCalloc1(slots->nstates, &slots->state));
   for (int k = 0; k < NSLOTS; k++) {
     for (PetscInt i = 0; i < slots->count[k] * blocks; i++, n++) {
-      slots->state[n].entrywise = entrywise[k];
+      slots->state[n].kind = kind[k][i % slots->count[k] > 0];
+      if (blocks > 1 && slots->state[n].kind == MUON_SLOT_ENTRYWISE) slots->state[n].kind = MUON_SLOT_OWN; /* of the block */
       PetscCall(PetscSNPrintf(slots->state[n].name, sizeof(slots->state[n].name), "%s.kept[%" PetscInt_FMT "]", Slots[k]->name, i));
     }
   }
@@ -100,15 +101,18 @@ PetscErrorCode MuonSlotsVisitState(MuonLayer layer, MuonSlots *slots, MuonStateV
   PetscFunctionBegin;
   visitor->late = PETSC_TRUE;
   for (PetscInt n = 0; n < slots->nstates; n++) {
-    MuonSlotState *state = &slots->state[n];
-    char           next[sizeof(state->name) + 8];
+    MuonSlotState  *state     = &slots->state[n];
+    const PetscBool entrywise = state->kind == MUON_SLOT_ENTRYWISE ? PETSC_TRUE : PETSC_FALSE;
+    char            next[sizeof(state->name) + 8];
 
-    if (visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, state->name, state->entrywise, &state->now));
-    PetscCall(MuonStateVisitArray(visitor, state->name, state->entrywise, PETSC_FALSE, &state->now));
+    visitor->layer = state->kind == MUON_SLOT_OWN && visitor->shard != NULL ? visitor->shard : ((PetscObject)layer)->name;
+    if (visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, state->name, entrywise, &state->now));
+    PetscCall(MuonStateVisitArray(visitor, state->name, entrywise, PETSC_FALSE, &state->now));
     PetscCall(PetscSNPrintf(next, sizeof(next), "%s.new", state->name));
-    PetscCall(MuonStateVisitArray(visitor, next, state->entrywise, PETSC_TRUE, &state->next));
+    PetscCall(MuonStateVisitArray(visitor, next, entrywise, PETSC_TRUE, &state->next));
   }
-  visitor->late = PETSC_FALSE;
+  visitor->late  = PETSC_FALSE;
+  visitor->layer = ((PetscObject)layer)->name;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,13 +162,32 @@ PetscErrorCode MuonSlotGetNorms(MuonLayer layer, const MuonMatrix *A, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was restored may be of the precision and in the memory of the layer's state */
+PetscErrorCode MuonSlotMakeArray(const MuonArray *like, MuonSlotState *state)
+{
+  MuonArray given, host;
+
+  PetscFunctionBegin;
+  if (state->now.data != NULL && (state->now.precision != like->precision || state->now.memory != like->memory)) {
+    given           = state->now;
+    state->now.data = NULL;
+    PetscCall(MuonArrayCreate(like, like->precision, &state->now));
+    PetscCall(MuonArrayOnHost(&given, PETSC_TRUE, &host));
+    MuonArrayAxpby(1, &host, 0, &state->now);
+    PetscCall(MuonArrayOffHost(&given, PETSC_FALSE, &host));
+    PetscCall(MuonArrayDestroy(&given));
+  }
+  if (state->now.data == NULL) PetscCall(MuonArrayCreate(like, like->precision, &state->now));
+  if (state->next.data == NULL) PetscCall(MuonArrayCreate(like, like->precision, &state->next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonSlotMakeState(size_t count, MuonSlotState *state)
 {
   const MuonArray shape = {NULL, count, 1, count, MUON_DOUBLE, MUON_HOST, 0};
 
   PetscFunctionBegin;
-  if (state->now.data == NULL) PetscCall(MuonArrayCreate(&shape, MUON_DOUBLE, &state->now));
-  if (state->next.data == NULL) PetscCall(MuonArrayCreate(&shape, MUON_DOUBLE, &state->next));
+  PetscCall(MuonSlotMakeArray(&shape, state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

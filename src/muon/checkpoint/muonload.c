@@ -189,7 +189,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
 
     if (MuonCheckpointCompare(record, &want) != 0) break;
     if (record->precision == MUON_FILE_BYTES || (!mean && record->whose != want.whose)) continue;
-    if (!entrywise && record->layer_rows != (uint64_t)shard->rows) continue;
+    if (!entrywise && record->layer_rows != (uint64_t)(strcmp(visitor->layer, shard->name) == 0 ? shard->rows : shard->layer->m)) continue;
     shape = MuonShardStateShape(shard);
     if (!entrywise) {
       shape.rowmajor = record->rowmajor;

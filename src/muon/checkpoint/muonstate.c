@@ -45,6 +45,7 @@ PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
   /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     visitor->layer = ((PetscObject)muon->layer[l])->name;
+    visitor->shard = muon->layer[l]->shard != NULL ? ((const MuonShard *)muon->layer[l]->shard)->name : NULL;
     PetscCall(MuonLayerVisitState(muon->layer[l], visitor));
   }
   MuonTryAddons(muon, visitstate, muon, visitor);

@@ -329,7 +329,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_rule_match match           - optimizers of layers by their names, see `MuonSetRuleMatch()`
 . -muon_test_gradient              - compares gradients with differences of losses at the first step, see `MuonTestGradient()`
 . -muon_layer_rule rule            - optimizer of the layers that no pattern matches
-. -muon_adamw_learning_rate rate   - learning rate of layers that AdamW or NAdamW updates
+. -muon_adamw_learning_rate rate   - learning rate of layers that AdamW, NAdamW or SOAP updates
 . -muon_adamw_weight_decay decay   - their weight decay
 . -muon_adamw_beta1 beta1          - decay of their mean of gradients
 . -muon_adamw_beta2 beta2          - decay of their mean of squares

@@ -264,6 +264,8 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   muoneq               dense                       moonlight                      decoupled                                     rows before the LMO
   normuon              dense  0.95 sgd, none       moonlight                      decoupled                                     normuon_row 0.95 after it
   nanochat             dense  0.95 ema, ema        kj         polarexpress 5      cautious                                      rows; frobenius, normuon_long 0.9
+  soap                 dense  SOAP                                                0.01                                          3e-3; AdamW: 3e-3, 0.95 0.95, 1e-8
+  soap-muon            dense  0.95 ema, ema        kj                             cautious                                      SOAP of one side 0.9 before the LMO
   scion                dense  0.9 ema, none        scion      kj 5                1           replicated allreduce              1e-3
   scion-unconstrained  the same                                                   0
   ef21                 ef21   0.9 ema, none        none       kj 5                0           star; up topk 0.15 natural,       3.6e-4, trapezoid 0.4
@@ -301,7 +303,8 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   prints what chose each layer's optimizer.
 
   muoneq, normuon and nanochat have what `MUONLAYERBEFORE` and `MUONLAYERAFTER` do in these; nanochat's decay is that of the plain rate here, and
-  its rates belong to its model.
+  its rates belong to its model. soap has the numbers of the program of its authors, which also turns embeddings and heads, on one side; soap-muon has one side of record 46 of
+  modded-nanogpt's third track, with an exact polar factor.
 
   What is not taken over\: those programs compute polar factors in bfloat16, for which there is
   `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more.
@@ -314,6 +317,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 . * - A. Douillard et al., DiLoCo\: Distributed low-communication training of language models, arXiv:2311.08105
 . * - A. Sarfi et al., Communication efficient LLM pre-training with SparseLoCo, arXiv:2508.15706
 . * - MuonEq, arXiv:2603.28254, and NorMuon, arXiv:2510.05491
+. * - N. Vyas et al., SOAP\: Improving and stabilizing Shampoo using Adam, arXiv:2409.11321
 - * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311
 
 .seealso: `Muon`, `MuonSetFromOptions()`, `MuonSetType()`, `MuonSetRuleMatch()`

@@ -5,7 +5,7 @@
 /*
    Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read
    like an options database of its own, before the user's. Layers that edges name have the norm, or, as vectors,
-   AdamW where there is none.
+   AdamW where there is none; the others have the rule.
 */
 typedef struct {
   const char        *name;
@@ -13,15 +13,17 @@ typedef struct {
   const char        *keys;
   const char *const *edges;
   const char        *norm;
+  MuonLayerRule      rule;
 } MuonPreset;
 
 /* Components of names: of first filters and heads of image networks, of other heads, of embeddings; ^ is for the first */
 static const char *const MuonPresetEdges[] = {"^conv1", "^fc", "^head", "^classifier", "lm_head", "unembed", "^output", "embed", "embeds", "embedding", "embeddings", "wte", "wpe", NULL};
-#define HIDDEN     MuonPresetEdges, NULL
-#define NORMS      MuonPresetEdges + 1, MUONLMOMAX
-#define LANGUAGE   MuonPresetEdges + 4, NULL
-#define EMBEDDINGS MuonPresetEdges + 7, NULL
-#define ALIKE      NULL, NULL
+#define HIDDEN     MuonPresetEdges, NULL, MUONLAYERLMO
+#define NORMS      MuonPresetEdges + 1, MUONLMOMAX, MUONLAYERLMO
+#define LANGUAGE   MuonPresetEdges + 4, NULL, MUONLAYERLMO
+#define EMBEDDINGS MuonPresetEdges + 7, NULL, MUONLAYERLMO
+#define ALIKE      NULL, NULL, MUONLAYERLMO
+#define TURNED     MuonPresetEdges + 4, NULL, MUONLAYERSOAP
 
 #define POLAR_KJ       " -lmo_polar_type newtonschulz -lmo_polar_coefficients kj -lmo_polar_steps 5"
 #define NESTEROV_EMA   " -muon_momentum_style ema -muon_nesterov ema"
@@ -67,6 +69,9 @@ static const MuonPreset MuonPresets[] = {
    "-muon_layer_before rows -muon_layer_after frobenius,normuon_long -muon_layer_after_beta 0.9 -muon_momentum 0.95 -muon_weight_decay_style cautious -muon_shape_factor kj -lmo_polar_type newtonschulz -lmo_polar_coefficients polarexpress "
    "-lmo_polar_steps 5" NESTEROV_EMA,
    LANGUAGE},
+  {"soap", MUONDENSE, "-muon_layer_soap_basis qr -muon_adamw_learning_rate 3e-3 -muon_adamw_weight_decay 0.01 -muon_adamw_beta1 0.95 -muon_adamw_beta2 0.95 -muon_adamw_epsilon 1e-8 -muon_weight_decay_style decoupled", TURNED},
+  {"soap-muon", MUONDENSE,
+   "-muon_layer_before soap -muon_layer_before_beta 0.9 -muon_layer_before_soap_basis qr -muon_layer_before_soap_interval 1 -muon_momentum 0.95 -muon_momentum_at server -muon_weight_decay_style cautious -muon_shape_factor kj" NESTEROV_EMA, LANGUAGE},
   {"scion", MUONDENSE, SCION DECAY("1"), NORMS},
   {"scion-unconstrained", MUONDENSE, SCION DECAY("0"), NORMS},
   {"ef21", MUONEF21, EF21("topk"), NORMS},
@@ -118,12 +123,13 @@ static PetscBool MuonPresetNames_Private(const char word[], MuonLayer layer)
   return PETSC_FALSE;
 }
 
-PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char **edge, const char **norm)
+PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char **edge, const char **norm, MuonLayerRule *rule)
 {
   const MuonPreset *preset;
 
   PetscFunctionBegin;
   *edge = *norm = NULL;
+  *rule         = MUONLAYERLMO;
   if (muon->preset == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonPresetFind_Private(muon, muon->preset, &preset));
   *norm = preset->norm;
@@ -132,6 +138,7 @@ PetscErrorCode MuonPresetFindEdge_Private(Muon muon, MuonLayer layer, const char
   else {
     for (const char *const *word = preset->edges; word != NULL && *word != NULL && *edge == NULL; word++) *edge = MuonPresetNames_Private(*word, layer) ? *word + strspn(*word, "^") : NULL;
   }
+  *rule = *edge != NULL && preset->norm == NULL ? MUONLAYERADAMW : preset->rule;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,6 +163,7 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
 {
   const char *const prefix = ((PetscObject)muon)->prefix;
   const char       *edge = NULL, *norm = NULL;
+  MuonLayerRule     rule;
   const MuonPreset *preset;
   PetscOptions      options;
   PetscErrorCode    ierr;
@@ -165,7 +173,7 @@ PetscErrorCode MuonPresetRead_Private(Muon muon, PetscObject object)
   PetscCall(PetscOptionsCreate(&options));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPush(options, prefix));
   PetscCall(PetscOptionsInsertString(options, preset->keys));
-  if (object->classid == MUONLAYER_CLASSID) PetscCall(MuonPresetFindEdge_Private(muon, (MuonLayer)object, &edge, &norm));
+  if (object->classid == MUONLAYER_CLASSID) PetscCall(MuonPresetFindEdge_Private(muon, (MuonLayer)object, &edge, &norm, &rule));
   if (edge != NULL && norm != NULL) PetscCall(PetscOptionsSetValue(options, "-lmo_type", norm));
   if (prefix != NULL) PetscCall(PetscOptionsPrefixPop(options));
   ierr = MuonParametersReadFrom(object, options);

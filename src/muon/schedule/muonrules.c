@@ -67,16 +67,17 @@ PetscErrorCode MuonMatchRule_Private(Muon muon, MuonLayer layer)
 {
   const PetscBool chosen = layer->chosen;
   const char     *edge, *norm;
+  MuonLayerRule   byname;
   PetscInt        number;
   char            rule[64], why[64] = " by -muon_layer_rule";
 
   PetscFunctionBegin;
   PetscCall(MuonFindMatch_Private(muon, layer, &number, rule, why));
-  PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm));
+  PetscCall(MuonPresetFindEdge_Private(muon, layer, &edge, &norm, &byname));
   if (number < 0 && muon->layer_rule == NULL) {
     if (chosen) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscSNPrintf(why, sizeof(why), edge != NULL ? " by preset (%s)" : "", edge));
-    PetscCall(MuonLayerSetRule(layer, edge != NULL && norm == NULL ? MUONLAYERADAMW : MUONLAYERLMO));
+    PetscCall(MuonLayerSetRule(layer, byname));
     layer->chosen = PETSC_FALSE;
   } else PetscCall(MuonLayerSetRule(layer, number >= 0 ? rule : muon->layer_rule));
   PetscCall(PetscStrncpy(layer->why, why, sizeof(layer->why)));
@@ -159,7 +160,7 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   PetscBool adamw, sgd;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)layer, &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)layer, &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSOAP, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSGD, &sgd));
   *rate  = adamw ? muon->adamw_learning_rate : sgd ? muon->sgd_learning_rate : PETSC_DETERMINE;
   *decay = adamw ? muon->adamw_weight_decay : sgd ? muon->sgd_weight_decay : PETSC_DETERMINE;

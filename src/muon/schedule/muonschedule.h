@@ -45,8 +45,8 @@ PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
-/* What the preset calls a layer that is no hidden matrix, NULL for others; the norm of such layers, NULL for AdamW */
-PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm);
+/* What the preset calls a layer that is no hidden matrix, NULL for others; the norm that it gives such layers, NULL for none, and the optimizer of this one */
+PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm, MuonLayerRule *rule);
 PETSC_INTERN PetscErrorCode MuonPresetView_Private(Muon, PetscViewer);
 /* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
 PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);

@@ -50,8 +50,10 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
   *G = MuonItemPart(item, &item->shard->round->input);
   if (MuonLayerHasSlot(item->shard->layer, MUON_SLOT_BEFORE)) {
     const MuonMatrix from = MuonItemRows_Private(item, G);
+    const MuonArray  M = MuonItemPart(item, &item->shard->M), Mnew = MuonItemPart(item, &item->shard->Mnew);
 
     PetscCall(MuonWorkspaceGetArray(serving->muon->work, &from.here, from.here.precision, G));
+    MuonServerGetGradient_Private(&item->shard->round->info, &M, &Mnew, &from.here, G);
     PetscUseTypeMethod(item->shard->layer, slots, MUON_SLOT_BEFORE, item->number, &item->shard->round->info, &from, G, serving->status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -121,6 +121,13 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The gradient that M took in when it became Mnew, or where the server has no momentum what there is of it, the input of the LMO */
+void MuonServerGetGradient_Private(const MuonLayerStepInfo *info, const MuonArray *M, const MuonArray *Mnew, const MuonArray *input, const MuonArray *gradient)
+{
+  if (Mnew->data == NULL) MuonArrayAxpby(1, input, 0, gradient);
+  else (void)MuonArrayKernels(M)->Momentum(M->len, M->count, -info->beta / info->gradient_weight, M->data, M->ld, 1 / info->gradient_weight, Mnew->data, Mnew->ld, gradient->data, gradient->ld);
+}
+
 /* *input may be scratch, of which the caller has the mark */
 PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
 {

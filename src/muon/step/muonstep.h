@@ -70,6 +70,7 @@ PETSC_INTERN PetscErrorCode MuonPortGather_Private(const MuonPort *, const MuonA
 */
 PETSC_INTERN PetscErrorCode MuonServerSum_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
+PETSC_INTERN void           MuonServerGetGradient_Private(const MuonLayerStepInfo *, const MuonArray *M, const MuonArray *Mnew, const MuonArray *input, const MuonArray *gradient);
 /* What the steps of n shards make of the weights, and its messages; G of their tasks are given. Scratch is the caller's to release */
 PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerEncode_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);

@@ -73,9 +73,13 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   const MuonLayer   layer = shard->layer;
   const char *const held = MuonLayerHasSlot(layer, MUON_SLOT_MOVE), *key = held;
   double            largest;
+  PetscBool         soap;
   MuonArray         W;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSOAP, &soap));
+  PetscCheck(!soap || shard->port->ranges == NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_rule soap: its rows are spread over %d ranks, and it turns both sides; expected another rule, or a matrix on one rank",
+             MuonPrefix(muon), ((PetscObject)layer)->name, shard->group->grid->size);
   for (int place = MUON_SLOT_BEFORE; place < MUON_SLOT_MOVE && key == NULL; place++) key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
   if (key == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(muon->ops->apply == NULL && shard->group->ops->votes == PETSC_FALSE, PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%smuon_layer_%s_%s: -%smuon_type %s makes steps of its own, expected none, or another type of the optimizer",

@@ -26,6 +26,7 @@ from ._muon import Muon as _Muon
 HALF = (torch.bfloat16, torch.float16)
 # The options behind muon_ that arguments are
 KEYS = {"lr": "learning_rate", "momentum": "momentum", "weight_decay": "weight_decay", "adamw_lr": "adamw_learning_rate"}
+ADAM = ("adamw", "nadamw", "soap")  # rules with the rate and the decay of AdamW
 
 
 def _layer_name(name):
@@ -44,7 +45,7 @@ class Muon(torch.optim.Optimizer):
   """An optimizer for parameters of float32, float64, bfloat16 or float16. The last two are trained as copies in float32. They are in the memory of the host, or of a GPU that the library was built for. Collective, as are its methods.
 
   params are a module, parameters, pairs of a name and a parameter, or groups of them. A group may have lr, momentum, weight_decay, rule and adamw_lr, and torch's schedulers change the first three between steps. rule is 'lmo', 'adamw',
-  'nadamw', 'sgd' or 'frozen'. Without it parameters of two dimensions and more take 'lmo', and the others 'adamw' with the rate adamw_lr, which changes as lr does. comm, options, prefix and on_nan are those of petscmuon.Muon:
+  'nadamw', 'soap', 'sgd' or 'frozen'. Without it parameters of two dimensions and more take 'lmo', and the others 'adamw' with the rate adamw_lr, which changes as lr does. comm, options, prefix and on_nan are those of petscmuon.Muon:
   '-muon_preset torch' steps as torch.optim.Muon does, with AdamW for embeddings and heads, by their names, and for each torch.nn.Embedding of a module, where there is no rule.
   lr, momentum, weight_decay and adamw_lr are the options -muon_learning_rate, -muon_momentum, -muon_weight_decay and -muon_adamw_learning_rate; None leaves them to options
   and presets, and param_groups show what is in force. folder is one that all ranks see, for state_dict(); the system's for temporary files by default.
@@ -89,7 +90,7 @@ class Muon(torch.optim.Optimizer):
 
   def _of_rule(self, what, rule):
     """The rate or the decay of the layers of a rule."""
-    own = self._get("muon_%s_%s" % (rule.replace("nadamw", "adamw"), what)) if rule in ("adamw", "nadamw", "sgd") else None
+    own = self._get("muon_%s_%s" % ("sgd" if rule == "sgd" else "adamw", what)) if rule in (*ADAM, "sgd") else None
     return self._get("muon_" + what) if own is None else own
 
   def _add_layers(self, params, rule, given):
@@ -127,7 +128,7 @@ class Muon(torch.optim.Optimizer):
         own = "muon_layer_%s_" % layer.name
         if self._has(own + "learning_rate"):
           self._own[name] = self._get(own + "learning_rate")
-        elif each not in ("lmo", "adamw", "nadamw", group["rule"]):
+        elif each not in ("lmo", *ADAM, group["rule"]):
           self._own[name] = self._of_rule("learning_rate", each)
         self._told[name, "learning_rate"] = self._own.get(name, self._of_rule("learning_rate", each))
         self._told.update({(name, key): shown[key] for key in ("momentum", "weight_decay") if group[key] is None or self._has(own + key)})
@@ -144,7 +145,7 @@ class Muon(torch.optim.Optimizer):
     """Rates, momenta and decays of the groups go to the layers, where they changed."""
     for name, g, each, _, _, layer in self._layers:
       group = self.param_groups[g]  # which load_state_dict() replaces
-      own = self._own.get(name, group["adamw_lr"] if each in ("adamw", "nadamw") and group["rule"] != each else None)
+      own = self._own.get(name, group["adamw_lr"] if each in ADAM and group["rule"] != each else None)
       rate = group["lr"] if own is None else own * (group["lr"] / group["first_lr"] if group["first_lr"] else float(group["lr"] > 0))
       for key, value in (("learning_rate", rate), ("momentum", group["momentum"]), ("weight_decay", group["weight_decay"])):
         if each == "frozen" or key == "momentum" and each != "lmo" or self._told.get((name, key)) == value:

@@ -52,13 +52,13 @@ static int Next(const char **list)
   return -1;
 }
 
-static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, PetscBool *entrywise)
+static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, MuonSlotKind kind[2])
 {
   const After *after = (const After *)data;
   const char  *list  = after->list;
 
   PetscFunctionBegin;
-  *entrywise = PETSC_FALSE;
+  kind[0] = kind[1] = MUON_SLOT_OWN;
   for (int way = Next(&list); way != WAYS; way = Next(&list)) {
     MuonLayerCheck(layer, way >= 0, PETSC_ERR_ARG_OUTOFRANGE, "after %s: expected " EXPECTED, after->list);
     if (way <= NORMUON_COLUMN) ++*nstates;

@@ -1,55 +1,108 @@
-#include "../../muonslot.h" /*I "petscmuonlayer.h" I*/
+#include "../../muoneigenbasis.h" /*I "petscmuonlayer.h" I*/
 
 /*
    Scales rows, columns or entries before the LMO. One side alone: <G, polar(diag(d) G)> is never negative, while factors on
-   both sides may make the step ascend.
+   both sides may make the step ascend. SOAP scales entries in the basis of the short side's eigenvectors.
 */
 enum {
   NONE,
   ROWS,
   COLUMNS,
-  ENTRIES
+  ENTRIES,
+  SOAP
 };
-static const char *const Kinds[] = {"none", "rows", "columns", "entries", "MuonLayerBefore", "MUON_LAYER_BEFORE_", NULL};
+static const char *const Kinds[] = {"none", "rows", "columns", "entries", "soap", "MuonLayerBefore", "MUON_LAYER_BEFORE_", NULL};
 
 typedef struct {
-  int       kind;
+  int       kind, basis;
   PetscReal beta;
+  PetscInt  interval;
 } Before;
 
-static const MuonParameter Rows[] = {{"before", MUON_PARAMETER_ENUM, offsetof(Before, kind), NONE, 0, 0, Kinds, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN, "What is divided by its norm before the LMO"},
-                                     {"before_beta", MUON_PARAMETER_REAL, offsetof(Before, beta), 0, 0, 1, NULL, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN,
-                                      "Weight of the squares of the steps before in that norm"},
-                                     {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+/* The states of SOAP, for each block */
+enum {
+  SQUARES,
+  SIDE,
+  STEPS = SIDE + MUON_EIGENBASIS_STATES,
+  STATES
+};
+
+#define FLAGS (MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED | MUON_PARAMETER_FIXED | MUON_PARAMETER_HIDDEN)
+
+static const MuonParameter Rows[] = {
+  {"before", MUON_PARAMETER_ENUM, offsetof(Before, kind), NONE, 0, 0, Kinds, FLAGS, "What is divided by its norm before the LMO"},
+  {"before_beta", MUON_PARAMETER_REAL, offsetof(Before, beta), PETSC_DETERMINE, 0, 1, NULL, FLAGS | MUON_PARAMETER_BELOW | MUON_PARAMETER_AUTO, "Weight of the squares of the steps before in that norm, 0 where not set, and 0.95 for soap"},
+  {"before_soap_interval", MUON_PARAMETER_INT, offsetof(Before, interval), MUON_EIGENBASIS_INTERVAL, 1, MUON_UNBOUNDED, NULL, FLAGS, "Steps from one basis of soap to the next"},
+  {"before_soap_basis", MUON_PARAMETER_ENUM, offsetof(Before, basis), 0, 0, 0, MuonEigenbasisKinds, FLAGS, "How soap computes a basis from the one before"},
+  {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
+
+static double Beta(const Before *before)
+{
+  return before->beta >= 0 ? (double)before->beta : before->kind == SOAP ? MUON_EIGENBASIS_BETA : 0;
+}
 
 static PetscBool Chosen(const void *data)
 {
   return ((const Before *)data)->kind != NONE ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, PetscBool *entrywise)
+static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, MuonSlotKind kind[2])
 {
   const Before *before = (const Before *)data;
 
   PetscFunctionBegin;
-  (void)layer;
-  *entrywise = before->kind == ENTRIES ? PETSC_TRUE : PETSC_FALSE;
-  *nstates   = before->beta > 0 || *entrywise ? 1 : 0;
+  MuonLayerCheck(layer, before->kind != SOAP || layer->n > 1, PETSC_ERR_SUP, "before soap: the layer is a vector, which has no short side; expected none, rows, columns or entries, or a layer with columns");
+  kind[0]  = before->kind >= ENTRIES ? MUON_SLOT_ENTRYWISE : before->kind == ROWS ? MUON_SLOT_OWN : MUON_SLOT_ALIKE;
+  kind[1]  = MUON_SLOT_ALIKE;
+  *nstates = before->kind == SOAP ? STATES : before->kind == ENTRIES || Beta(before) > 0 ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step of Adam from zero, without a mean of gradients: entries over the roots of their mean squares */
+/* A step of Adam from zero, without a mean of gradients, for which any finite numbers do: entries over the roots of their mean squares */
 static PetscErrorCode ApplyEntries(MuonLayer layer, const Before *before, MuonSlotState *state, const MuonArray *A, const MuonArray *B, MuonStatus *status)
 {
-  MuonArray mean;
+  const double    beta = Beta(before);
+  const PetscBool gaps = A->ld > A->len && A->count > 1 ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray       mean;
 
   PetscFunctionBegin;
-  if (state->now.data == NULL) PetscCall(MuonArrayCreate(A, A->precision, &state->now));
-  if (state->next.data == NULL) PetscCall(MuonArrayCreate(A, A->precision, &state->next));
+  PetscCall(MuonSlotMakeArray(A, state));
   PetscCall(MuonWorkspaceGetArray(layer->work, A, A->precision, &mean));
-  PetscCall(MuonArrayZero(&mean));
-  if (!MuonArrayKernels(A)->AdamW(A->len, A->count, A->data, A->ld, 0, before->beta, MUON_ADAMW_EPSILON, 0, 1, 1, -1, 0, mean.data, state->now.data, A->data, A->ld, mean.data, state->next.data, B->data, B->ld)) *status = MUON_STATUS_NANORINF;
+  if (gaps) PetscCall(MuonArrayZero(&mean));
+  if (!MuonArrayKernels(A)->AdamW(A->len, A->count, A->data, A->ld, 0, beta, MUON_ADAMW_EPSILON, 0, 1, 1, -1, 0, gaps ? mean.data : A->data, state->now.data, A->data, A->ld, mean.data, state->next.data, B->data, B->ld))
+    *status = MUON_STATUS_NANORINF;
   PetscCall(PetscLogFlops(8.0 * (PetscLogDouble)MuonArrayEntries(A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first step has no basis yet, and changes nothing; B begins as the gradient */
+static PetscErrorCode ApplySOAP(MuonLayer layer, const Before *before, MuonSlotState state[], const MuonMatrix *A, const MuonArray *B, MuonStatus *status)
+{
+  const MuonEigenbasis side   = {A->rows <= A->columns ? PETSC_TRUE : PETSC_FALSE, Beta(before), before->interval, before->basis};
+  const MuonArray     *Q      = &state[SIDE + MUON_EIGENBASIS_VECTORS].now;
+  MuonMatrix           matrix = *A;
+  MuonArray            turned, scaled;
+  double               steps;
+  PetscInt            *order;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSlotMakeState(1, &state[STEPS]));
+  steps                             = *(double *)state[STEPS].now.data;
+  *(double *)state[STEPS].next.data = steps + 1;
+  matrix.here                       = *B;
+  PetscCall(MuonEigenbasisUpdate(layer, &side, &matrix, steps, state + SIDE, &order, status));
+  if (steps == 0) {
+    MuonArrayAxpby(1, &A->here, 0, B);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MuonWorkspaceGetArray(layer->work, B, B->precision, &turned));
+  PetscCall(MuonWorkspaceGetArray(layer->work, B, B->precision, &scaled));
+  PetscCall(MuonEigenbasisTurn(layer, side.rows, A, Q, PETSC_FALSE, &turned));
+  PetscCall(ApplyEntries(layer, before, &state[SQUARES], &turned, &scaled, status));
+  matrix.here = scaled;
+  PetscCall(MuonEigenbasisTurn(layer, side.rows, &matrix, Q, PETSC_TRUE, B));
+  matrix.here = state[SQUARES].next;
+  if (order != NULL) PetscCall(MuonEigenbasisSort(layer, side.rows, &matrix, order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,16 +110,26 @@ static PetscErrorCode Apply(MuonLayer layer, void *data, MuonSlotState state[], 
 {
   const Before   *before = (const Before *)data;
   MuonSlotVectors vectors;
+  MuonMatrix      host = *A;
+  MuonArray       to;
 
   PetscFunctionBegin;
   (void)info;
   (void)step;
+  if (before->kind == SOAP) {
+    PetscCall(MuonArrayOnHost(&A->here, PETSC_TRUE, &host.here));
+    PetscCall(MuonArrayOnHost(B, PETSC_TRUE, &to));
+    PetscCall(ApplySOAP(layer, before, state, &host, &to, status));
+    PetscCall(MuonArrayOffHost(B, PETSC_TRUE, &to));
+    PetscCall(MuonArrayOffHost(&A->here, PETSC_FALSE, &host.here));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (before->kind == ENTRIES) {
     PetscCall(ApplyEntries(layer, before, state, &A->here, B, status));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonSlotGetNorms(layer, A, before->kind == ROWS ? PETSC_TRUE : PETSC_FALSE, &vectors, status));
-  if (before->beta > 0) PetscCall(MuonSlotAverage(&vectors, before->beta, 1, state));
+  if (Beta(before) > 0) PetscCall(MuonSlotAverage(&vectors, Beta(before), 1, state));
   PetscCall(MuonSlotDivide(A, &vectors, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -78,7 +141,9 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   PetscFunctionBegin;
   (void)layer;
   (void)state;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "before the LMO: %s divided by their norms, beta %g\n", Kinds[before->kind], (double)before->beta));
+  if (before->kind == SOAP) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "before the LMO: SOAP of the short side, beta %g, a basis by %s every %" PetscInt_FMT " steps\n", Beta(before), MuonEigenbasisKinds[before->basis], before->interval));
+  } else PetscCall(PetscViewerASCIIPrintf(viewer, "before the LMO: %s divided by their norms, beta %g\n", Kinds[before->kind], Beta(before)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,10 +151,12 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   MUONLAYERBEFORE - What is done to the matrix of a layer before its LMO
 
   Options Database Keys:
-+ -muon_layer_before kind           - (none|rows|columns|entries) what is divided by its norm, of all layers
-. -muon_layer_before_beta beta      - weight of the squares of the steps before, 0 by default: the norms of this step alone
-. -muon_layer_NAME_before kind      - the same of the layer called NAME
-- -muon_layer_NAME_before_beta beta - the same of the layer called NAME
++ -muon_layer_before kind                - (none|rows|columns|entries|soap) what is divided by its norm, of all layers
+. -muon_layer_before_beta beta           - weight of the squares of the steps before, 0 by default, so that the norms are those of this step alone; 0.95 for soap
+. -muon_layer_before_soap_interval steps - steps from one basis of soap to the next, 10 by default
+. -muon_layer_before_soap_basis kind     - (eigen|qr) how soap computes a basis from the one before
+. -muon_layer_NAME_before kind           - the same of the layer called NAME
+- -muon_layer_NAME_before_beta beta      - and so on, of the layer called NAME
 
   Level: intermediate
 
@@ -101,19 +168,28 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   Static rows are MuonEq, rows before the polar factor of nanochat, and rows with a beta are a one-sided form of Muon2;
   entries are Muon2 itself. No choice scales both sides\: such a step may ascend.
 
+  With soap the entries are divided in the basis of the short side. $C \leftarrow \beta C + (1 - \beta) G G^T$, or $G^T G$, is the
+  covariance of that side, and $Q$ has its eigenvectors. $V \leftarrow \beta V + (1 - \beta) P \circ P$ with $P = Q^T U$, and the LMO gets
+  $Q (P / (\sqrt V + 10^{-10}))$; for the columns $P = U Q$ likewise. $G$ is the gradient that the server's momentum took in, with `-muon_momentum_at worker`
+  and with `MUONEF21` it is $U$. A step works with the $Q$ of the steps before\: the first step is one without soap. A basis comes from the first step, and then from each one
+  after `-muon_layer_before_soap_interval` steps. It is that of LAPACK's `syevd`, or with qr, $C Q$ orthonormalized. Before that the columns of $Q$, and $V$ with them, are
+  sorted by the diagonal of $Q^T C Q$. Where eigenvalues are equal, as those of the null space of $G^T G$ at first, the basis and the step are not unique. One that is one column is an error.
+
   The mean squares are of what the server has: the mean of gradients with `-muon_momentum_at server` and no momentum, else
   momenta, and of estimates with `MUONEF21`. Blocks of a layer (`MuonLayerSetBlocks()`) have norms of their own. The dual norm that
   monitors show is that of the scaled matrix.
 
-  Where the rows of a layer are spread over ranks, the norms of columns are summed over these, once a step. The mean squares of a layer
-  that is spread can be restarted on as many ranks as saved them.
+  Where the rows of a layer are spread over ranks, the norms of columns are summed over these, once a step. soap gathers the rows three times a step where
+  the short side is that of the rows, else it sums the covariance; the first of the ranks computes the basis for all. The mean squares of rows that are
+  spread, and those of entries with blocks, can be restarted on as many ranks as saved them.
 
-  The state is `before.kept[b]` of block b in `MuonGetLayerState()`.
+  The state is `before.kept[b]` of block b in `MuonGetLayerState()`; of soap it is `before.kept[4b]`, V, and then covariance, basis, number of steps.
 
   References:
 + * - MuonEq, https://arxiv.org/abs/2603.28254
-- * - Muon2, https://arxiv.org/abs/2604.09967
+. * - Muon2, https://arxiv.org/abs/2604.09967
+- * - SOAP, https://arxiv.org/abs/2409.11321
 
-.seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERAFTER`, `MuonLayerSetBlocks()`
+.seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERAFTER`, `MUONLAYERSOAP`, `MuonLayerSetBlocks()`
 M*/
 const MuonSlotOps MuonSlotBefore = {"before", MUON_SLOT_BEFORE, Rows, sizeof(Before), Chosen, SetUp, Apply, View};

@@ -19,13 +19,13 @@ static PetscBool Chosen(const void *data)
   return ((const Hyperball *)data)->on;
 }
 
-static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, PetscBool *entrywise)
+static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, MuonSlotKind kind[2])
 {
   PetscFunctionBegin;
   (void)layer;
   (void)data;
-  *nstates   = 1;
-  *entrywise = PETSC_FALSE;
+  *nstates = 1;
+  kind[0]  = MUON_SLOT_ALIKE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
