@@ -189,9 +189,9 @@ typedef struct _n_MuonStateVisitor {
   PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
   PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
   void     *ctx;
-  /* Set by who walks: the optimizer whose state it is, and what stands before the names of that, NULL for nothing */
+  /* Set by who walks: the optimizer whose state it is, what stands before the names of that, and what the rows of the layer here are called; NULL for nothing */
   PetscObject of;
-  const char *prefix;
+  const char *prefix, *shard;
 } MuonStateVisitor;
 
 /* A state's name with what stands before it */

@@ -162,7 +162,7 @@ PetscErrorCode MuonSlotGetNorms(MuonLayer layer, const MuonMatrix *A, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a checkpoint gave may be of the precision and in the memory of the layer's state */
+/* What was restored may be of the precision and in the memory of the layer's state */
 PetscErrorCode MuonSlotMakeArray(const MuonArray *like, MuonSlotState *state)
 {
   MuonArray given, host;
