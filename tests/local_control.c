@@ -168,6 +168,55 @@ static PetscErrorCode TestGeneric(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Weights, C_j and C of this rank */
+static PetscErrorCode All(const Run *run, PetscReal all[18])
+{
+  MuonLayer control;
+  PetscBool kept;
+  Run       one = *run;
+
+  PetscFunctionBegin;
+  PetscCall(Entries(run, all));
+  PetscCall(MuonGetLayer(run->outer, 1, &control));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 2, 3, NULL, &one.W));
+  PetscCall(MuonGetLayerState(run->muon, run->layer, "control", one.W, &kept));
+  PetscCall(Entries(&one, all + 6));
+  PetscCall(MuonLayerGetFullWeights(control, one.W));
+  PetscCall(Entries(&one, all + 12));
+  PetscCall(MatDestroy(&one.W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the outer optimizer leaves its step out weights and control variates stay, and so they do in the middle of a round; a reset begins anew */
+static PetscErrorCode TestSkipped(void)
+{
+  PetscReal before[18], after[18];
+  PetscInt  same = 0;
+  Run       run;
+
+  PetscFunctionBegin;
+  PetscCall(Create(&Generic, PETSC_TRUE, NULL, &run));
+  PetscCall(MuonSetParameter(run.outer, "muon_nan", "skip"));
+  PetscCall(Steps(&run, 4));
+  PetscCall(All(&run, before));
+  PetscCheck(before[6] != 0 && before[12] != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A control variate is %g, and C is %g after a round", (double)before[6], (double)before[12]);
+  PetscCall(Steps(&run, 3));
+  PetscCall(All(&run, after));
+  for (PetscInt k = 6; k < 18; k++) same += before[k] == after[k] ? 1 : 0;
+  PetscCheck(same == 12, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Control variates changed in the middle of a round");
+  PetscCall(MuonSetParameter(run.muon, "muon_learning_rate", "64"));
+  PetscCall(MuonSetLearningRate(run.outer, PETSC_MAX_REAL / 8)); /* times some tens it is beyond that */
+  PetscCall(Steps(&run, 1));
+  PetscCall(All(&run, after));
+  for (PetscInt k = 0; k < 18; k++) PetscCheck(before[k] == after[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Number %" PetscInt_FMT " was %g and is %g after a step that was left out", k, (double)before[k], (double)after[k]);
+  PetscCall(MuonReset(run.muon));
+  PetscCall(MuonSetUp(run.muon));
+  PetscCall(All(&run, after));
+  for (PetscInt k = 6; k < 18; k++) PetscCheck(after[k] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Number %" PetscInt_FMT " is %g after a reset", k, (double)after[k]);
+  PetscCall(Destroy(&run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Workers of equal data, one worker among them, take the steps that they take without */
 static PetscErrorCode TestEqual(void)
 {
@@ -236,6 +285,7 @@ int main(int argc, char **argv)
     PetscCall(TestOpposite());
     PetscCall(TestGeneric());
     PetscCall(TestScaffold());
+    PetscCall(TestSkipped());
   }
   PetscCall(PetscFinalize());
   return 0;

@@ -174,6 +174,18 @@ int main(int argc, char **argv)
       nsize: 1
       args: -muon_theory {{smooth l0l1}} -muon_type dense -muon_theory_l 2 -muon_theory_l0 1.5 -muon_theory_l1 0.3 -muon_theory_gap 4 -lmo_type l21
 
+  # What is said of measured contractions, and of layers with an eta of their own
+  testset:
+    nsize: 2
+    args: -muon_max_steps 64 -muon_theory_l 2 -muon_theory_gap 4
+    filter: grep -o -e "alpha.*down" -e "rate.*" -e "with f.*"
+    test:
+      suffix: view_measured
+      args: -muon_theory smooth -ef21_init gradient -muon_theory_lt 4 -ef21_compressor topk -muon_theory_alpha 0.25
+    test:
+      suffix: view_signs
+      args: -muon_type sign -sign_direction gradient -sign_update frobenius -muon_theory smooth -muon_layer_b_theory_eta 3
+
   # Once for two layers, whose polar factors are those of Newton and Schulz
   test:
     suffix: leaves

@@ -381,7 +381,9 @@ static PetscErrorCode MuonVisitState_Local(Muon muon, MuonShard *shard, MuonStat
   PetscCall(MuonFindName_Private(muon, 2 * muon->maxlayers, muon->names, NULL, ((PetscObject)shard->layer)->name, &slot));
   layer = &((const Muon_Local *)muon->data)->layer[muon->names[slot] - 1];
   PetscCall(MuonStateVisitArray(visitor, "start", PETSC_TRUE, PETSC_FALSE, &layer->start));
-  PetscCall(MuonStateVisitArray(visitor, "control.shared", PETSC_TRUE, PETSC_TRUE, &layer->C)); /* the outer optimizer's weights: counted here, and kept as these */
+  /* The outer optimizer's weights: counted here, and kept as these */
+  PetscCall(MuonStateVisitArray(visitor, "shared", PETSC_TRUE, PETSC_TRUE, &layer->shared));
+  PetscCall(MuonStateVisitArray(visitor, "control.shared", PETSC_TRUE, PETSC_TRUE, &layer->C));
   PetscCall(MuonStateVisitArray(visitor, "control.new", PETSC_TRUE, PETSC_TRUE, &layer->sent));
   if (shard->data != NULL) PetscCall(MuonShardVisitArray(shard, visitor, "control", PETSC_FALSE, &((MuonLocalShard *)shard->data)->own));
   PetscFunctionReturn(PETSC_SUCCESS);
