@@ -113,8 +113,10 @@ install: lib $(MODULE)
 # The manual and the reference as a site. Debian's Sphinx belongs to Debian's Python
 SPHINX ?= $(or $(shell $(PYTHON3) -c 'import sphinx, myst_parser' 2>/dev/null && echo '$(PYTHON3) -m sphinx'),/usr/bin/python3 -m sphinx)
 DOCS    = $(BUILD)/docs
+# Formulas are drawn by MathJax 2.7, a copy of which the site gets, and are text where there is none
+MATHJAX_DIR ?= /usr/share/javascript/mathjax
 docs: $(BUILD)/parameters.tsv
-	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made --parameters $<
+	@$(PYTHON3) config/tools/manual.py site $(DOCS)/made --parameters $< --mathjax '$(patsubst %/MathJax.js,%,$(wildcard $(MATHJAX_DIR)/MathJax.js))'
 	@PETSCMUON_VERSION=$(VERSION) PYTHONDONTWRITEBYTECODE=1 $(SPHINX) -q -W --keep-going -b html -d $(DOCS)/made/doctrees $(DOCS)/made/source $(DOCS)/html
 	@echo "The manual is $(DOCS)/html/index.html"
 

@@ -19,8 +19,8 @@ import checkstyle
 DOC = os.path.join("share", "petscmuon", "doc")
 # The classes in the order in which they are listed; a name belongs to the longest one that it starts with
 CLASSES = [
-  ("Muon", "the optimizer"), ("MuonLayer", "a parameter and the rule that moves it"), ("MuonLMO", "norms and steps in their balls"), ("MuonPolar", "polar factors"),
-  ("MuonCompressor", "messages"), ("MuonExchange", "who serves which layer"), ("MuonAssembly", "whole matrices of rows on ranks"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
+  ("Muon", "the optimizer"), ("MuonLayer", "a parameter and its optimizer"), ("MuonLMO", "norms and steps in their balls"), ("MuonPolar", "polar factors"),
+  ("MuonCompressor", "messages"), ("MuonExchange", "owners of layers and the ways of messages"), ("MuonAssembly", "whole matrices from distributed rows"), ("TaoMuon", "the type of TAO"), ("PetscMuon", "the library")
 ]
 # The keys by which types are chosen
 FAMILIES = {"MuonLMO": "lmo_type", "MuonPolar": "polar_type", "MuonCompressor": "compressor", "MuonExchange": "exchange_type", "MuonLayer": "rule", "Muon": "muon_type", "MuonAssembly": "assembly"}
@@ -153,7 +153,7 @@ def read_options(rows, references):
     if key in found:
       kind = found[key].kind and found[key].kind + ", " + kind
     named = [page.name for page, item, _ in pages if re.match(r"%s(?!\w)" % checkstyle.documented_as(key), item)]
-    function = min(named, key=len) if named else classes[family] + "SetFromOptions"
+    function = min(named, key=lambda name: (references[name].kind == "MC", len(name))) if named else classes[family] + "SetFromOptions"
     if function not in references:  # layers are read with the optimizer
       function = "MuonSetFromOptions"
     choices = choices.split("|") if "|" in choices else [choices] if choices else []
@@ -175,6 +175,18 @@ def shown_key(option):
   """Compressors have no family of their own; what stands in the table is that of the messages up."""
   return re.sub(r"^-compressor", "-ef21_compressor", option.key)
 
+def explained_in():
+  """{key: page of the manual that names it most}; those of figures, of languages and of old names explain no option."""
+  counts = collections.defaultdict(dict)
+  for name in sorted(os.listdir(os.path.join(checkstyle.ROOT, DOC))):
+    if name.endswith(".md") and not re.match("from-|performance|index|policies|languages|trouble|tutorials|translate|honest|install", name):
+      with open(os.path.join(checkstyle.ROOT, DOC, name), encoding="utf-8") as f:
+        text = f.read()
+      for key in re.findall(r"(?<![\w-])-((?:muon|lmo|ef21|ef14|sign|local)_[a-z0-9_]*[a-z0-9])", text):
+        if name != "checkpoints.md" or re.search("checkpoint|restart", key):
+          counts[key][name] = counts[key].get(name, 0) + 1 + (text.count("`-%s`" % key) > 0)
+  return {key: max(found, key=found.get) for key, found in counts.items()}
+
 def options_markdown(rows, references):
   """The page with the table of options."""
   out = [
@@ -186,7 +198,7 @@ def options_markdown(rows, references):
     "SLEPc's keys stand behind `-lmo_svd_`, `-lmo_polar_svd_` and `-ef21_compressor_svd_`.", "",
     "A key that begins like one of ours and that nothing reads is named before the first step, with the nearest that exists.", ""
   ]
-  group = None
+  group, explained = None, explained_in()
   cell = lambda text: text.replace("|", "\\|").replace("\n", " ")
   for option in read_options(rows, references):
     if option.group != group:
@@ -194,8 +206,9 @@ def options_markdown(rows, references):
       out += ["", "## `%s`: %s" % (group, dict(CLASSES)[group]), "", "| key | default | meaning | page |", "|---|---|---|---|"]
     key = shown_key(option)
     meaning = ": ".join([option.meaning] + [", ".join("`%s`" % c for c in option.choices)] * bool(option.choices))
+    page = explained.get(key[1:], "")
     meaning += " (type `%s` alone)" % option.kind if option.kind and option.kind not in key else ""
-    out.append('| <span id="%s"></span>`%s` | %s | %s | %s |' % (key[1:], (key + " " + option.argument).strip(), cell(option.default), cell(meaning), references[option.function].shown))
+    out.append('| <span id="%s"></span>`%s` | %s | %s | %s |' % (key[1:], (key + " " + option.argument).strip(), cell(option.default), cell(meaning), ", ".join(["[%s](%s)" % (page[:-3], page)] * bool(page) + [references[option.function].shown])))
   return "\n".join(out + [""])
 
 # Where functions are used
@@ -223,7 +236,8 @@ def used_in(page, uses):
     if chosen:
       yield title, chosen[:MOST_LINKS], " and %d more" % (len(chosen) - MOST_LINKS) if len(chosen) > MOST_LINKS else ""
 
-# Formulas: a terminal has no others, and MathJax would have to be fetched
+# Formulas as text, for terminals and for sites without MathJax
+MATHJAX = ("MathJax.js", "jax/input/TeX", "jax/element", "jax/output/SVG/jax.js", "jax/output/SVG/config.js", "jax/output/SVG/autoload", "jax/output/SVG/fonts/TeX", "extensions")
 TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
 TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon eta lambda Sigma sum in min max arctan".split())
 
@@ -243,12 +257,13 @@ def tex_text(text):
   return re.sub(r"\\([A-Za-z]+|.)", symbol, re.sub(r"[{}]", "", text)).replace("\0", "{").replace("\1", "}")
 
 # Markdown
-def rich(text):
+def rich(text, mathjax=False):
   """Inline text as Markdown; conf.py links what stands in code type."""
   parts = re.split(r"(\$[^$]+\$|`[^`]+`)", text)
-  return "".join("`%s`" % tex_text(part[1:-1]) if part[:1] == "$" else part if part[:1] == "`" else re.sub(r"([\\*_<>\[\]#|&])", r"\\\1", part) for part in parts)
+  return "".join(("$%s$" % part[1:-1].strip() if mathjax else "`%s`" % tex_text(part[1:-1])) if part[:1] == "$" else part if part[:1] == "`" else re.sub(r"([\\*_<>\[\]#|&])", r"\\\1", part) for part in parts)
 
-def page_markdown(page, uses, linked):
+def page_markdown(page, uses, linked, mathjax=False):
+  rich = lambda text: globals()["rich"](text, mathjax)
   out = ["---", "orphan: true", "---", "", "# " + page.name, "", rich(page.summary), ""]
   out += ["## Synopsis", "", "```c", page.synopsis, "```", ""] * bool(page.synopsis)
   out += [page.collective, ""]
@@ -315,34 +330,47 @@ def write_man(folder):
     write(os.path.join(folder, page.name + ".3"), page_roff(page, uses, version))
   return len(references)
 
-def functions_markdown(references):
+def functions_markdown(references, mathjax):
   """The page that lists all pages of the reference, by class."""
-  out = ["# Functions", "", "Every function has a page, which says who must call it, what its options are and which tutorials and tests use it.", ""]
+  out = ["# Functions", "", "Every function has a page. It says on which ranks the function is called, which options belong to it, and which tutorials and tests use it.", ""]
   for short, what in CLASSES:
     mine = sorted((page for page in references.values() if page.group == short), key=lambda page: page.name)
     if mine:
       out += ["## `%s`: %s" % (short, what) if short in references else "## %s" % what.capitalize(), ""]
     for title, wanted in (("Functions", ("@", "@C")), ("Types that can be chosen", ("MC",)), ("Data types", ("S", "E", "J"))):
-      formula = lambda m: "`%s`" % tex_text(m.group(1))
-      lines = ["- %s: %s" % (page.shown, re.sub(r"\$([^$]+)\$", formula, page.summary).replace("|", "\\|")) for page in mine if page.kind in wanted]
+      lines = ["- %s: %s" % (page.shown, rich(page.summary, mathjax)) for page in mine if page.kind in wanted]
       out += ["### " + title, ""] * bool(lines) + lines + [""] * bool(lines)
   return "\n".join(out)
 
-def write_site(folder, rows):
+def readme_markdown(linked):
+  """The README as the first page, and the lists of pages behind it; what is no page is the text of the source."""
+  with open(os.path.join(checkstyle.ROOT, "README.md"), encoding="utf-8") as f, open(os.path.join(checkstyle.ROOT, DOC, "index.md"), encoding="utf-8") as g:
+    text, lists = f.read().replace("](%s/" % DOC, "]("), g.read()
+  def link(match):
+    path = match.group(2) if match.group(2) in linked else match.group(2).rstrip("/") + "/README.md"
+    return "`%s`" % path if path in linked else match.group(0)
+  return re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#:]+)\)", link, text) + lists[lists.index("\n```"):]
+
+def write_site(folder, rows, mathjax):
   """The folder's source for Sphinx and its extra files."""
   sources, references = read_tree(checkstyle.ROOT)
   uses, extra, linked = uses_of(sources, references), os.path.join(folder, "extra"), set()
   shutil.rmtree(folder, ignore_errors=True)
   shutil.copytree(os.path.join(checkstyle.ROOT, DOC), os.path.join(folder, "source"), ignore=shutil.ignore_patterns("__pycache__"))
   write(os.path.join(folder, "source", "options.md"), options_markdown(rows, references))
-  write(os.path.join(folder, "source", "functions.md"), functions_markdown(references))
+  write(os.path.join(folder, "source", "functions.md"), functions_markdown(references, mathjax))
+  os.makedirs(os.path.join(folder, "static"))
+  for name in MATHJAX if mathjax else ():
+    copy = shutil.copytree if os.path.isdir(os.path.join(mathjax, name)) else shutil.copy
+    copy(os.path.join(mathjax, name), os.makedirs(os.path.dirname(os.path.join(folder, "static", "mathjax", name)), exist_ok=True) or os.path.join(folder, "static", "mathjax", name))
   for page in references.values():
-    write(os.path.join(folder, "source", "man", page.name + ".md"), page_markdown(page, uses, linked))
-  texts, _ = checkstyle.read_sources(checkstyle.ROOT, [name for name in checkstyle.all_files(checkstyle.ROOT) if re.match(r"(tutorials|src|tests|share)/.*\.md$", name) and not name.startswith(DOC)])
+    write(os.path.join(folder, "source", "man", page.name + ".md"), page_markdown(page, uses, linked, mathjax))
+  texts, _ = checkstyle.read_sources(checkstyle.ROOT, [name for name in checkstyle.all_files(checkstyle.ROOT) if re.match(r"((tutorials|src|tests|share)/.*|[A-Z_]+)\.md$|LICENSE$|CITATION\.cff$", name) and name != "README.md" and not name.startswith(DOC)])
   linked.update([s.path for s in sources if s.path.startswith("tutorials/")] + [s.path for s in texts])
   for s in sources + texts:
     if s.path in linked:
       write(os.path.join(extra, "source", s.path + ".txt"), s.text)
+  write(os.path.join(folder, "source", "index.md"), readme_markdown(linked))
   # What the manual may name and where that is, for conf.py
   named = lambda page: re.findall(r"MUON\w+", " ".join([page.prototype] + [item for _, item, _ in page.items]))
   targets = {name: "man/%s.html" % page.name for page in references.values() if page.kind in ("E", "J") for name in named(page)}
@@ -357,9 +385,10 @@ def main():
   parser.add_argument("what", choices=("man", "site"))
   parser.add_argument("folder")
   parser.add_argument("--parameters", default="", help="what config/tools/parameters.c prints")
+  parser.add_argument("--mathjax", default="", help="the folder of MathJax 2.7, for the formulas of a site")
   options = parser.parse_args()
   try:
-    print("%d pages" % (write_man(options.folder) if options.what == "man" else write_site(options.folder, read_rows(options.parameters))))
+    print("%d pages" % (write_man(options.folder) if options.what == "man" else write_site(options.folder, read_rows(options.parameters), options.mathjax)))
   except Bad as error:
     sys.exit("manual.py: %s" % error)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-#TEST timeoutfactor: 2
+#TEST timeoutfactor: 4
 """Builds the manual without a warning. All its links lead somewhere, and it asks nobody else for scripts, styles or pictures."""
 
 import html
@@ -35,6 +35,13 @@ class Site(unittest.TestCase):
     self.assertTrue(os.path.exists(os.path.join(self.top, "source", "tutorials", "ex1.c.txt")))
     self.assertIn('href="man/MuonStep.html"', self.pages["concepts.html"])
     self.assertIn('href="options.html#lmo_type"', self.pages["norms.html"])
+    # The first page is the README; options name the page that explains them; each page has a title of its own
+    self.assertIn("PetscMuonInitialize", self.pages["index.html"])
+    self.assertRegex(self.pages["options.html"], r'id="lmo_type">.*?href="norms.html"')
+    titles = [(re.findall(r"<title>(.*?)</title>", text, re.S) or [name])[0] for name, text in self.pages.items()]
+    self.assertEqual(len(set(titles)), len(titles), [title for title in set(titles) if titles.count(title) > 1])
+    # Formulas are drawn by the site's own MathJax, or are text
+    self.assertEqual("math" in self.pages["man/MuonLMOComputeDualNorm.html"], os.path.exists(os.path.join(self.top, "_static", "mathjax", "MathJax.js")))
 
   def test_links(self):
     anchors = {name: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for name, text in self.pages.items()}

@@ -222,7 +222,7 @@ class Snippets(unittest.TestCase):
             self.assertTrue("=" in word or word in targets or word == "ex1", where)
           continue
         if words[0] != "mpiexec":
-          self.assertIn(words[0], ("export", "pkg-config", "mpicc", "cmake", "python3", "share/petscmuon/advise", "share/petscmuon/plot.py", "share/petscmuon/checkpoint.py", "share/petscmuon/lab/run"), where)
+          self.assertIn(words[0], ("export", "git", "pkg-config", "mpicc", "cmake", "python3", "share/petscmuon/advise", "share/petscmuon/plot.py", "share/petscmuon/checkpoint.py", "share/petscmuon/lab/run"), where)
           continue
         program = words[3][2:]
         if program not in built:

@@ -10,13 +10,28 @@ from sphinx.util import logging
 project = "PetscMuon"
 version = release = os.environ.get("PETSCMUON_VERSION", "")
 extensions = ["myst_parser"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+if os.path.isdir(os.path.join(HERE, "..", "static", "mathjax")):
+  extensions.append("sphinx.ext.mathjax")
+  myst_enable_extensions = ["dollarmath"]
+  mathjax_path = "mathjax/MathJax.js"
+  mathjax2_config = {"jax": ["input/TeX", "output/SVG"], "extensions": ["tex2jax.js"], "TeX": {"extensions": ["AMSmath.js", "AMSsymbols.js", "noErrors.js"]}, "showMathMenu": False, "messageStyle": "none",
+                     "tex2jax": {"inlineMath": [["\\(", "\\)"]], "displayMath": [["\\[", "\\]"]], "processClass": "math", "ignoreClass": "body"}}
 myst_heading_anchors = 3
 exclude_patterns = []
 # What config/tools/manual.py copied: the sources that the reference links to
 html_extra_path = ["../extra"]
-html_theme = "alabaster"
-html_theme_options = {"description": "Muon optimizers for PETSc, with compressed messages", "page_width": "1150px", "sidebar_width": "230px"}
-html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+html_static_path = ["site.css", "../static"]
+html_css_files = ["site.css"]
+try:  # PETSc's theme, with contents at the right and a dark mode; what Debian's Sphinx has where it is not there
+  import pydata_sphinx_theme
+  html_theme = "pydata_sphinx_theme"
+  html_sidebars = {"**": []}
+  html_theme_options = {"header_links_before_dropdown": 4, "show_prev_next": True, "show_toc_level": 2, "footer_start": [], "footer_end": []} if pydata_sphinx_theme.__version__ > "0.13" else {}
+except ImportError:
+  html_theme = "alabaster"
+  html_theme_options = {"description": "Muon optimizers for PETSc, with compressed messages", "page_width": "1150px", "sidebar_width": "230px"}
+  html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
 html_copy_source = False
 html_show_copyright = False
 html_title = "PetscMuon %s" % release
@@ -24,7 +39,7 @@ smartquotes = False
 pygments_style = "friendly"
 highlight_language = "none"
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.txt")) as f:
+with open(os.path.join(HERE, "names.txt")) as f:
   KNOWN = dict(line.split() for line in f)
 
 FAMILIES = re.compile(r"-(muon|lmo|ef21|ef14|sign|tao_muon)(_|$)")
