@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../plan/muonplan.h"
+#include "../../schedule/muonschedule.h"
 #include <petscmuon/private/muonlmoimpl.h>
 
 /* What a theorem needs to know of a function, PETSC_DETERMINE where it was not set */
