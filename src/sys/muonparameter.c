@@ -139,6 +139,7 @@ void *MuonParameterField_Private(PetscObject object, const MuonParameter *row)
 {
   const MuonParameters *parameters = MuonParametersOf(object);
 
+  if (row->flags & MUON_PARAMETER_BEHIND) return *(char **)((char *)object + (row->at >> 16)) + (row->at & 0xffff);
   if (!(row->flags & MUON_PARAMETER_DATA)) return (char *)object + row->at;
   for (PetscInt k = 0; k < parameters->nparts; k++) {
     const MuonParameterPart *part = &parameters->part[k];
@@ -279,7 +280,7 @@ static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonPar
   PetscFunctionBegin;
   if (text != NULL) PetscCall(PetscStrcmp(*(char **)field, text, &same));
   else PetscCall(MuonParameterCheckRange_Private(object, row, value));
-  if (!same && (row->flags & MUON_PARAMETER_FIXED) && MuonParametersOf(object)->fixed) {
+  if (!same && (MuonParametersOf(object)->frozen || ((row->flags & MUON_PARAMETER_FIXED) && MuonParametersOf(object)->fixed))) {
     PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
     SETERRQ(PetscObjectComm(object), PETSC_ERR_ORDER, "%s must be set before MuonSetUp(), or after MuonReset()", name);
   }

@@ -77,8 +77,9 @@ struct _p_MuonCompressor {
      what is at work: the hash of a block and its number, for which a type that has state keeps one; that of
      the layer and 0 where it has no blocks
   */
-  unsigned int blockhash;
-  PetscInt     block;
+  unsigned int  blockhash;
+  PetscInt      block;
+  unsigned int *blockhashes; /* of all; NULL until there is a message of blocks */
 
   const char   *keys;       /* set by the type: the keys of all types that have a meaning for it, with blanks between them */
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */

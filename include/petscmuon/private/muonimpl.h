@@ -222,11 +222,15 @@ struct _MuonOps {
 /*
    What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
    options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
-   in which they were registered, on all ranks, but for those with the name of a type, which are of optimizers of this type; operations may be NULL. Those of a step, in their order: start() before the
-   gradients; begin() after them and before the workers' momenta: it may set fields of the record, of the groups and of the round that begins, beta and gradient_weight among them, and if the record's status is below zero there
-   are no gradients; input() may put scratch in the place of what a shard's server is about to give to the layer's optimizer; differ() where alike of a group is not the same on ranks with the same rows, before the commit: it gives
-   the reason; committing() before the commit, for which all ranks are ready: it may refuse it; look() in it, before and after the workers' weights W get the message that is to bring
-   them to Xnew; end() after it, ok where the step was taken; counted() when the step is, ahead of the monitors. saving() before a checkpoint is written: it measures, and leaves the state as it is.
+   in which they were registered, on all ranks, but for those with the name of a type, which are of optimizers of this type;
+   operations may be NULL. Those of a step, in their order: start() before the gradients; begin() after them and before the
+   workers' momenta: it may set fields of the record, of the groups and of the round that begins, beta and gradient_weight
+   among them, and if the record's status is below zero there are no gradients; input() may put scratch in the place of
+   what a shard's server is about to give to the layer's optimizer; differ() where alike of a group is not the
+   same on ranks with the same rows, before the commit: it gives the reason; committing() before the commit, for which all
+   ranks are ready: it may refuse it; look() in it, before and after the workers' weights W get the message that is to bring
+   them to Xnew; end() after it, ok where the step was taken; counted() when the step is, ahead of the monitors. saving()
+   before a checkpoint is written: it measures, and leaves the state as it is.
    visitstate() names what checkpoints have, with layer and holder of the visitor. Data and texts of rows are freed with the optimizer, all else by reset()
 */
 typedef struct {
@@ -313,9 +317,8 @@ struct _p_Muon {
   MuonObjectiveAndGradientFn *objective;
   void                       *objectivectx;
 
-  PetscReal          learning_rate, momentum, dampening, weight_decay, schedule_constant;
-  MuonScheduleType   schedule;
-  PetscInt           schedule_warmup, max_steps, node_size;
+  PetscReal          learning_rate, momentum, dampening, weight_decay;
+  PetscInt           max_steps, node_size;
   MuonMomentumStyle  momentum_style;
   MuonNesterovType   nesterov;
   int                momentum_at;      /* MuonMomentumAt, or PETSC_DETERMINE for the type's own */
@@ -328,27 +331,18 @@ struct _p_Muon {
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
 
-  /* Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose state checkpoints are part */
+  /* Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose state
+     checkpoints are part */
   Muon      nested;
   PetscBool synchronized; /* in this step the other one took its */
 
-  void           *device_stream;
-  PetscBool       on_device;                         /* a layer is */
-  PetscLogDouble  device_bytes[2], device_copies[2]; /* to it and from it before this round */
-  PetscBool       check_device;
-  PetscReal       device_batch_bytes; /* which the scratch memory knows too */
-  PetscBool       device_mpi;         /* whether MPI is given the memory of a device; where it was not set what MPI says decides */
-  char           *preset, *rule_match, *layer_rule;
-  PetscReal       schedule_minimum, momentum_warmup_start;
-  PetscInt        momentum_warmup;
-  MuonScheduleFn *schedulefn;
-  void           *schedulectx;
-  struct {
-    PetscBool valid, legal;
-    PetscReal factor, momentum, decay;
-  } scheduled;                                                                                       /* what schedulefn gave for the step that is taken, or was taken last */
-  PetscReal            adamw_learning_rate, adamw_weight_decay, sgd_learning_rate, sgd_weight_decay; /* PETSC_DETERMINE for those of the optimizer */
-  PetscReal            adamw_beta1, adamw_beta2, adamw_epsilon;
+  void                *device_stream;
+  PetscBool            on_device;                         /* a layer is */
+  PetscLogDouble       device_bytes[2], device_copies[2]; /* to it and from it before this round */
+  PetscBool            check_device;
+  PetscReal            device_batch_bytes; /* which the scratch memory knows too */
+  PetscBool            device_mpi;         /* whether MPI is given the memory of a device; where it was not set what MPI says decides */
+  char                *preset, *rule_match, *layer_rule;
   MuonWeightDecayStyle weight_decay_style;
   MuonClipLayers       clip_layers;
   PetscReal            clip;       /* 0 for none */
@@ -384,18 +378,10 @@ struct _p_Muon {
   void          *monitorctx[MAXMUONMONITORS];
   PetscErrorCode (*monitordestroy[MAXMUONMONITORS])(void **);
 
-  PetscReal                  score;                /* of the last step, -1 where no group has one */
-  struct _n_MuonCheckpoints *checkpoints;          /* NULL until one is saved */
-  struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
-  char                      *checkpoint, *restart; /* folders */
-  char                      *restarted;            /* the folder that was loaded */
-  PetscInt                   checkpoint_interval, checkpoint_keep;
-  PetscReal                  checkpoint_seconds; /* 0 for never */
-  PetscLogDouble             checkpointed;       /* when the last one was written, or the run began */
-  MuonRestartState           restart_state;
-  PetscBool                  restart_if_present, restart_convert, save; /* some rank was asked for a checkpoint */
-  PetscBool                  continues;                                 /* a run that was saved: files of monitors too */
-  volatile sig_atomic_t      requested;                                 /* this rank was asked */
+  PetscReal             score;           /* of the last step, -1 where no group has one */
+  PetscBool             save, continues; /* some rank was asked for a checkpoint; a run that was saved goes on: files of monitors too */
+  struct _n_MuonSaving *saving;          /* checkpoints and restarts: in muoncheckpoint.h */
+  struct _n_MuonRates  *rates;           /* what changes with the step, and rates of rules: in muonschedule.h */
 
   const MuonTypeMonitor *typemonitor;   /* set by a type that has one */
   const MuonGroupOps    *lmogroup;      /* set by a type: operations of the groups of layers of LMOs, NULL where a mean is formed of them, too */
@@ -531,7 +517,7 @@ static inline PetscInt MuonPhases(Muon muon)
   return phases;
 }
 
-/* In visitstate() of a type: names an array of the shape and precision of the shard's state, which is made at set-up, of a server where this rank is it */
+/* In visitstate() of a type: names an array like the shard's state, which is made at set-up; that of a server where this rank is it */
 PETSC_EXTERN PetscErrorCode MuonShardVisitArray(MuonShard *, MuonStateVisitor *, const char name[], PetscBool scratch, MuonArray *);
 /* The shard of a layer */
 PETSC_EXTERN PetscErrorCode MuonShardFind(Muon, MuonLayer, MuonShard **);

@@ -23,19 +23,23 @@ typedef enum {
 
 /* By default a parameter acts at the next step, is the same on all ranks, is shown, and its range has its ends */
 enum {
-  MUON_PARAMETER_DATA   = 1,   /* the field is in the object's data, or in that of a part, not in the object */
-  MUON_PARAMETER_FIXED  = 2,   /* an error when changed after SetUp() */
-  MUON_PARAMETER_LOCAL  = 4,   /* may differ between ranks */
-  MUON_PARAMETER_ABOVE  = 8,   /* the value must exceed least */
-  MUON_PARAMETER_BELOW  = 16,  /* the value must be below most */
-  MUON_PARAMETER_AUTO   = 32,  /* PETSC_DETERMINE is legal, too: the type or another object decides */
-  MUON_PARAMETER_INF    = 64,  /* a real that may be inf */
-  MUON_PARAMETER_HIDDEN = 128, /* View does not print it */
-  MUON_PARAMETER_SHARED = 512, /* of an object with a family of its own: read for all of the class behind "muon_layer_", too, and then behind "muon_layer_NAME_" */
-  MUON_PARAMETER_BARE   = 256  /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
+  MUON_PARAMETER_DATA   = 1,    /* the field is in the object's data, or in that of a part, not in the object */
+  MUON_PARAMETER_FIXED  = 2,    /* an error when changed after SetUp() */
+  MUON_PARAMETER_LOCAL  = 4,    /* may differ between ranks */
+  MUON_PARAMETER_ABOVE  = 8,    /* the value must exceed least */
+  MUON_PARAMETER_BELOW  = 16,   /* the value must be below most */
+  MUON_PARAMETER_AUTO   = 32,   /* PETSC_DETERMINE is legal, too: the type or another object decides */
+  MUON_PARAMETER_INF    = 64,   /* a real that may be inf */
+  MUON_PARAMETER_HIDDEN = 128,  /* View does not print it */
+  MUON_PARAMETER_SHARED = 512,  /* of an object with a family of its own: read for all of the class behind "muon_layer_", too, and then behind "muon_layer_NAME_" */
+  MUON_PARAMETER_BEHIND = 1024, /* the field is in a struct that the object has a pointer to: at is MUON_PARAMETER_AT() */
+  MUON_PARAMETER_BARE   = 256   /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
 };
 
 #define MUON_UNBOUNDED DBL_MAX
+
+/* The pointer's offset in the object, and that of the field behind it */
+#define MUON_PARAMETER_AT(Object, pointer, Struct, field) (offsetof(Object, pointer) << 16 | offsetof(Struct, field))
 
 /* The last row of an array has no key */
 typedef struct _MuonParameter {
@@ -63,6 +67,7 @@ typedef struct {
   const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
   const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
   PetscBool            fixed;  /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
+  PetscBool            frozen; /* nor does any other: objects have taken over what they say */
   PetscInt             nset;
   const char         **set;     /* keys that were set, by a call or an option */
   PetscOptions         waiting; /* keys that were given before the type that has them; NULL for none */

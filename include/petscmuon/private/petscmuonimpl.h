@@ -178,7 +178,6 @@ typedef struct {
 typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
   const char     *layer;  /* that is being visited: set by who walks the layers */
-  const char     *shard;  /* and what its rows here are called, NULL where there are none */
   MuonStateHolder holder; /* of what a compressor or an optimizer of a layer names, which do not know where they are */
   /*
      Not NULL where state is about to be restored. Who makes an array at the first step only has it made now,

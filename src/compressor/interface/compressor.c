@@ -68,7 +68,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
     PetscCall(MuonListNames_Private(MuonCompressorList, sizeof(names), names));
     MuonCompressorCheck(c, create != NULL, PETSC_ERR_ARG_UNKNOWN_TYPE, "", "unknown type %s, expected one of %s", type, names);
   }
-  MuonCompressorCheck(c, c->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "", "%s, which was %s at MuonSetUp(); call MuonReset() before its type is changed", type, ((PetscObject)c)->type_name);
+  MuonCompressorCheck(c, c->parameters.fixed == PETSC_FALSE, PETSC_ERR_ORDER, "", "%s, which was %s at MuonSetUp(); call MuonReset() before its type is changed, or change that of a layer before", type, ((PetscObject)c)->type_name);
   PetscCall(MuonParametersDestroyType((PetscObject)c));
   PetscTryTypeMethod(c, reset);
   PetscCall(PetscFree(c->data));
@@ -359,6 +359,7 @@ PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const 
   PetscCheck(direction == 0 || direction == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Direction %" PetscInt_FMT " of layer %s, expected 0 or 1", direction, layer);
   PetscCall(PetscStrallocpy(layer, &name));
   PetscCall(PetscFree(c->layer));
+  PetscCall(PetscFree(c->blockhashes));
   c->layer            = name;
   c->parameters.layer = name;
   PetscCall(MuonNameHash_Private(layer, &c->layerhash));
@@ -507,6 +508,7 @@ PetscErrorCode MuonCompressorDestroy(MuonCompressor *c)
   PetscCall(MuonParametersDestroy((PetscObject)*c));
   PetscCall(MuonSVDDestroy(&(*c)->svd));
   PetscCall(PetscFree((*c)->layer));
+  PetscCall(PetscFree((*c)->blockhashes));
   PetscCall(MuonBlocksDestroy_Private(&(*c)->blocks));
   PetscCall(PetscHeaderDestroy(c));
   PetscFunctionReturn(PETSC_SUCCESS);

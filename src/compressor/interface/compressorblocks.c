@@ -43,6 +43,7 @@ PetscErrorCode MuonCompressorSetBlocks(MuonCompressor c, PetscInt nrows, const P
   PetscCall(MuonBlocksCheck_Private(nrows, rows, -1, ncolumns, columns, -1, &side, sizeof(reason), reason));
   MuonCompressorCheck(c, reason[0] == '\0', PETSC_ERR_ARG_OUTOFRANGE, "", "%s", reason);
   PetscTryTypeMethod(c, reset);
+  PetscCall(PetscFree(c->blockhashes));
   PetscCall(MuonBlocksSet_Private(&c->blocks, nrows, rows, ncolumns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -62,11 +63,28 @@ PetscErrorCode MuonCompressorCountBlocks_Private(MuonCompressor c, const MuonArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of all blocks, once: names and grid are set before there is a message */
+static PetscErrorCode MuonCompressorHashBlocks_Private(MuonCompressor c, PetscInt count)
+{
+  const char *const layer = c->layer != NULL ? c->layer : "";
+  char             *name;
+  size_t            length;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrlen(layer, &length));
+  PetscCall(PetscMalloc1(length + 32, &name));
+  PetscCall(PetscMalloc1(count, &c->blockhashes));
+  for (PetscInt b = 0; b < count; b++) {
+    PetscCall(MuonBlockName_Private(layer, b, length + 32, name));
+    PetscCall(MuonNameHash_Private(name, &c->blockhashes[b]));
+  }
+  PetscCall(PetscFree(name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count, PetscInt b, const MuonArray *shape, MuonBlock *block)
 {
   const PetscInt m = (PetscInt)MuonArrayRows(shape), n = (PetscInt)MuonArrayColumns(shape);
-  char          *name;
-  size_t         length;
 
   PetscFunctionBegin;
   block->row    = 0;
@@ -77,11 +95,8 @@ PetscErrorCode MuonCompressorBeginBlock_Private(MuonCompressor c, PetscInt count
   c->block      = 0;
   if (count == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonBlocksGet_Private(&c->blocks, b, m, n, block));
-  PetscCall(PetscStrlen(c->layer != NULL ? c->layer : "", &length));
-  PetscCall(PetscMalloc1(length + 32, &name));
-  PetscCall(MuonBlockName_Private(c->layer != NULL ? c->layer : "", b, length + 32, name));
-  PetscCall(MuonNameHash_Private(name, &c->blockhash));
-  PetscCall(PetscFree(name));
-  c->block = b;
+  if (c->blockhashes == NULL) PetscCall(MuonCompressorHashBlocks_Private(c, count));
+  c->blockhash = c->blockhashes[b];
+  c->block     = b;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

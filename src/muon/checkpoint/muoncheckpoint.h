@@ -24,9 +24,23 @@ struct _n_MuonPrograms {
   MuonProgram *program;
 };
 
+/* Parameters and state of checkpoints and restarts */
+struct _n_MuonSaving {
+  struct _n_MuonCheckpoints *kept;                 /* the folder and its run, NULL until one is saved */
+  struct _n_MuonPrograms    *programs;             /* what the program gives to checkpoints */
+  char                      *checkpoint, *restart; /* folders */
+  char                      *restarted;            /* the folder that was loaded */
+  PetscInt                   checkpoint_interval, checkpoint_keep;
+  PetscReal                  checkpoint_seconds; /* 0 for never */
+  PetscLogDouble             written;            /* when the last one was, or the run began */
+  MuonRestartState           restart_state;
+  PetscBool                  restart_if_present, restart_convert;
+  volatile sig_atomic_t      requested; /* this rank was asked */
+};
+
 static inline PetscInt MuonPrograms(Muon muon)
 {
-  return muon->programs != NULL ? muon->programs->count : 0;
+  return muon->saving->programs != NULL ? muon->saving->programs->count : 0;
 }
 
 /* All ranks get the result of the first that failed, and what it says */

@@ -95,7 +95,7 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const
 
   PetscFunctionBegin;
   if (want->entrywise ? from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns : from->rows != want->rows || from->columns != want->columns) fits = PETSC_FALSE;
-  if (!fits || (from->precision != want->precision && !(converts && load->muon->restart_convert))) {
+  if (!fits || (from->precision != want->precision && !(converts && load->muon->saving->restart_convert))) {
     load->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT,
                             "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s", from->state, from->layer,
@@ -209,7 +209,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
       shape.rowmajor = record->rowmajor;
       shape.len      = (size_t)(record->rowmajor ? record->columns : record->rows);
       shape.count    = (size_t)(record->rowmajor ? record->rows : record->columns);
-      if (!load->muon->restart_convert) shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+      if (!load->muon->saving->restart_convert) shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
     }
     PetscCall(MuonArrayCreate(&shape, shape.precision, array));
     PetscCall(PetscRealloc((size_t)(load->nmade + 1) * sizeof(*load->made), &load->made));
@@ -230,7 +230,7 @@ static PetscErrorCode MuonCheckpointGo_Private(MuonCheckpointLoad *load, MuonChe
   visitor.make   = phase == LOAD_MAKE ? MuonCheckpointMake_Private : NULL;
   visitor.ctx    = load;
   visitor.onhost = phase == LOAD_READ ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(MuonCheckpointWalk_Private(load->muon, &visitor, load->muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE, phase >= LOAD_CLEAR ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(MuonCheckpointWalk_Private(load->muon, &visitor, load->muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE, phase >= LOAD_CLEAR ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,7 +320,7 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
       found++;
     }
     if (record->precision != MUON_FILE_BYTES || strncmp(record->state, MUON_CHECKPOINT_PROGRAM, strlen(MUON_CHECKPOINT_PROGRAM)) != 0) continue;
-    while (p < MuonPrograms(load->muon) && strcmp(record->state + strlen(MUON_CHECKPOINT_PROGRAM), load->muon->programs->program[p].name) != 0) p++;
+    while (p < MuonPrograms(load->muon) && strcmp(record->state + strlen(MUON_CHECKPOINT_PROGRAM), load->muon->saving->programs->program[p].name) != 0) p++;
     at = (size_t)p * ranks + record->file;
     if (p == MuonPrograms(load->muon) || load->data[at] != NULL) continue;
     load->taken[k]  = 1;
@@ -339,7 +339,7 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
 /* Whether all is there, and nothing else: the first record that no rank has a place for is named */
 static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
 {
-  const PetscBool all = load->muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool all = load->muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
   PetscMPIInt     count;
   size_t          k;
 
@@ -379,8 +379,10 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
   const size_t          prefix = strlen(MuonPrefix(load->muon)) + 1;
   char                 *here   = NULL, *there, **now, **was, said[MUON_OPTIONS_SHOWN][MUON_FILE_TEXT];
   int                   nnow, nwas, others = 0;
+  void                 *schedule;
 
   PetscFunctionBegin;
+  (void)MuonParametersFind((PetscObject)load->muon, "schedule", &schedule);
   while (record < load->reader->record + load->reader->records && (record->file != MUON_FILE_MANIFEST || strcmp(record->state, MUON_CHECKPOINT_OPTIONS) != 0)) record++;
   if (load->muon->rank > 0 || record == load->reader->record + load->reader->records) PetscFunctionReturn(PETSC_SUCCESS);
   if (load->reader->id.ranks != (uint32_t)load->muon->size) PetscCall(MuonNotice(PETSC_COMM_SELF, "Checkpoint: ranks was %d, now %d\n", (int)load->reader->id.ranks, load->muon->size));
@@ -406,7 +408,7 @@ static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *l
     if (strncmp(family, "muon_schedule ", 14) == 0 && MuonParametersIsSet((PetscObject)load->muon, "schedule") == PETSC_FALSE) continue; /* MuonSolve() chooses it */
     if (++others > MUON_OPTIONS_SHOWN) continue;
     PetscCall(PetscSNPrintf(said[others - 1], MUON_FILE_TEXT, "%.*s was %s, now %s%s", (int)length - 1, now[k], was[j][length] != '\0' ? was[j] + length : "(none)", now[k][length] != '\0' ? now[k] + length : "(none)",
-                            load->muon->schedule != MUON_SCHEDULE_CONSTANT && strncmp(family, "muon_max_steps", 14) == 0 ? ", where the schedule ends" : ""));
+                            *(MuonScheduleType *)schedule != MUON_SCHEDULE_CONSTANT && strncmp(family, "muon_max_steps", 14) == 0 ? ", where the schedule ends" : ""));
     if (strncmp(family, "muon_layer_", 11) == 0) {
       PetscCall(PetscSNPrintf(inherited, sizeof(inherited), "-%smuon_%s", MuonPrefix(load->muon), said[others - 1] + (family - now[k]) + 11 + (layer - now[k] - 8) + 1));
       while (same < others - 1 && strcmp(said[same], inherited) != 0) same++;
@@ -430,7 +432,7 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < MuonPrograms(load->muon); k++) {
-    const MuonProgram *program = &load->muon->programs->program[k];
+    const MuonProgram *program = &load->muon->saving->programs->program[k];
     const size_t       at      = (size_t)k * ranks;
 
     if (give && failed > k && (*program->load)(load->muon, (PetscMPIInt)ranks, load->bytes + at, (const void *const *)load->data + at, program->ctx) != PETSC_SUCCESS) failed = k;
@@ -443,7 +445,7 @@ static PetscErrorCode MuonCheckpointGivePrograms_Private(MuonCheckpointLoad *loa
 
 PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
 {
-  const PetscBool    all    = muon->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool    all    = muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
   const size_t       layers = (size_t)muon->nlayers, bytes = (size_t)MuonPrograms(muon) * reader->id.ranks;
   const uint32_t     ranks = reader->id.ranks;
   MuonCheckpointLoad load;

@@ -56,8 +56,8 @@ PetscErrorCode MuonCheckpointRegister(Muon muon, const char name[], MuonCheckpoi
   length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
   PetscCheck(length > 0 && length < MUON_PROGRAM_NAME && name[length] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_WRONG, "MuonCheckpointRegister(): the name \"%s\", expected at most %d letters, digits, points and underscores", name,
              MUON_PROGRAM_NAME - 1);
-  if (muon->programs == NULL) PetscCall(PetscNew(&muon->programs));
-  programs = muon->programs;
+  if (muon->saving->programs == NULL) PetscCall(PetscNew(&muon->saving->programs));
+  programs = muon->saving->programs;
   while (k < programs->count && strcmp(programs->program[k].name, name) != 0) k++;
   if (k == programs->count) {
     PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*programs->program), &programs->program));
@@ -74,10 +74,10 @@ PetscErrorCode MuonCheckpointRegister(Muon muon, const char name[], MuonCheckpoi
 PetscErrorCode MuonRestartDestroy_Private(Muon muon)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(PetscFree(muon->programs->program[k].name));
-  if (muon->programs != NULL) PetscCall(PetscFree(muon->programs->program));
-  PetscCall(PetscFree(muon->programs));
-  PetscCall(PetscFree(muon->restarted));
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) PetscCall(PetscFree(muon->saving->programs->program[k].name));
+  if (muon->saving->programs != NULL) PetscCall(PetscFree(muon->saving->programs->program));
+  PetscCall(PetscFree(muon->saving->programs));
+  PetscCall(PetscFree(muon->saving->restarted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +102,7 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
 @*/
 void MuonCheckpointRequest(Muon muon)
 {
-  muon->requested = 1; /* and nothing else, not even what PETSc notes of each function */
+  muon->saving->requested = 1; /* and nothing else, not even what PETSc notes of each function */
 }
 
 PetscErrorCode MuonCopyName_Private(const char name[], char **to)
@@ -119,7 +119,7 @@ PetscErrorCode MuonCheckpointAsked_Private(Muon muon, double *asked)
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&now));
-  *asked = muon->requested || (muon->checkpoint_seconds > 0 && now - muon->checkpointed >= (PetscLogDouble)muon->checkpoint_seconds) ? 1 : 0;
+  *asked = muon->saving->requested || (muon->saving->checkpoint_seconds > 0 && now - muon->saving->written >= (PetscLogDouble)muon->saving->checkpoint_seconds) ? 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,15 +129,15 @@ PetscErrorCode MuonCheckpointAsked_Private(Muon muon, double *asked)
 */
 PetscErrorCode MuonCheckpointStep_Private(Muon muon, PetscBool last)
 {
-  const PetscBool due = muon->save || muon->step % muon->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool due = muon->save || muon->step % muon->saving->checkpoint_interval == 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (muon->checkpoint == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonCheckpointStart_Private(muon, muon->checkpoint));
+  if (muon->saving->checkpoint == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonCheckpointStart_Private(muon, muon->saving->checkpoint));
   if (muon->reason < 0 || due == last) PetscFunctionReturn(PETSC_SUCCESS);
-  muon->requested = 0; /* one that comes while this is written means what is written */
-  PetscCall(MuonCheckpointSave_Private(muon, muon->checkpoint, muon->checkpoint_keep));
-  PetscCall(PetscTime(&muon->checkpointed));
+  muon->saving->requested = 0; /* one that comes while this is written means what is written */
+  PetscCall(MuonCheckpointSave_Private(muon, muon->saving->checkpoint, muon->saving->checkpoint_keep));
+  PetscCall(PetscTime(&muon->saving->written));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

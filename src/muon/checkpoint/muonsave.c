@@ -69,7 +69,7 @@ PetscErrorCode MuonCheckpointPrograms_Private(Muon muon, PetscInt failed, const 
 {
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
-  PetscCheck(failed >= MuonPrograms(muon), PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->programs->program[failed].name);
+  PetscCheck(failed >= MuonPrograms(muon), PetscObjectComm((PetscObject)muon), PETSC_ERR_USER, "Checkpoint: the routine that %s the bytes of the program \"%s\" failed", does, muon->saving->programs->program[failed].name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,7 +80,7 @@ static PetscErrorCode MuonCheckpointAskPrograms_Private(Muon muon)
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < MuonPrograms(muon) && failed > k; k++) {
-    MuonProgram *program = &muon->programs->program[k];
+    MuonProgram *program = &muon->saving->programs->program[k];
 
     program->bytes = 0;
     program->data  = NULL;
@@ -127,7 +127,7 @@ static PetscErrorCode MuonCheckpointWriteRank_Private(Muon muon, MuonFileFolder 
   (void)MuonFileWriterOpen(folder, &id, &writer);
   (void)MuonFileWriterAdd(&writer, &record, numbers, NUMBERS);
   for (PetscInt k = 0; k < MuonPrograms(muon); k++) {
-    const MuonProgram *program = &muon->programs->program[k];
+    const MuonProgram *program = &muon->saving->programs->program[k];
     char               name[MUON_PROGRAM_NAME + sizeof(MUON_CHECKPOINT_PROGRAM)];
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", MUON_CHECKPOINT_PROGRAM, program->name));
@@ -171,11 +171,11 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
   size_t                     count = 0;
 
   PetscFunctionBegin;
-  if (muon->checkpoints != NULL) {
+  if (muon->saving->kept != NULL) {
     MuonFileFolder named;
     PetscBool      same = PETSC_FALSE;
 
-    if (MuonFileFolderInit(&named, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->checkpoints->folder.path, &same));
+    if (MuonFileFolderInit(&named, folder) == MUON_FILE_OK) PetscCall(PetscStrcmp(named.path, muon->saving->kept->folder.path, &same));
     if (same) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MuonCheckpointsDestroy_Private(muon));
   }
@@ -200,16 +200,16 @@ PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
                          MuonPrefix(muon), folder));
   }
   free(all);
-  c->id.ranks       = (uint32_t)muon->size;
-  muon->checkpoints = c;
+  c->id.ranks        = (uint32_t)muon->size;
+  muon->saving->kept = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckpointsDestroy_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->checkpoints != NULL) MuonFileFolderUnlock(&muon->checkpoints->folder);
-  PetscCall(PetscFree(muon->checkpoints));
+  if (muon->saving->kept != NULL) MuonFileFolderUnlock(&muon->saving->kept->folder);
+  PetscCall(PetscFree(muon->saving->kept));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +224,7 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
   MuonTryAddons(muon, saving, muon);
   PetscCall(MuonCheckpointAskPrograms_Private(muon));
   PetscCall(MuonCheckpointStart_Private(muon, folder));
-  c = muon->checkpoints;
+  c = muon->saving->kept;
   if (muon->rank == 0) result = MuonFileBegin(&c->folder, (uint64_t)muon->step, &c->id);
   PetscCall(MuonCheckpointAgree_Private(muon, &result, c->folder.text));
   PetscCheck(result == MUON_FILE_OK, comm, PETSC_ERR_FILE_WRITE, "Checkpoint: %s", c->folder.text);

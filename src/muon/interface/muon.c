@@ -50,6 +50,8 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   PetscCall(MuonWorkspaceCreate(&muon->work));
   muon->worker_weight = 1;
 
+  PetscCall(PetscNew(&muon->rates));
+  PetscCall(PetscNew(&muon->saving));
   PetscCall(MuonParametersCreate((PetscObject)muon));
   PetscCall(MuonAddonsCreate_Private(muon));
   *newmuon = muon;
@@ -428,7 +430,7 @@ PetscErrorCode MuonReset(Muon muon)
   muon->leaveswarned     = PETSC_FALSE;
   MuonTryAddons(muon, reset, muon);
 
-  muon->scheduled.valid = PETSC_FALSE;
+  muon->rates->scheduled.valid = PETSC_FALSE;
   if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -467,6 +469,8 @@ PetscErrorCode MuonDestroy(Muon *muon)
   PetscCall(PetscFree((*muon)->names));
   PetscCall(MuonRestartDestroy_Private(*muon));
   PetscCall(MuonParametersDestroy((PetscObject)*muon));
+  PetscCall(PetscFree((*muon)->rates));
+  PetscCall(PetscFree((*muon)->saving));
   PetscCall(PetscFree((*muon)->addon));
   PetscCall(PetscFree((*muon)->preset));
   PetscCall(MuonExchangeDestroy(&(*muon)->exchange));

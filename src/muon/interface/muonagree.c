@@ -17,9 +17,9 @@ PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
   PetscCall(MuonLayerInherit_Private(layer, "learning_rate", rate));
   PetscCall(MuonLayerInherit_Private(layer, "weight_decay", decay));
   PetscCall(MuonLayerInherit_Private(layer, "momentum", MuonGetMomentumNow_Private(muon)));
-  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta1", muon->adamw_beta1));
-  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta2", muon->adamw_beta2));
-  PetscCall(MuonLayerInherit_Private(layer, "adamw_epsilon", muon->adamw_epsilon));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta1", muon->rates->adamw_beta1));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta2", muon->rates->adamw_beta2));
+  PetscCall(MuonLayerInherit_Private(layer, "adamw_epsilon", muon->rates->adamw_epsilon));
   if (!MuonLayerIsSet(layer, "shape_factor")) layer->shape_factor = muon->shape_factor;
   if (!MuonLayerIsSet(layer, "step")) layer->step = muon->step_type;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -33,19 +33,19 @@ enum {
 
 static PetscErrorCode MuonGetNumbers_Private(Muon muon, double **numbers)
 {
-  const PetscBool scheduled = muon->schedulefn != NULL && muon->scheduled.valid ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool scheduled = muon->rates->fn != NULL && muon->rates->scheduled.valid ? PETSC_TRUE : PETSC_FALSE;
   uint32_t        programs  = 0;
   PetscBool       planned   = PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < MuonPrograms(muon); k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->programs->program[k].name, strlen(muon->programs->program[k].name) + 1);
+  for (PetscInt k = 0; k < MuonPrograms(muon); k++) programs = MuonWireCRC32C(programs, (const unsigned char *)muon->saving->programs->program[k].name, strlen(muon->saving->programs->program[k].name) + 1);
   PetscCall(PetscMalloc1(BESIDES + muon->nlayers, numbers));
   (*numbers)[0] = (double)muon->step;
-  (*numbers)[1] = scheduled ? (double)muon->scheduled.factor : 0;
-  (*numbers)[2] = scheduled ? (double)muon->scheduled.momentum : 0;
-  (*numbers)[3] = scheduled ? (double)muon->scheduled.decay : 0;
+  (*numbers)[1] = scheduled ? (double)muon->rates->scheduled.factor : 0;
+  (*numbers)[2] = scheduled ? (double)muon->rates->scheduled.momentum : 0;
+  (*numbers)[3] = scheduled ? (double)muon->rates->scheduled.decay : 0;
   (*numbers)[4] = (double)programs;
-  (*numbers)[5] = muon->schedulefn != NULL ? 1 : 0;
+  (*numbers)[5] = muon->rates->fn != NULL ? 1 : 0;
   if (muon->setupcalled) PetscCall(MuonExchangeIsSetUp(muon->exchange, &planned));
   (*numbers)[6] = planned ? 1 : 0;
   for (PetscInt l = 0; l < muon->nlayers; l++) (*numbers)[BESIDES + l] = muon->layer[l]->wholegradient ? 1 : 0;
@@ -158,12 +158,12 @@ PetscErrorCode MuonRaiseDifference_Private(Muon muon)
 
 PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
 {
-  const PetscBool scheduled = muon->scheduled.valid;
+  const PetscBool scheduled = muon->rates->scheduled.valid;
   unsigned int    hash;
   PetscBool       same;
 
   PetscFunctionBegin;
-  muon->scheduled.valid = PETSC_FALSE; /* of a step that was taken: MuonSetStepNumber() may have dropped it here alone */
+  muon->rates->scheduled.valid = PETSC_FALSE; /* of a step that was taken: MuonSetStepNumber() may have dropped it here alone */
   PetscCall(MuonHashOptions_Private(muon, &hash));
   PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
   if (same == PETSC_FALSE && muon->setupcalled) {
@@ -173,7 +173,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
     PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
     if (same == PETSC_FALSE) PetscCall(MuonRaiseDifference_Private(muon));
   }
-  muon->scheduled.valid = scheduled;
+  muon->rates->scheduled.valid = scheduled;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -126,7 +126,7 @@ PetscErrorCode MuonSaveCheckpoint(Muon muon, const char folder[], PetscInt keep)
 static PetscErrorCode MuonLoaded_Private(Muon muon)
 {
   PetscFunctionBegin;
-  if (muon->restart_state == MUON_RESTART_WEIGHTS) {
+  if (muon->saving->restart_state == MUON_RESTART_WEIGHTS) {
     PetscCall(MuonReset(muon));
     PetscCall(MuonSetUp(muon));
   } else PetscCall(MuonGetRate(muon, &muon->rate));
@@ -215,16 +215,16 @@ PetscErrorCode MuonRestart_Private(Muon muon, PetscBool fresh)
   PetscBool absent = PETSC_FALSE, loaded;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(muon->restart, muon->restarted, &loaded));
-  if (muon->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonRestartLoad_Private(muon, muon->restart, muon->restart_if_present ? &absent : NULL));
-  PetscCall(MuonCopyName_Private(muon->restart, &muon->restarted));
+  PetscCall(PetscStrcmp(muon->saving->restart, muon->saving->restarted, &loaded));
+  if (muon->saving->restart == NULL || loaded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonRestartLoad_Private(muon, muon->saving->restart, muon->saving->restart_if_present ? &absent : NULL));
+  PetscCall(MuonCopyName_Private(muon->saving->restart, &muon->saving->restarted));
   if (absent) {
-    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->restart));
+    PetscCall(PetscInfo(muon, "%s: no checkpoint is there\n", muon->saving->restart));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (fresh && muon->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
+  if (fresh && muon->saving->restart_state == MUON_RESTART_WEIGHTS) PetscCall(MuonWeightsChanged(muon)); /* there is no state yet but the servers' weights */
   else PetscCall(MuonLoaded_Private(muon));
-  PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->restart, muon->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
+  PetscCall(MuonNotice(PetscObjectComm((PetscObject)muon), "restarted at step %" PetscInt_FMT " from %s%s\n", muon->step, muon->saving->restart, muon->saving->restart_state == MUON_RESTART_ALL ? "" : " (weights alone)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

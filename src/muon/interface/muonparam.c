@@ -10,6 +10,12 @@
   { \
     key, MUON_PARAMETER_##kind, offsetof(struct _p_Muon, field), value, least, most, names, flags, help \
   }
+#define BEHIND(part, type, kind, field, value, least, most, names, flags, help) \
+  { \
+    #field, MUON_PARAMETER_##kind, MUON_PARAMETER_AT(struct _p_Muon, part, struct type, field), value, least, most, names, MUON_PARAMETER_BEHIND | (flags), help \
+  }
+#define RATE(...)                                    BEHIND(rates, _n_MuonRates, __VA_ARGS__)
+#define SAVE(...)                                    BEHIND(saving, _n_MuonSaving, __VA_ARGS__)
 #define REAL(field, value, least, most, flags, help) ROW(REAL, field, value, least, most, NULL, flags, help)
 #define INT(field, value, least, flags, help)        ROW(INT, field, value, least, MUON_UNBOUNDED, NULL, flags, help)
 #define BOOL(field, value, flags, help)              ROW(BOOL, field, value, 0, 1, NULL, flags, help)
@@ -18,13 +24,13 @@
 
 const MuonParameter MuonParameters_Private[] = {
   REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
-  ENUM(schedule, MuonScheduleTypes, 0, "How the learning rate changes"),
-  INT(schedule_warmup, 0, 0, 0, "Steps in which the learning rate rises"),
-  REAL(schedule_constant, 0.4, 0, 1, MUON_PARAMETER_BELOW, "Fraction of the steps for which the trapezoid is flat"),
-  REAL(schedule_minimum, 0, 0, 1, 0, "Part of the learning rate that schedules end at"),
+  RATE(ENUM, schedule, 0, 0, 0, MuonScheduleTypes, 0, "How the learning rate changes"),
+  RATE(INT, schedule_warmup, 0, 0, MUON_UNBOUNDED, NULL, 0, "Steps in which the learning rate rises"),
+  RATE(REAL, schedule_constant, 0.4, 0, 1, NULL, MUON_PARAMETER_BELOW, "Fraction of the steps for which the trapezoid is flat"),
+  RATE(REAL, schedule_minimum, 0, 0, 1, NULL, 0, "Part of the learning rate that schedules end at"),
   REAL(momentum, 0.9, 0, 1, MUON_PARAMETER_BELOW | MUON_PARAMETER_HIDDEN, "Weight of the old momentum"),
-  INT(momentum_warmup, 0, 0, 0, "Steps in which the momentum goes to its value"),
-  REAL(momentum_warmup_start, 0.85, 0, 1, MUON_PARAMETER_BELOW, "Momentum of the first step of its warm-up"),
+  RATE(INT, momentum_warmup, 0, 0, MUON_UNBOUNDED, NULL, 0, "Steps in which the momentum goes to its value"),
+  RATE(REAL, momentum_warmup_start, 0.85, 0, 1, NULL, MUON_PARAMETER_BELOW, "Momentum of the first step of its warm-up"),
   ENUM(momentum_style, MuonMomentumStyles, 0, "How a gradient enters the momentum"),
   ROW(ENUM, momentum_at, PETSC_DETERMINE, 0, 0, MuonMomentumAts, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, "Where the momentum is kept, by the type where not set"),
   REAL(dampening, 0, 0, 1, MUON_PARAMETER_BELOW, "1 minus the weight of a new gradient in the style sgd"),
@@ -35,13 +41,13 @@ const MuonParameter MuonParameters_Private[] = {
   ENUM(clip_layers, MuonClipLayersTypes, 0, "Whose gradients are clipped"),
   TEXT(layer_rule, MUON_PARAMETER_FIXED, "Rule of the layers that no pattern matches (lmo|adamw|nadamw|soap|sgd|frozen)"),
   TEXT(rule_match, MUON_PARAMETER_FIXED, "Rules of layers by their names, pattern:rule with commas between them"),
-  REAL(adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
-  REAL(adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
-  REAL(adamw_beta1, MUON_ADAMW_BETA1, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
-  REAL(adamw_beta2, MUON_ADAMW_BETA2, 0, 1, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
-  REAL(adamw_epsilon, MUON_ADAMW_EPSILON, 0, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
-  REAL(sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
-  REAL(sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
+  RATE(REAL, adamw_learning_rate, 1e-3, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Learning rate of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
+  RATE(REAL, adamw_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Weight decay of AdamW, NAdamW and SOAP, -1: that of the optimizer"),
+  RATE(REAL, adamw_beta1, MUON_ADAMW_BETA1, 0, 1, NULL, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
+  RATE(REAL, adamw_beta2, MUON_ADAMW_BETA2, 0, 1, NULL, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
+  RATE(REAL, adamw_epsilon, MUON_ADAMW_EPSILON, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
+  RATE(REAL, sgd_learning_rate, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Learning rate of gradient descent, -1: that of the optimizer"),
+  RATE(REAL, sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
   ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
   ROW_OF("step", ENUM, step_type, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves a layer"),
   ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, the cheapest where not set"),
@@ -63,14 +69,14 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(check_device, 0, MUON_PARAMETER_LOCAL, "Compare the kernels of a device with the host's before the first step"),
   BOOL(device_mpi, 0, MUON_PARAMETER_FIXED, "Give MPI the memory of a device, by what MPI says where not set"),
   REAL(device_batch_bytes, MUON_WORK_BATCH, 0, 1e15, 0, "Memory of a device for layers that are updated together, 0: one by one"),
-  TEXT(checkpoint, 0, "Folder that steps write checkpoints to"),
-  INT(checkpoint_interval, 100, 1, 0, "Of how many steps one writes a checkpoint"),
-  INT(checkpoint_keep, 2, 1, 0, "How many checkpoints remain"),
-  REAL(checkpoint_seconds, 0, 0, MUON_UNBOUNDED, 0, "After how many seconds steps write a checkpoint, 0: never"),
-  TEXT(restart, 0, "Folder of the checkpoint that a run begins with"),
-  BOOL(restart_if_present, 0, 0, "Begin anew where there is no checkpoint"),
-  ENUM(restart_state, MuonRestartStates, 0, "What a checkpoint is loaded for"),
-  BOOL(restart_convert, 0, 0, "Take another precision from a checkpoint"),
+  SAVE(TEXT, checkpoint, 0, 0, 0, NULL, 0, "Folder that steps write checkpoints to"),
+  SAVE(INT, checkpoint_interval, 100, 1, MUON_UNBOUNDED, NULL, 0, "Of how many steps one writes a checkpoint"),
+  SAVE(INT, checkpoint_keep, 2, 1, MUON_UNBOUNDED, NULL, 0, "How many checkpoints remain"),
+  SAVE(REAL, checkpoint_seconds, 0, 0, MUON_UNBOUNDED, NULL, 0, "After how many seconds steps write a checkpoint, 0: never"),
+  SAVE(TEXT, restart, 0, 0, 0, NULL, 0, "Folder of the checkpoint that a run begins with"),
+  SAVE(BOOL, restart_if_present, 0, 0, 1, NULL, 0, "Begin anew where there is no checkpoint"),
+  SAVE(ENUM, restart_state, 0, 0, 0, MuonRestartStates, 0, "What a checkpoint is loaded for"),
+  SAVE(BOOL, restart_convert, 0, 0, 1, NULL, 0, "Take another precision from a checkpoint"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Groups of -help and the first row of each; an addon or a type is a group by its name */
@@ -91,7 +97,8 @@ const char *MuonHeading_Private(PetscObject object, const MuonParameter *row)
   return NULL;
 }
 
-#define IS(row, field) ((row)->at == offsetof(struct _p_Muon, field))
+#define IS(row, field)      ((row)->at == offsetof(struct _p_Muon, field))
+#define IS_RATE(row, field) ((row)->at == MUON_PARAMETER_AT(struct _p_Muon, rates, struct _n_MuonRates, field))
 
 /* What a row cannot say */
 PetscErrorCode MuonChanging_Private(PetscObject object, const MuonParameter *row, double value)
@@ -101,8 +108,8 @@ PetscErrorCode MuonChanging_Private(PetscObject object, const MuonParameter *row
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) PetscFunctionReturn(PETSC_SUCCESS);
   if (IS(row, momentum)) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
-  if (IS(row, momentum_warmup) && value > (double)muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "momentum_warmup_start", muon->momentum_warmup_start));
-  if (IS(row, momentum_warmup_start) && muon->step < muon->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
+  if (IS_RATE(row, momentum_warmup) && value > (double)muon->step) PetscCall(MuonCheckMomentumKept_Private(muon, "momentum_warmup_start", muon->rates->momentum_warmup_start));
+  if (IS_RATE(row, momentum_warmup_start) && muon->step < muon->rates->momentum_warmup) PetscCall(MuonCheckMomentumKept_Private(muon, row->key, (PetscReal)value));
   PetscCheck(!IS(row, clip) || muon->setupcalled == PETSC_FALSE || (value > 0) == (muon->clip > 0), PetscObjectComm(object), PETSC_ERR_ORDER, "-%smuon_clip %g: whether gradients are clipped must be set before MuonSetUp(), or after MuonReset()",
              MuonPrefix(muon), value);
   if (IS(row, count_entropy) && value != 0 && muon->count_entropy == PETSC_FALSE) muon->traffic.total_up[2] = muon->traffic.total_down[2] = 0;

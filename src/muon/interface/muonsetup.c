@@ -107,7 +107,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   PetscCall(MuonExchangeIsSetUp(muon->exchange, &is)); /* which notes what it was made with */
   muon->setupcalled = muon->parameters.fixed = PETSC_TRUE;
   PetscCall(PetscLogEventEnd(MUON_SetUpEvent, muon, 0, 0, 0));
-  PetscCall(PetscTime(&muon->checkpointed));
+  PetscCall(PetscTime(&muon->saving->written));
   PetscCall(MuonRestart_Private(muon, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -302,8 +302,8 @@ PetscErrorCode MuonSetStepNumber(Muon muon, PetscInt step)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
   PetscCheck(step >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "Step number %" PetscInt_FMT ", expected at least 0", step);
-  muon->step            = step;
-  muon->scheduled.valid = PETSC_FALSE;
+  muon->step                   = step;
+  muon->rates->scheduled.valid = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

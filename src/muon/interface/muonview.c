@@ -132,7 +132,7 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
                                    muon->momentum_at < 0  ? "type's own place"
                                    : muon->nested != NULL ? "worker"
                                                           : MuonMomentumAts[muon->momentum_at],
-                                   muon->schedulefn != NULL ? ", then a function of the user's" : ""));
+                                   muon->rates->fn != NULL ? ", then a function of the user's" : ""));
   PetscCall(MuonParametersView((PetscObject)muon, viewer));
   if (muon->nancount > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "NaN or Inf %" PetscInt64_FMT " times so far\n", muon->nancount));
   if (muon->weights != NULL) {

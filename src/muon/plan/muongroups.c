@@ -174,7 +174,7 @@ PetscErrorCode MuonDestroyGroups_Private(Muon muon)
 PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
 {
   MuonExchangeItem *items;
-  PetscBool         summable     = PETSC_TRUE, assigns;
+  PetscBool         summable     = PETSC_TRUE;
   char              culprit[256] = "";
   MuonArray         shape;
   size_t           *up, *down, bytes[2];
@@ -187,9 +187,8 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
 
     shape = MuonShardStateShape(shard);
     PetscCall(MuonDescribeJob_Private(shard->layer, (PetscLogDouble)MuonArrayEntryBytes(&shape), item)); /* of the layer, not of the shard: all positions of a worker find the same owners */
-    PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
-    if (assigns == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", ((PetscObject)shard->up)->type_name, item->name));
-    if (assigns == PETSC_FALSE) summable = PETSC_FALSE;
+    if (shard->up->assignment == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", ((PetscObject)shard->up)->type_name, item->name));
+    summable = summable && shard->up->assignment ? PETSC_TRUE : PETSC_FALSE;
     /* A receiver believes no size beyond what a message can have; the first may be sent whole, by another compressor */
     PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
     up[k]   = PetscMax(bytes[0], sizeof(double) * MuonArrayEntries(&shape) + MUON_WIRE_MESSAGE_HEADER_MOST);

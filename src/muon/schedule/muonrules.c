@@ -162,13 +162,13 @@ PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)layer, &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSOAP, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSGD, &sgd));
-  *rate  = adamw ? muon->adamw_learning_rate : sgd ? muon->sgd_learning_rate : PETSC_DETERMINE;
-  *decay = adamw ? muon->adamw_weight_decay : sgd ? muon->sgd_weight_decay : PETSC_DETERMINE;
+  *rate  = adamw ? muon->rates->adamw_learning_rate : sgd ? muon->rates->sgd_learning_rate : PETSC_DETERMINE;
+  *decay = adamw ? muon->rates->adamw_weight_decay : sgd ? muon->rates->sgd_weight_decay : PETSC_DETERMINE;
   if (layer->given_rate > 0) *rate = layer->given_rate;
   else if (MuonLayerIsSet(layer, "learning_rate")) *rate = layer->learning_rate;
   else if (*rate == PETSC_DETERMINE) *rate = muon->learning_rate;
   if (MuonLayerIsSet(layer, "weight_decay")) *decay = layer->weight_decay;
-  else if (*decay == PETSC_DETERMINE) *decay = muon->schedulefn != NULL && muon->scheduled.valid ? muon->scheduled.decay : muon->weight_decay;
+  else if (*decay == PETSC_DETERMINE) *decay = muon->rates->fn != NULL && muon->rates->scheduled.valid ? muon->rates->scheduled.decay : muon->weight_decay;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

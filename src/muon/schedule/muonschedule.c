@@ -7,16 +7,16 @@
 
 PetscReal MuonGetMomentumNow_Private(Muon muon)
 {
-  if (muon->schedulefn != NULL && muon->scheduled.valid) return muon->scheduled.momentum;
-  if (muon->step >= muon->momentum_warmup) return muon->momentum;
-  return muon->momentum_warmup_start + (PetscReal)muon->step / (PetscReal)muon->momentum_warmup * (muon->momentum - muon->momentum_warmup_start);
+  if (muon->rates->fn != NULL && muon->rates->scheduled.valid) return muon->rates->scheduled.momentum;
+  if (muon->step >= muon->rates->momentum_warmup) return muon->momentum;
+  return muon->rates->momentum_warmup_start + (PetscReal)muon->step / (PetscReal)muon->rates->momentum_warmup * (muon->momentum - muon->rates->momentum_warmup_start);
 }
 
 PetscBool MuonNeedsMomentum_Private(Muon muon, MuonLayer layer)
 {
   if (layer->workermomentum == PETSC_FALSE) return PETSC_FALSE;
   if (MuonLayerIsSet(layer, "momentum")) return layer->momentum > 0 ? PETSC_TRUE : PETSC_FALSE;
-  return muon->momentum > 0 || (muon->momentum_warmup > 0 && muon->momentum_warmup_start > 0) || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE;
+  return muon->momentum > 0 || (muon->rates->momentum_warmup > 0 && muon->rates->momentum_warmup_start > 0) || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle style, MuonNesterovType nesterov)
@@ -54,11 +54,11 @@ PetscErrorCode MuonCheckMomentumKept_Private(Muon muon, const char key[], PetscR
 
 PetscErrorCode MuonScheduleDefault_Private(Muon muon)
 {
-  PetscBool free = muon->preset == NULL && muon->schedulefn == NULL ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool free = muon->preset == NULL && muon->rates->fn == NULL ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   MuonTryAddons(muon, schedule, muon, &free);
-  if (MuonParametersIsSet((PetscObject)muon, "schedule") == PETSC_FALSE) muon->schedule = free && MuonParametersIsSet((PetscObject)muon, "max_steps") ? MUON_SCHEDULE_LINEAR : MUON_SCHEDULE_CONSTANT;
+  if (MuonParametersIsSet((PetscObject)muon, "schedule") == PETSC_FALSE) muon->rates->schedule = free && MuonParametersIsSet((PetscObject)muon, "max_steps") ? MUON_SCHEDULE_LINEAR : MUON_SCHEDULE_CONSTANT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,14 +67,14 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
   const PetscReal K = (PetscReal)PetscMax(muon->max_steps, 1), s = PetscMin((PetscReal)muon->step, K - 1), left = K - s;
 
   PetscFunctionBegin;
-  if (muon->schedulefn != NULL && muon->scheduled.valid) {
-    *factor = muon->scheduled.factor;
+  if (muon->rates->fn != NULL && muon->rates->scheduled.valid) {
+    *factor = muon->rates->scheduled.factor;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *factor = 1;
-  switch (muon->schedule) {
+  switch (muon->rates->schedule) {
   case MUON_SCHEDULE_TRAPEZOID:
-    *factor = PetscMin((PetscReal)1, left / ((1 - muon->schedule_constant) * K));
+    *factor = PetscMin((PetscReal)1, left / ((1 - muon->rates->schedule_constant) * K));
     break;
   case MUON_SCHEDULE_LINEAR:
     *factor = left / K;
@@ -85,8 +85,8 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
   default:
     break;
   }
-  if (muon->schedule_minimum > 0) *factor = muon->schedule_minimum + (1 - muon->schedule_minimum) * *factor;
-  if (muon->step < muon->schedule_warmup) *factor *= ((PetscReal)muon->step + 1) / (PetscReal)muon->schedule_warmup;
+  if (muon->rates->schedule_minimum > 0) *factor = muon->rates->schedule_minimum + (1 - muon->rates->schedule_minimum) * *factor;
+  if (muon->step < muon->rates->schedule_warmup) *factor *= ((PetscReal)muon->step + 1) / (PetscReal)muon->rates->schedule_warmup;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,33 +101,33 @@ PetscErrorCode MuonSchedule_Private(Muon muon)
 
   PetscFunctionBegin;
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
-  muon->scheduled.valid = PETSC_FALSE;
-  if (muon->schedulefn == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  muon->rates->scheduled.valid = PETSC_FALSE;
+  if (muon->rates->fn == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
   momentum = MuonGetMomentumNow_Private(muon);
-  ierr     = (*muon->schedulefn)(muon, muon->step, &factor, &momentum, &decay, muon->schedulectx);
+  ierr     = (*muon->rates->fn)(muon, muon->step, &factor, &momentum, &decay, muon->rates->ctx);
   PetscCall(MuonErrorOfAll_Private(muon, "MuonSetScheduleFunction()", ierr));
-  muon->scheduled.valid    = PETSC_TRUE;
-  muon->scheduled.factor   = factor;
-  muon->scheduled.momentum = momentum;
-  muon->scheduled.decay    = decay;
-  muon->scheduled.legal    = factor >= 0 && factor < PETSC_INFINITY && momentum >= 0 && momentum < 1 && decay >= 0 && decay < PETSC_INFINITY && (momentum == 0 || MuonFindUnkept_Private(muon) == NULL) ? PETSC_TRUE : PETSC_FALSE;
+  muon->rates->scheduled.valid    = PETSC_TRUE;
+  muon->rates->scheduled.factor   = factor;
+  muon->rates->scheduled.momentum = momentum;
+  muon->rates->scheduled.decay    = decay;
+  muon->rates->scheduled.legal    = factor >= 0 && factor < PETSC_INFINITY && momentum >= 0 && momentum < 1 && decay >= 0 && decay < PETSC_INFINITY && (momentum == 0 || MuonFindUnkept_Private(muon) == NULL) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCheckSchedule_Private(Muon muon)
 {
   const MPI_Comm  comm     = PetscObjectComm((PetscObject)muon);
-  const PetscReal momentum = muon->scheduled.momentum;
+  const PetscReal momentum = muon->rates->scheduled.momentum;
   const MuonLayer layer    = MuonFindUnkept_Private(muon);
 
   PetscFunctionBegin;
-  if (muon->schedulefn == NULL || muon->scheduled.legal) PetscFunctionReturn(PETSC_SUCCESS);
+  if (muon->rates->fn == NULL || muon->rates->scheduled.legal) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(momentum == 0 || !(momentum > 0 && momentum < 1) || layer == NULL, comm, PETSC_ERR_ORDER,
              "Step %" PetscInt_FMT ": the function of MuonSetScheduleFunction() gives the momentum %g, and none of layer \"%s\" was kept at MuonSetUp(); set the function before, or after MuonReset()", muon->step, (double)momentum,
              ((PetscObject)layer)->name);
   SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Step %" PetscInt_FMT ": the function of MuonSetScheduleFunction() gives the factor %g, the momentum %g and the decay %g, expected finite numbers of at least 0 and a momentum in [0,1)", muon->step,
-          (double)muon->scheduled.factor, (double)momentum, (double)muon->scheduled.decay);
+          (double)muon->rates->scheduled.factor, (double)momentum, (double)muon->rates->scheduled.decay);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,9 +170,9 @@ PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(muon, MUON_CLASSID, 1);
-  muon->schedulefn      = schedule;
-  muon->schedulectx     = ctx;
-  muon->scheduled.valid = PETSC_FALSE;
+  muon->rates->fn              = schedule;
+  muon->rates->ctx             = ctx;
+  muon->rates->scheduled.valid = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,21 @@
 
 #include "../plan/muonplan.h"
 
+/* Parameters and state of what changes with the step */
+struct _n_MuonRates {
+  MuonScheduleType schedule;
+  PetscInt         schedule_warmup, momentum_warmup;
+  PetscReal        schedule_constant, schedule_minimum, momentum_warmup_start;
+  MuonScheduleFn  *fn;
+  void            *ctx;
+  struct {
+    PetscBool valid, legal;
+    PetscReal factor, momentum, decay;
+  } scheduled;                                                                            /* what fn gave for the step that is taken, or was taken last */
+  PetscReal adamw_learning_rate, adamw_weight_decay, sgd_learning_rate, sgd_weight_decay; /* PETSC_DETERMINE for those of the optimizer */
+  PetscReal adamw_beta1, adamw_beta2, adamw_epsilon;
+};
+
 /* An error where these do not go together */
 PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
 /* Where the number of steps was chosen and nothing of how the rate changes with them, it falls to 0 */

@@ -76,11 +76,11 @@ static PetscErrorCode MuonTheoryCheckOptions_Private(Muon muon)
   } wrong[]                 = {{rate, "learning_rate", "that the theorem gives it"},
                                {MuonParametersIsSet((PetscObject)muon, "momentum"), "momentum", "that the theorem gives it, or -muon_theory_beta"},
                                {muon->momentum_style != MUON_MOMENTUM_EMA ? PETSC_TRUE : PETSC_FALSE, "momentum_style", "ema"},
-                               {muon->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE, "momentum_warmup", "none"},
+                               {muon->rates->momentum_warmup > 0 ? PETSC_TRUE : PETSC_FALSE, "momentum_warmup", "none"},
                                {muon->nesterov != MUON_NESTEROV_NONE ? PETSC_TRUE : PETSC_FALSE, "nesterov", "none"},
                                {muon->weight_decay > 0 ? PETSC_TRUE : PETSC_FALSE, "weight_decay", "0"},
                                {muon->clip > 0 ? PETSC_TRUE : PETSC_FALSE, "clip", "0"},
-                               {muon->schedule != MUON_SCHEDULE_CONSTANT || muon->schedule_warmup > 0 || muon->schedulefn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
+                               {muon->rates->schedule != MUON_SCHEDULE_CONSTANT || muon->rates->schedule_warmup > 0 || muon->rates->fn != NULL ? PETSC_TRUE : PETSC_FALSE, "schedule", "constant, without a warm-up or a function"},
                                {theory->eta >= 0 && MuonTheoryIsSharp_Private(muon) ? PETSC_TRUE : PETSC_FALSE, "theory_eta", "none: its step is gamma"},
                                {theory->beta >= 0 && (theory->signs || (theory->type != MUON_THEORY_SMOOTH_STOCHASTIC && theory->type != MUON_THEORY_AUTO)) ? PETSC_TRUE : PETSC_FALSE, "theory_beta", "none: it has a beta of its own"}};
   const PetscBool plain     = theory->signs || (muon->ops->send == NULL && muon->lmogroup == NULL && muon->nested == NULL) ? PETSC_TRUE : PETSC_FALSE; /* the mean of what workers have */

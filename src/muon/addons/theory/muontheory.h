@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../plan/muonplan.h"
+#include "../../schedule/muonschedule.h"
 #include <petscmuon/private/muonlmoimpl.h>
 
 /* What a theorem needs to know of a function, PETSC_DETERMINE where it was not set; of compressors what was measured, and of a layer alone its eta in multiples of the optimizer's */

@@ -44,7 +44,10 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the receiver of a shard lacks of A while it has B. The lag holds what was missing before the message, and then what still is; nothing of nothing is nothing. Up the dual norm counts */
+/*
+   What the receiver of a shard lacks of A while it has B. The lag holds what was missing before the message, and then what
+   still is; nothing of nothing is nothing. Up the dual norm counts
+*/
 PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
   EF21Figures *mine    = &((Muon_EF21 *)muon->data)->meter.mine[shard - muon->shard];

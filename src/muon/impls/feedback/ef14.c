@@ -57,13 +57,6 @@ static PetscErrorCode MuonVisitState_EF14(Muon muon, MuonShard *shard, MuonState
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonBegin_EF14(Muon muon, MuonRecord *record)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonBegin_Feedback(muon));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MuonConfigure_EF14(Muon muon)
 {
   PetscFunctionBegin;
@@ -138,7 +131,6 @@ PetscErrorCode MuonRegister_EF14(void)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&ops, sizeof(ops)));
-  ops.begin = MuonBegin_EF14;
   PetscCall(MuonRegister(MUONEF14, MuonCreate_EF14, MuonEF14Parameters));
   PetscCall(MuonFeedbackRegister_Private(MUONEF14, &ops, MuonEF14LayerParameters, keys));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -29,7 +29,6 @@ static PetscBool EF21AtServer(Muon muon)
 static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
 {
   PetscFunctionBegin;
-  PetscCall(MuonBegin_Feedback(muon));
   PetscCall(EF21MeterBegin_Private(muon, record));
   for (PetscInt p = 0; p < muon->nshards && EF21IsFirst(muon, 0); p++) {
     MuonLayerStepInfo *info = &MuonShardNext(&muon->shard[p])->info;

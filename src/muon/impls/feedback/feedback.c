@@ -107,27 +107,6 @@ static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *sha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The compressors for all layers are copied at set-up: what is changed in them afterwards would be silently
-   without effect
-*/
-static PetscErrorCode MuonFeedbackHash_Private(Muon muon, unsigned int *hash)
-{
-  MuonFeedback *all = (MuonFeedback *)muon->data;
-
-  PetscFunctionBegin;
-  *hash      = 0;
-  all->state = 0;
-  for (int down = 0; down < 2; down++) {
-    unsigned int one;
-
-    PetscCall(MuonParametersHash((PetscObject)muon->compressor[down], &one));
-    *hash = 31 * *hash + one;
-    all->state += ((PetscObject)muon->compressor[down])->state;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
 {
   MuonFeedback  *all       = (MuonFeedback *)muon->data;
@@ -150,32 +129,17 @@ PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
   for (; entries > 1; entries /= 2) indexbits++;
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
-    PetscBool  assigns;
     void      *own;
 
     for (int down = 0; down < 2; down++) PetscCall(MuonFeedbackConfigureOne_Private(muon, shard, down, indexbits));
     (void)MuonParametersFind((PetscObject)shard->layer, key, &own);
     shard->downlink = MuonLayerIsSet(shard->layer, key) ? (MuonDownlink) * (int *)own : all->downlink;
-    PetscCall(MuonCompressorIsAssignment(shard->up, &assigns));
     PetscCall(PetscCalloc1(bytes, (char **)&shard->data));
-    ((FeedbackShard *)shard->data)->keeps = assigns ? PETSC_FALSE : PETSC_TRUE;
-    shard->asis                           = assigns;
+    ((FeedbackShard *)shard->data)->keeps = shard->up->assignment ? PETSC_FALSE : PETSC_TRUE;
+    shard->asis                           = shard->up->assignment;
   }
-  PetscCall(MuonFeedbackHash_Private(muon, &all->chosen));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonBegin_Feedback(Muon muon)
-{
-  const MuonFeedback all  = *(const MuonFeedback *)muon->data;
-  const char *const  type = ((PetscObject)muon)->type_name;
-  unsigned int       now;
-
-  PetscFunctionBegin;
-  if (all.state == ((PetscObject)muon->compressor[0])->state + ((PetscObject)muon->compressor[1])->state) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonFeedbackHash_Private(muon, &now));
-  PetscCheck(now == all.chosen, PetscObjectComm((PetscObject)muon), PETSC_ERR_ORDER, "-%s%s_compressor or -%s%s_server_compressor was changed after MuonSetUp(), where each layer got its own; change those of the layers, or call MuonReset() before",
-             MuonPrefix(muon), type, MuonPrefix(muon), type);
+  /* What is changed in them from now on would be silently without effect */
+  for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = muon->compressor[down]->parameters.frozen = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,11 +155,9 @@ PetscErrorCode MuonView_Feedback(Muon muon, PetscViewer viewer)
     PetscInt64 entries[2] = {0, 0};
 
     for (PetscInt p = 0; p < muon->nshards; p++) {
-      const MuonShard *shard = &muon->shard[p];
-      PetscBool        assigns;
+      const MuonShard *shard   = &muon->shard[p];
+      const PetscBool  assigns = down && shard->downlink == MUON_DOWNLINK_STEP ? PETSC_FALSE : (down ? shard->down : shard->up)->assignment;
 
-      PetscCall(MuonCompressorIsAssignment(down ? shard->down : shard->up, &assigns));
-      if (down && shard->downlink == MUON_DOWNLINK_STEP) assigns = PETSC_FALSE;
       layers[assigns]++;
       entries[assigns] += (PetscInt64)shard->layer->m * shard->layer->n;
     }
@@ -211,6 +173,7 @@ PetscErrorCode MuonReset_Feedback(Muon muon)
     if (muon->shard[p].data != NULL) PetscCall(MuonArrayDestroy(&((FeedbackShard *)muon->shard[p].data)->relative));
     PetscCall(PetscFree(muon->shard[p].data));
   }
+  for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = muon->compressor[down]->parameters.frozen = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,13 +6,11 @@
 
 #include "../../step/muonstep.h"
 
-/* The data of a type begins with it. The keys of its compressors, muon->compressor, begin with its name: "ef21_compressor", "ef21_server_compressor" */
+/* The data of a type begins with it. The keys of its compressors, muon->compressor, begin with its name: "ef21_server_compressor" */
 typedef struct {
   MuonDownlink        downlink;
   MuonCompressorRules rules; /* other layers, and those of fewer entries, send what they have as it is */
   PetscInt            min_entries;
-  unsigned int        chosen; /* hash of the options of both compressors at set-up */
-  PetscObjectState    state;  /* of both, when they were last looked at */
 } MuonFeedback;
 
 /* What a type keeps of one shard begins with it */
@@ -55,7 +53,6 @@ PETSC_INTERN PetscErrorCode MuonRegister_EF14(void);
 PETSC_INTERN PetscErrorCode MuonFeedbackRegister_Private(const char type[], MuonAddonOps *, const MuonParameter layerrows[], const char *const keys[]);
 /* The shards' compressors and data, of so many bytes */
 PETSC_INTERN PetscErrorCode MuonFeedbackConfigure_Private(Muon, size_t);
-PETSC_INTERN PetscErrorCode MuonBegin_Feedback(Muon);
 PETSC_INTERN PetscErrorCode MuonView_Feedback(Muon, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonReset_Feedback(Muon);
 PETSC_INTERN PetscErrorCode MuonDestroy_Feedback(Muon);
@@ -102,7 +99,7 @@ static inline PetscBool EF21IsFirst(Muon muon, int taken)
   return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started <= taken ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* What is measured, in the steps of which monitors speak: contraction and lag of each layer; in others that are asked for, and before state is saved, ||G - mean of G_j|| */
+/* Measures in the steps of which monitors speak contraction and lag of each layer, where asked for and before state is saved ||G - mean of G_j|| */
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(Muon);
 PETSC_INTERN PetscErrorCode EF21MeterSetUp_Private(Muon);
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, MuonRecord *);
