@@ -276,7 +276,7 @@ static PetscErrorCode GoOn(Problem *p, const Choices *choices, PetscInt restart,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options behind one another make a run; what it did not read is misspelt, or tests nothing */
+/* Options behind one another make a run; what it did not read is misspelt, or tests nothing. then is NULL for the second run */
 static PetscErrorCode TraceRun(const char *const options[5], const Choices *choices, PetscInt steps, PetscInt restart, const char then[], PetscInt seed, Trace *trace)
 {
   PetscOptions database;
@@ -653,7 +653,8 @@ int main(int argc, char **argv)
         transposed_rounding | -compare rounding -each " -muon_type dense -muon_weight_decay 0.1 -lmo_type frobenius; -muon_type dense -muon_weight_decay 0.1 -lmo_type spectral -lmo_polar_type svd; -muon_type ef21 -lmo_type frobenius -ef21_compressor rankk -ef21_compressor_rank 2 -ef21_compressor_values native" -a " -problem_storage transposed" -b " -problem_storage rows"
         transposed_row      | -compare rounding -both " -muon_type dense -muon_weight_decay 0.1" -a " -problem_storage transposed -lmo_type column" -b " -problem_storage rows -lmo_type row"
 
-  # Slices of one vector are matrices, whichever ranks have which entries: sums run over the same numbers in one order. Only layers that are all on one rank send the same messages
+  # Slices of one vector are matrices, whichever ranks have which entries: sums run over the same numbers in one order. Only layers that are all on
+  # one rank send the same messages
   testset:
     args: -full -all " -problem_layers tall,slab,gain,square,embed,entry -muon_layer_embed_rule adamw -muon_learning_rate 0.125"
     testset:
@@ -708,13 +709,15 @@ int main(int argc, char **argv)
         downlink_mixed | -both " -ef21_compressor topk -ef21_compressor_ratio 0.4 -muon_layer_square_ef21_server_compressor topk -muon_weight_decay 0.1 -muon_learning_rate 1"
         downlink_none  | -both " -ef21_compressor topk -ef21_compressor_ratio 0.4 -muon_layer_square_ef21_server_compressor topk -muon_weight_decay 0.5 -muon_learning_rate 0.25 -problem_zeros -problem_noise 0"
 
-  # Rows that are spread over the ranks of a worker are compressed as layers of their own, by a norm that sees each entry alone and without random numbers
+  # Rows that are spread over the ranks of a worker are compressed as layers of their own, by a norm that sees each entry alone and without random
+  # numbers
   testset:
     args: -all " -problem_layers tall,embed,blocks -problem_storage rows -problem_routine 0 -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.3 -lmo_type max -muon_learning_rate 0.1" -b " -problem_alone" -each " -muon_exchange_type star -ef21_server_compressor columntopk; -muon_exchange_type layerwise -ef21_server_compressor columntopk; -muon_exchange_type replicated -ef21_server_compressor columntopk; -ef21_server_compressor rankk -ef21_compressor_values single"
     table: suffix | nsize | args
       shards     | {{2 3 4}} | -both " -problem_ranks 0"
       shards_two | {{4 6}}   | -both " -problem_ranks 2"
-  # NaN on one of them ends the step everywhere, or the step or the entry of the mean is left out, as if it were zero on all ranks of the worker. A routine that fails when gradients were ready leaves nothing behind
+  # NaN on one of them ends the step everywhere, or the step or the entry of the mean is left out, as if it were zero on all ranks of the worker. A
+  # routine that fails when gradients were ready leaves nothing behind
   testset:
     args: -all " -problem_layers tall -problem_ranks {{0 1}}"
     table: suffix | nsize | args
@@ -723,7 +726,8 @@ int main(int argc, char **argv)
       shards_zero  | {{2 3 4}} | -nans 1 -a " -problem_ready backward -muon_nan zero" -b " -problem_bad_zero" -both " -problem_whole -muon_type dense -problem_bad 1" -each "; -muon_state_precision single"
       shards_fails | {{2 3 4}} | -a " -problem_ready backward -problem_fails 1; -problem_ready backward -problem_fails 2" -both " -problem_whole -muon_type dense"
 
-  # Layers in the memory of a device are those on the host. Of three layers one has more entries than a block of sums has, one an odd shape, one a column; with gaps and without, in both orders and precisions
+  # Layers in the memory of a device are those on the host. Of three layers one has more entries than a block of sums has, one an odd shape, one a
+  # column; with gaps and without, in both orders and precisions
   testset:
     requires: kokkos
     testset:
@@ -740,9 +744,11 @@ int main(int argc, char **argv)
         # Votes by packed bits, in a row in which a layer need not begin at a byte; two workers tie
         device_sign     | 2 | -both " -muon_type sign -lmo_type spectral -muon_weight_decay 0.1 -sign_measure -sign_direction {{momentum gradient}} -sign_tie {{zero random}}" -each " -sign_update none; -sign_update frobenius; -sign_update spectral"
         device_counts   | 3 | -both " -problem_curvature 0 -muon_type sign -lmo_type spectral -sign_direction adam -muon_exchange_type star" -each " -muon_exchange_mode reduce; -muon_exchange_mode gather"
-        # Factors of rank 3 and 1, whose state goes on from a checkpoint. They are off by 8 (m + n) K roundings times the condition of what is made orthonormal, here below 10: 1.3e-3 of steps of length 0.1
+        # Factors of rank 3 and 1, whose state goes on from a checkpoint. They are off by 8 (m + n) K roundings times the condition of what is made
+        # orthonormal, here below 10: 1.3e-3 of steps of length 0.1
         device_factors  | 2 | -compare tolerance -tolerance 2e-4 -restart 2 -both " -problem_curvature 0 -lmo_type frobenius -ef21_server_compressor_rank 3" -each " -ef21_compressor powersgd -ef21_server_compressor powersgd; -ef21_compressor rankk -ef21_compressor_rankk_method range -ef21_server_compressor rankk -ef21_server_compressor_rankk_method range"
-        # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than 3.5^5 = 525 units of the sums of up to 70 products
+        # Products in another order: a step of length 0.1 after six of Newton and Schulz, whose rounding the polynomials of kj amplify by less than
+        # 3.5^5 = 525 units of the sums of up to 70 products
         device_polar    |   | -compare tolerance -tolerance 1e-6 -both " -problem_curvature 0 -lmo_polar_precision double -lmo_type spectral" -each " -muon_type sign -sign_direction polar -sign_update none -lmo_polar_type newtonschulz; -muon_type sign -sign_direction polar -sign_update polar -lmo_polar_type newtonschulz; -ef21_compressor identity -lmo_polar_type newtonschulz -muon_check_device; -ef21_compressor identity -lmo_polar_type gram -muon_check_device"
 
     # Nine matrices, three of them blocks, that are moved together, on the host and one by one: three products in each of five steps
@@ -750,7 +756,8 @@ int main(int argc, char **argv)
       args: -steps 3 -compare tolerance -tolerance 1e-6 -measures -all " -problem_layers a,b,shift,qkv,d,c,short,e -problem_storage both -problem_curvature 0 -muon_learning_rate 0.1 -muon_layer_qkv_blocks_rows 8,8,8 -lmo_polar_precision double" -a " -problem_device; " -b " -problem_device -muon_device_batch_bytes 0"
       table: suffix | nsize | args
         batch_together |   | -products 15;0;135 -both " -ef21_compressor identity -lmo_polar_type newtonschulz -muon_measure_update_rms -muon_weight_decay 0.1"
-        # A sum and new weights of 8 x 40 have 2560 bytes, two panels and two squares in double 6144: two runs, a to qkv and the rest, with five and four matrices in batches of at most two. Slots begin at
+        # A sum and new weights of 8 x 40 have 2560 bytes, two panels and two squares in double 6144: two runs, a to qkv and the rest, with five and
+        # four matrices in batches of at most two. Slots begin at
         # multiples of 256 bytes
         batch_bound    |   | -products 75;135 -scratch 29696 -both " -muon_type dense -muon_exchange_mode gather -lmo_polar_type newtonschulz" -a " -problem_device -muon_device_batch_bytes 12800"
         # The restart after two of five steps: 18 products

@@ -3,8 +3,8 @@
    with gradients that every rank knows of every other one. What it is made of are options, -problem_...:
 
      layers NAME,...          rows of ProblemShapes, the first six by default
-     storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the transposes by columns,
-                              or ranges of one vector of the worker, of which its second rank has nothing
+     storage mat|rows|columns|both|transposed|slices   as the table says, or arrays by rows, by columns, the one and the other, or of the
+                              transposes by columns, or ranges of one vector of the worker, of which its second rank has nothing
      single                   arrays are floats
      device                   arrays are in the memory of a device
      apart                    blocks of a layer, by the keys of the optimizer, are layers of their own: arrays of the same memory
@@ -25,7 +25,8 @@
      bad S                    the last rank has a NaN in step S, the first time it is taken, in all layers,
      bad_layer L              or in this one
      bad_zero                 instead, its worker has a zero there
-     fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is even, when it is called again
+     fails S                  the routine fails in step S, once, behind other gradients that were ready; none is, where S is
+                              even, when it is called again
 
    The gradient of a worker is that of 1/2 sum H (W - B)^2, with H among 1/2, 1, 3/2 and B, W and the noise multiples
    of 2^-11.
