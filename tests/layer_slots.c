@@ -398,16 +398,13 @@ static PetscErrorCode CheckIdentity(const Identity *identity)
 /* Presets set keys of layers, which a key of the user's has the last word of */
 static PetscErrorCode CheckPresets(void)
 {
-  static const char *const presets[][3] = {
-    {"muoneq", "rows", ""},
-    {"normuon", "none", "normuon_row"},
-    {"nanochat", "rows", "frobenius,normuon_long"},
-    {"soap-muon", "soap", ""},
+  static const char *const presets[][4] = {
+    {"muoneq", "rows", ""}, {"normuon", "none", "normuon_row"}, {"nanochat", "rows", "frobenius,normuon_long"}, {"soap-muon", "soap", ""}, {"soap", "none", "", "qr"},
   };
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(presets); k++) {
-    const char *const key[] = {"muon_layer_w_before", "muon_layer_w_after", "muon_layer_free_before"}, *const expected[] = {presets[k][1], presets[k][2], "columns"};
+    const char *const key[] = {"muon_layer_w_before", "muon_layer_w_after", "muon_layer_free_before", "muon_layer_w_soap_basis"}, *const expected[] = {presets[k][1], presets[k][2], "columns", presets[k][3]};
     Muon muon;
     Mat  W[2];
 
@@ -420,7 +417,7 @@ static PetscErrorCode CheckPresets(void)
     PetscCall(PetscOptionsSetValue(NULL, "-muon_layer_free_before", "columns"));
     PetscCall(MuonSetPreset(muon, presets[k][0]));
     PetscCall(MuonSetFromOptions(muon));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (presets[k][3] != NULL ? 4 : 3); i++) {
       char      value[64];
       PetscBool same;
 

@@ -230,8 +230,11 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
   if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(((PetscObject)layer)->options, own, "-rule", rule, sizeof(rule), &has));
-  if (has) PetscCall(MuonLayerSetRule(layer, rule));
-  if (has) PetscCall(PetscStrncpy(layer->why, " by its key", sizeof(layer->why)));
+  if (has) {
+    PetscCall(MuonLayerSetRule(layer, rule));
+    PetscCall(PetscStrncpy(layer->why, " by its key", sizeof(layer->why)));
+    PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_")); /* those of the rule */
+  }
   PetscCall(MuonLayerSetBlocksFromOptions_Private(layer, own));
   PetscObjectOptionsBegin((PetscObject)layer);
   PetscCall(MuonParametersSetFromOptions((PetscObject)layer, PetscOptionsObject));

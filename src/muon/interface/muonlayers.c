@@ -46,8 +46,8 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   PetscCall(PetscObjectSetOptions((PetscObject)layer, ((PetscObject)muon)->options));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)layer, ((PetscObject)muon)->prefix));
   PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work));
-  if (muon->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
   PetscCall(MuonMatchRule_Private(muon, layer));
+  if (muon->preset != NULL) PetscCall(MuonPresetRead_Private(muon, (PetscObject)layer));
   if (muon->setfromoptionscalled) {
     PetscCall(MuonLayerSetFromOptions((PetscObject)layer));
     PetscCall(MuonHelpLayer_Private(muon, layer));

@@ -338,8 +338,8 @@ PetscErrorCode MuonSetPreset(Muon muon, const char name[])
   muon->preset = copy;
   PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon));
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon->layer[l]));
     PetscCall(MuonMatchRule_Private(muon, muon->layer[l]));
+    PetscCall(MuonPresetRead_Private(muon, (PetscObject)muon->layer[l]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
