@@ -131,7 +131,7 @@ static PetscErrorCode CheckGradient(void)
 {
   Problem   p;
   State     before, after;
-  PetscReal error;
+  PetscReal error = 0;
   PetscBool wrong;
 
   PetscFunctionBegin;
