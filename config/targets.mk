@@ -15,7 +15,7 @@ MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable dist
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable check-portable dist
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -42,7 +42,7 @@ sanitize:
 
 # Which of the faults in tests/mutants.txt the tests catch
 mutants:
-	@$(PYTHON3) config/mutants $(MUTANTS) --minutes $(MUTANTS_MINUTES)
+	@$(PYTHON3) tests/mutants $(MUTANTS) --minutes $(MUTANTS_MINUTES)
 
 fuzz: fuzzers
 	@for f in $(FUZZ_PROGRAMS); do \
@@ -125,7 +125,11 @@ checkstyle:
 
 # Whether each addon and each type of the optimizer but dense can be left out: REMOVABLE="addons/cost impls/sign" some of them
 check-removable:
-	@$(PYTHON3) config/removable $(REMOVABLE)
+	@$(PYTHON3) tests/removable $(REMOVABLE)
+
+# Compilers and a processor that are not those of the build
+check-portable: $(CONF_H)
+	@BUILD='$(BUILD)' SYSTEM_INCLUDES='$(PETSC_INCLUDES)' tests/check-portable
 
 # What packagers need, outside of the suite: both take what is committed
 check-newest check-deb:
@@ -166,7 +170,7 @@ help:
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
 	@echo "make dist                  the sources of the last commit as a tarball"
-	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian"
+	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian; make check-portable other compilers and processors"
 	@echo "make info                  what was found; make clean removes build-*"
 	@echo
 	@echo "PETSC_DIR, PETSC_ARCH and SLEPC_DIR choose the PETSc, else pkg-config does. V=1 prints the commands, SANITIZE=1 and WERROR=1 change them,"

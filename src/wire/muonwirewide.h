@@ -22,7 +22,6 @@ MUON_C_BEGIN
 int  MuonWireIsWide(void);
 void MuonWireSetWide(int wide);
 
-#if defined(MUON_WIRE_HAVE_WIDE)
 /*
    An encoder's table: the range of a code, start << 16 | frequency, and floor(2^(31 + bits of the frequency) / frequency), at
    most 2^32 - 1; at the place of the code in bits 0 to 7 above base (0 for those at most base), plus 32 for one with the bit
@@ -33,6 +32,7 @@ typedef struct {
   uint32_t range[MUON_WIRE_WIDE_CODES], inverse[MUON_WIRE_WIDE_CODES];
 } MuonWireWideTable;
 
+#if defined(MUON_WIRE_HAVE_WIDE)
 /* Groups of 32 codes of width <= 9 bits between 16 bits each and 4 width bytes */
 void MuonWirePackWide(unsigned width, uint64_t groups, const uint16_t *codes, unsigned char *to);
 void MuonWireUnpackWide(unsigned width, uint64_t groups, const unsigned char *from, uint16_t *codes);
