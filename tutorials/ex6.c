@@ -1,6 +1,7 @@
 static char help[] = "A program that knows TAO and not this library trains a network with -tao_type muon.\n\n"
                      "The type comes with -dll_append and the path of libpetscmuon.so. Objective and gradient are those that any other type gets: compare with -tao_type lmvm.\n"
-                     "The weights are matrices in one vector. -tao_muon_layers names them, or the program does, by a text that it composes with the vector (-compose).\n\n";
+                     "The weights are matrices in one vector. -tao_muon_layers names them, or the program does, by a text that it composes with the vector (-compose).\n"
+                     "-then lmvm goes on with another type from where the first one ended.\n\n";
 
 #include <petsctao.h>
 
@@ -81,16 +82,31 @@ static PetscErrorCode FormFunctionGradient(Tao tao, Vec x, PetscReal *f, Vec g, 
   PetscFunctionReturn(0);
 }
 
+/* With the type that the Tao has, from where the solution is */
+static PetscErrorCode Solve(Tao tao, PetscReal before)
+{
+  TaoType            type;
+  PetscInt           its;
+  PetscReal          after;
+  TaoConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(TaoSolve(tao));
+  PetscCall(TaoGetType(tao, &type));
+  PetscCall(TaoGetSolutionStatus(tao, &its, &after, NULL, NULL, NULL, &reason));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s after %" PetscInt_FMT " iterations, loss below a tenth of what it was: %s\n", type, TaoConvergedReasons[reason], its, after < before / 10 ? "yes" : "no"));
+  PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv)
 {
-  Model              model;
-  Vec                x, g;
-  Tao                tao;
-  TaoType            type;
-  PetscInt           first, last, its;
-  PetscReal          before, after;
-  TaoConvergedReason reason;
-  PetscBool          compose = PETSC_FALSE;
+  Model     model;
+  Vec       x, g;
+  Tao       tao;
+  char      then[32];
+  PetscInt  first, last;
+  PetscReal before;
+  PetscBool compose = PETSC_FALSE, second;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -117,10 +133,12 @@ int main(int argc, char **argv)
   PetscCall(TaoSetMaximumIterations(tao, 300));
   PetscCall(TaoSetFromOptions(tao));
   PetscCall(TaoComputeObjectiveAndGradient(tao, x, &before, g));
-  PetscCall(TaoSolve(tao));
-  PetscCall(TaoGetType(tao, &type));
-  PetscCall(TaoGetSolutionStatus(tao, &its, &after, NULL, NULL, NULL, &reason));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s after %" PetscInt_FMT " iterations, loss below a tenth of what it was: %s\n", type, TaoConvergedReasons[reason], its, after < before / 10 ? "yes" : "no"));
+  PetscCall(Solve(tao, before));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-then", then, sizeof(then), &second));
+  if (second) {
+    PetscCall(TaoSetType(tao, then));
+    PetscCall(Solve(tao, before));
+  }
 
   PetscCall(TaoDestroy(&tao));
   PetscCall(VecScatterDestroy(&model.gather));
@@ -146,6 +164,11 @@ int main(int argc, char **argv)
     args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -compose -tao_max_it 3 -tao_monitor
     tolerance: 1e-3
     filter: sed 's/ *$//'
+  # Far from a minimum by Muon, near it by L-BFGS, on the same vector
+  test:
+    suffix: then
+    nsize: {{1 2}}
+    args: -dll_append ${BUILD}/lib/libpetscmuon.so -tao_type muon -compose -tao_max_it 100 -then lmvm
   # The solution as one vector
   test:
     suffix: vector

@@ -1,4 +1,4 @@
-/* What the programs that recover a matrix of low rank are made of: normally distributed numbers, the text that names a vector's layers, singular values of small matrices */
+/* For programs that recover a matrix of low rank: normally distributed numbers, layers of a vector, singular values */
 #pragma once
 
 #include <petscmat.h>
@@ -97,7 +97,7 @@ static inline PetscErrorCode Multiply(const char opa[], const char opb[], PetscI
   PetscFunctionReturn(0);
 }
 
-/* Right singular vectors and singular values of an n x n matrix, the largest last, by the eigenvectors of its Gram matrix: good to 1e-8 of the largest */
+/* Right singular vectors and values of an n x n matrix, the largest last, by its Gram matrix: good to 1e-8 of the largest */
 static inline PetscErrorCode RightSingular(PetscInt n, const PetscScalar g[], PetscScalar v[], PetscReal sigma[])
 {
   PetscScalar *work;

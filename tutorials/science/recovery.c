@@ -21,7 +21,7 @@ typedef struct {
   PetscInt  n, rank, measurements, instances, gradients, width, seed;
   Method    method;
   PetscReal rate;
-  Mat       A, R, Y, X, G; /* a column of A is a measurement of this rank; R = A^T X - Y; X and G get their memory from vectors, whose columns are instances */
+  Mat       A, R, Y, X, G; /* a column of A is a measurement, one of X an instance; R = A^T X - Y; X and G lie on vectors */
   Vec       truth;         /* the instances one after the other, like all unknowns */
   PetscReal enough;        /* the objective at which the residual is RESIDUAL of Y */
   PetscInt  evaluations;   /* of the gradient */
@@ -112,7 +112,7 @@ static PetscErrorCode CreateRecovery(Recovery *p)
 static PetscErrorCode SolveFista(Recovery *p, Vec z)
 {
   const PetscInt  n = p->n, entries = n * n;
-  const PetscReal step = 1 / PetscSqr(1 + (PetscReal)n / PetscSqrtReal((PetscReal)p->measurements)); /* 1/L: the largest singular value of A is near sqrt(m) + n */
+  const PetscReal step = 1 / PetscSqr(1 + (PetscReal)n / PetscSqrtReal((PetscReal)p->measurements)); /* 1/L: |A| is near sqrt(m) + n */
   PetscScalar    *zs, *gs, *xs, *v, *xv, *w;
   PetscReal      *sigma, *first, *t, f = 0;
   Vec             g;
@@ -153,7 +153,7 @@ static PetscErrorCode SolveFista(Recovery *p, Vec z)
   PetscFunctionReturn(0);
 }
 
-/* Gradient descent on both factors of X = U V^T, from the leading singular triplets of A Y / m (arXiv:1507.03566). Its step is the rate over the largest of them */
+/* Gradient descent on both factors of X = U V^T, from the leading singular triplets of A Y / m (arXiv:1507.03566) */
 static PetscErrorCode SolveFactored(Recovery *p, Vec x)
 {
   const PetscInt n = p->n, w = p->width, entries = n * n;

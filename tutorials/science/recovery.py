@@ -69,42 +69,48 @@ class Study:
     self.points = {(rank, factor): round(factor * threshold(n, n, rank)) for rank in RANKS for factor in FACTORS}
     if os.path.exists(self.path):
       with open(self.path, newline="") as f:
-        for row in csv.DictReader(f):
-          if None not in row.values():
-            self.runs[row["options"], int(row["seed"])] = row
+        reader = csv.DictReader(f)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+          sys.exit("recovery.py: %s: the first line must be %s" % (self.path, ",".join(COLUMNS)))
+        for row in reader:
+          try:
+            errors = [float(x) for x in row["errors"].split()]
+            if len(errors) != int(row["options"].rsplit(" ", 1)[1]):
+              raise ValueError
+            self.runs[row["options"], int(row["seed"])] = dict(row, errors=errors, gradients=int(row["gradients"]), seconds=float(row["seconds"]))
+          except (AttributeError, TypeError, ValueError, IndexError):
+            print("recovery.py: %s:%d: damaged, not used" % (self.path, reader.line_num), file=sys.stderr)
 
-  def words(self, method, point, rate):
+  def words(self, method, point, rate, seed):
     _, words, key, _ = METHODS[method]
     n = self.options.size
     width = " -recovery_width %d" % (2 * point[0]) if method == "factored2" else ""
-    return "%s%s%s -recovery_size %d -recovery_rank %d -recovery_measurements %d -recovery_gradients %d" % (words, width, " %s %.4g" % (key, 10 ** (rate / 2)) if key else "", n, point[0], self.points[point], GRADIENTS)
+    instances = self.options.tuning if seed == TUNING else self.options.instances
+    return "%s%s%s -recovery_size %d -recovery_rank %d -recovery_measurements %d -recovery_gradients %d -recovery_instances %d" % (words, width, " %s %.4g" % (key, 10 ** (rate / 2)) if key else "", n, point[0], self.points[point], GRADIENTS, instances)
 
   def get(self, method, point, rate, seed):
-    """Errors, gradients and seconds of a run; None where it is not there."""
-    instances = self.options.tuning if seed == TUNING else self.options.instances
-    row = self.runs.get(("%s -recovery_instances %d" % (self.words(method, point, rate), instances), seed))
-    return row and ([float(x) for x in row["errors"].split()], int(row["gradients"]), float(row["seconds"]), row)
+    """A run; None where it is not there."""
+    return self.runs.get((self.words(method, point, rate, seed), seed))
 
   def make(self, method, point, rate, seed):
     """The run, made where it is missing; None where it may not be made any more."""
     found = self.get(method, point, rate, seed)
     if found or self.options.report or time.time() - self.began > 60 * self.options.minutes:
       return found
-    options = "%s -recovery_instances %d" % (self.words(method, point, rate), self.options.tuning if seed == TUNING else self.options.instances)
+    options = self.words(method, point, rate, seed)
     command = [self.options.program, "-recovery_errors", "-recovery_seed", str(seed)] + shlex.split(options) + (["-dll_append", self.options.library] if "-tao_type muon" in options else [])
     out = subprocess.run(command, capture_output=True, text=True)
     lines = dict(line.split(" ", 1) for line in out.stdout.splitlines() if " " in line)
     if out.returncode or "errors" not in lines:
       sys.exit("recovery.py: %s\n%s%s" % (" ".join(command), out.stdout, out.stderr))
     gradients, seconds = lines["gradients"].split(" seconds ")
-    row = dict(zip(COLUMNS, (options, seed, self.options.machine, self.options.commit, lines["errors"], gradients, seconds)))
-    new = not os.path.exists(self.path)
-    with open(self.path, "a", newline="") as f:
-      writer = csv.DictWriter(f, COLUMNS, lineterminator="\n")
-      if new:
-        writer.writeheader()
-      writer.writerow(row)
-    self.runs[options, seed] = row
+    row = (options, seed, self.options.machine, self.options.commit, lines["errors"], gradients, seconds)
+    with open(self.path, "a+", newline="") as f:
+      f.seek(0)
+      before = f.read()
+      f.write(("" if before else ",".join(COLUMNS) + "\n") + ("" if before[-1:] in ("", "\n") else "\n"))
+      csv.writer(f, lineterminator="\n").writerow(row)
+    self.runs[options, seed] = dict(zip(COLUMNS, row), errors=[float(x) for x in lines["errors"].split()], gradients=int(gradients), seconds=float(seconds))
     print("%s rank %d, %d measurements, seed %d%s: %s" % (method, point[0], self.points[point], seed, ", 10^%g" % (rate / 2) if rate is not None else "", lines["errors"]), flush=True)
     return self.get(method, point, rate, seed)
 
@@ -114,12 +120,12 @@ class Study:
 
     def loss(rate):
       runs = [self.make(method, point, rate, TUNING) for point in TUNED_AT]
-      errors = [e if math.isfinite(e) else 1e6 for run in runs if run for e in run[0]]
+      errors = [e if math.isfinite(e) else 1e6 for run in runs if run for e in run["errors"]]
       return sum(map(math.log10, errors)) / len(errors) if None not in runs else None
 
     for rate in METHODS[method][3]:
       losses[rate] = loss(rate)
-    while losses and None not in losses.values() and len(losses) < 9:
+    while losses and None not in losses.values() and len(losses) < 12:
       best = min(losses, key=losses.get)
       if min(losses) < best < max(losses):
         break
@@ -135,7 +141,7 @@ class Study:
     """How many matrices, 0 where more of the same measurements recovered none, None where that is not known."""
     found = self.get(method, point, rate, seed)
     if found:
-      return sum(error < SUCCESS for error in found[0])
+      return sum(error < SUCCESS for error in found["errors"])
     more = FACTORS.index(point[1]) - 1
     return 0 if more >= 0 and self.recovered(method, (point[0], FACTORS[more]), rate, seed) == 0 else None
 
@@ -149,6 +155,137 @@ class Study:
             for method, rate in rates.items():
               if not known or self.recovered(method, (rank, factor), rate, seed) is None:
                 self.make(method, (rank, factor), rate, seed)
+
+
+def geometric(errors):
+  """Geometric mean of errors and its 95% interval by Student's distribution of their logarithms."""
+  logs = [math.log10(e) if e > 0 and math.isfinite(e) else math.nan for e in errors]
+  mean, n = sum(logs) / len(logs), len(logs)
+  half = T95[max(k for k in T95 if k <= n)] * math.sqrt(sum((x - mean) ** 2 for x in logs) / (n - 1) / n) if n > 1 else math.nan
+  return 10 ** mean, 10 ** (mean - half), 10 ** (mean + half)
+
+
+def wilson(found, n):
+  """The 95% interval of a probability of which found of n were seen."""
+  z = 1.96
+  middle, half = (found + z * z / 2) / (n + z * z), z * math.sqrt(found * (n - found) / n + z * z / 4) / (n + z * z)
+  return max(0, middle - half), min(1, middle + half)
+
+
+class Report:
+  def __init__(self, study):
+    self.study, self.out, self.missing = study, [], []
+    self.rates = {method: study.rate(method) for method in METHODS}
+    self.cells = {} # (method, rank, factor): (recovered, of, runs)
+    for method, rate in self.rates.items():
+      for rank in RANKS:
+        for factor in FACTORS:
+          if rate is False:
+            self.missing.append((method, rank, factor))
+            continue
+          seeds = range(1, study.options.seeds + 1)
+          found = [study.recovered(method, (rank, factor), rate, seed) for seed in seeds]
+          runs = [run for run in (study.get(method, (rank, factor), rate, seed) for seed in seeds) if run]
+          if None in found:
+            self.missing.append((method, rank, factor))
+          known = [x for x in found if x is not None]
+          if known:
+            self.cells[method, rank, factor] = sum(known), len(known) * study.options.instances, runs
+
+  def half(self, method, rank):
+    """Between which numbers of measurements half of the matrices begin to be recovered."""
+    study, below = self.study, None
+    above = [factor for factor in FACTORS if (method, rank, factor) in self.cells]
+    good = []
+    for factor in above:
+      found, of, _ = self.cells[method, rank, factor]
+      if 2 * found < of:
+        below = study.points[rank, factor]
+        break
+      good.append(study.points[rank, factor])
+    if not above or above[0] != FACTORS[0]:
+      return ""
+    return "above %d" % below if not good else "%d to %d" % (below, good[-1]) if below else "up to %d" % good[-1]
+
+  def table(self, rank):
+    study, n = self.study, self.study.options.size
+    self.out += ["", "## Rank %d: %.0f measurements by the exact curve" % (rank, threshold(n, n, rank)), "",
+                 "| method | rate | recovered at %s measurements | half between | error at %d: mean, 95%% interval | gradients | seconds a matrix | MB a rank |" % (", ".join("%d" % study.points[rank, f] for f in reversed(FACTORS)), study.points[rank, FACTORS[0]]), "|" + "---|" * 8]
+    for method, (label, _, key, _) in METHODS.items():
+      rate = self.rates[method]
+      counts = []
+      for factor in reversed(FACTORS):
+        found, of, runs = self.cells.get((method, rank, factor), (0, 0, []))
+        counts.append("%d of %d" % (found, of) if runs else "(0)" if of else "")
+      _, _, runs = self.cells.get((method, rank, FACTORS[0]), (0, 0, []))
+      cells = ["", "", "", ""]
+      if runs:
+        gradients, errors = sum(run["gradients"] for run in runs) / len(runs), [e for run in runs for e in run["errors"]]
+        cells = ["%.1e, %.1e to %.1e" % geometric(errors), "%d" % gradients, "%.2f" % (sum(run["seconds"] for run in runs) / len(errors)), "%.0f" % (gradients * 8 * n * n / 1e6)]
+      self.out.append("| %s | %s | %s | %s | %s |" % (label, "" if not key or rate is False else "%.3g" % 10 ** (rate / 2), ", ".join(counts) if any(counts) else "not run", self.half(method, rank), " | ".join(cells)))
+
+  def tuned(self):
+    """What the tuning's own matrices say, at the rates that were chosen by them."""
+    study = self.study
+    self.out += ["", "## On the matrices of the tuning", "", "Rates were chosen by these matrices, so that the errors are a little too small. Geometric mean and 95%% interval over %d matrices of the seed %d." % (study.options.tuning, TUNING), "",
+                 "| method | rate | %s |" % " | ".join("rank %d from %d: recovered | error | gradients | seconds a matrix" % (point[0], study.points[point]) for point in TUNED_AT), "|---|---|" + "---|" * (4 * len(TUNED_AT))]
+    for method, (label, _, key, _) in METHODS.items():
+      rate, cells = self.rates[method], []
+      for point in TUNED_AT:
+        run = study.get(method, point, rate, TUNING) if key and rate is not False else None
+        cells += ["%d of %d" % (sum(e < SUCCESS for e in run["errors"]), len(run["errors"])), "%.1e, %.1e to %.1e" % geometric(run["errors"]), "%d" % run["gradients"], "%.2f" % (run["seconds"] / len(run["errors"]))] if run else [""] * 4
+      if key:
+        self.out.append("| %s | %s | %s |" % (label, "not chosen yet" if rate is False else "%.3g" % 10 ** (rate / 2), " | ".join(cells)))
+
+  def draw(self, path):
+    import matplotlib
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+    plt.rcParams["svg.hashsalt"] = "recovery"
+    study = self.study
+    figure, axes = plt.subplots(2, len(RANKS), figsize=(10, 5.6), sharex="col", sharey="row")
+    for column, rank in enumerate(sorted(RANKS)):
+      exact = threshold(study.options.size, study.options.size, rank)
+      for method, (label, _, _, _) in METHODS.items():
+        some = [(study.points[rank, f], *self.cells[method, rank, f]) for f in reversed(FACTORS) if (method, rank, f) in self.cells]
+        if not some:
+          continue
+        color = "C%d" % list(METHODS).index(method)
+        x, y = [m for m, _, _, _ in some], [found / of for _, found, of, _ in some]
+        bars = [wilson(found, of) for _, found, of, _ in some]
+        axes[0][column].errorbar(x, y, yerr=[[max(0, a - b[0]) for a, b in zip(y, bars)], [max(0, b[1] - a) for a, b in zip(y, bars)]], color=color, marker="o", markersize=3, linewidth=1.2, elinewidth=0.4, label=label.replace("`", ""))
+        errors = [(m, geometric([e for run in runs for e in run["errors"]])) for m, _, _, runs in some if runs]
+        axes[1][column].plot([m for m, _ in errors], [e[0] for _, e in errors], color=color, marker="o", markersize=3, linewidth=1.2)
+      for row in (0, 1):
+        axes[row][column].axvline(exact, color="black", linewidth=0.8, linestyle="--")
+      axes[0][column].set(title="rank %d, exact curve %.0f" % (rank, exact))
+      axes[1][column].set(xlabel="measurements of 4096 entries" if study.options.size == 64 else "measurements", yscale="log")
+      axes[1][column].axhline(SUCCESS, color="gray", linewidth=0.5)
+    axes[0][0].set_ylabel("part recovered")
+    axes[1][0].set_ylabel("relative error")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    figure.savefig(path, metadata={"Date": None})
+
+  def write(self):
+    study, options = self.study, self.study.options
+    values = lambda column: ", ".join(sorted(set(row[column] for row in study.runs.values())))
+    self.out = ["# Recovery of matrices of low rank", "", "X is %d x %d, and y_i = <A_i, X> without noise. A matrix counts as recovered where the relative error is below %g. Every method has %d gradients, and ends sooner where the residual is 1e-6 of y. The %d matrices of a seed share their measurements, and fewer measurements are the first of more." % (options.size, options.size, SUCCESS, GRADIENTS, options.instances), "",
+                "What was expected before the first run, and what it means: [Science](../../science.md). Machine: %s. Commit %s. Seeds 1 to %d." % (values("machine"), values("commit"), options.seeds)]
+    for rank in sorted(RANKS):
+      self.table(rank)
+    self.tuned()
+    self.out += ["", "\"(0)\" was not run: with more of the same measurements no matrix was recovered. Seconds are the processor's, of one core; programs beside them slowed the caches. MB are those of the gradients that a rank would add to the sum over ranks. Errors are geometric means over matrices."] + ["", "![Parts recovered and errors against measurements](recovery.svg)"] * bool(self.cells) + ["", "## Rates", "", "Means of log10 of the errors of %d matrices of the seed %d, of rank %s." % (options.tuning, TUNING, " and ".join("%d from %d measurements" % (rank, study.points[rank, factor]) for rank, factor in TUNED_AT)), ""]
+    for method, (label, words, key, _) in METHODS.items():
+      losses = study.tuning(method)
+      self.out.append("- %s, `%s`%s" % (label, words.strip(), ": `%s` %s" % (key, ", ".join("%.3g %s" % (10 ** (rate / 2), "not run" if losses[rate] is None else "%.2f" % losses[rate]) for rate in sorted(losses))) if key else ""))
+    if self.missing:
+      self.out += ["", "## Not run", "", "`python3 tutorials/science/recovery.py --program build-installed/tutorials/science/recovery --library build-installed/lib/libpetscmuon.so` goes on with these measurements:", ""]
+      self.out += ["- %s, rank %d: %s" % (METHODS[method][0], rank, ", ".join("%d" % study.points[point] for name, *point in self.missing for point in [tuple(point)] if (name, point[0]) == (method, rank))) for method, rank in dict.fromkeys((method, rank) for method, rank, _ in self.missing)]
+    with open(os.path.join(options.store, "report.md"), "w") as f:
+      f.write("\n".join(self.out + [""]))
+    if self.cells:
+      self.draw(os.path.join(options.store, "recovery.svg"))
 
 
 def main():
@@ -169,6 +306,8 @@ def main():
   study = Study(options)
   if not options.report:
     study.everything()
+  options.report = True
+  Report(study).write()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+#TEST requires: numpy matplotlib
+"""Tests the program of the study of low-rank recovery: the exact curve, tuning, a study that was stopped, and that the report in the manual is that of its file."""
+
+import importlib.util
+import math
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STORE = os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science")
+SPEC = importlib.util.spec_from_file_location("recovery", os.path.join(ROOT, "tutorials", "science", "recovery.py"))
+recovery = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(recovery)
+
+STARTED = []
+
+
+def program(command, **_):
+  """In the place of the program: FISTA alone recovers, from 60 measurements on, and errors of the others are least at the rate 1e-3."""
+  words = {word: following for word, following in zip(command[1:], command[2:] + [""]) if word[0] == "-"}
+  STARTED.append(words["-recovery_seed"])
+  rate = [float(words[key]) for key in ("-muon_learning_rate", "-muon_adamw_learning_rate", "-recovery_rate") if key in words]
+  error = 0.05 * 10 ** abs(math.log10(rate[0]) + 3) if rate else 0.9
+  if words.get("-recovery_method") == "fista" and error < 0.1:
+    error = 1e-4 if int(words["-recovery_measurements"]) >= 60 else 0.2
+  return subprocess.CompletedProcess(command, 0, "errors %s\ngradients 7 seconds 0.5\n" % " ".join(["%g" % error] * int(words["-recovery_instances"])), "")
+
+
+class Recovery(unittest.TestCase):
+  def run_it(self, *more):
+    sys.argv = ["recovery.py", "--program", "./program", "--store", "store", "--size", "16", "--instances", "3", "--tuning", "2", *more]
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+      recovery.main()
+    with open(os.path.join("store", "report.md")) as f:
+      return f.read(), err.getvalue()
+
+  def setUp(self):
+    shutil.rmtree("store", ignore_errors=True)
+    STARTED.clear()
+    self.run, self.draw = recovery.subprocess.run, recovery.Report.draw
+    recovery.subprocess.run = program
+    recovery.Report.draw = lambda report, path: None # but in the last test
+
+  def tearDown(self):
+    recovery.subprocess.run, recovery.Report.draw = self.run, self.draw
+
+  def test_curve(self):
+    """Figures that were computed by another program; the curve ends in degrees of freedom at full rank, and is symmetric."""
+    for (m, n, rank), known in {(40, 30, 2): 275, (64, 64, 2): 556, (64, 64, 4): 994, (128, 128, 2): 1205, (128, 128, 4): 2223}.items():
+      self.assertEqual(round(recovery.threshold(m, n, rank)), known)
+      self.assertEqual(recovery.threshold(m, n, rank), recovery.threshold(n, m, rank))
+      self.assertGreater(known, rank * (m + n - rank))
+    self.assertAlmostEqual(recovery.threshold(20, 30, 19.999), 600, delta=1)
+
+  def test_study(self):
+    report, _ = self.run_it()
+    self.assertEqual(set(STARTED), {"1", "101"})
+    self.assertIn("| FISTA | 0.001 | 0 of 3, 3 of 3, 3 of 3, 3 of 3, 3 of 3 | 50 to 62 | 1.0e-04, 1.0e-04 to 1.0e-04 | 7 | 0.17 | 0 |", report)
+    self.assertIn("| Muon, nuclear | 0.001 | 0 of 3, 0 of 3, 0 of 3, 0 of 3, 0 of 3 | above 124 | 5.0e-02,", report)
+    self.assertNotIn("Not run", report)
+    # Nothing is left; a line that was cut off and one that is damaged are made again, and no others
+    STARTED.clear()
+    self.assertEqual((self.run_it()[0], STARTED), (report, []))
+    path = os.path.join("store", "runs.csv")
+    with open(path) as f:
+      lines = f.read().splitlines(True)
+    lines[-2] = lines[-2].replace(",7,", ",x,")
+    with open(path, "w") as f:
+      f.write("".join(lines)[:-5])
+    again, err = self.run_it()
+    self.assertEqual((again, len(STARTED), err.count("damaged")), (report, 2, 2))
+    # What is missing is named; what recovered nothing with more measurements is known
+    with open(path, "w") as f:
+      f.write("".join(line for line in lines if "lmvm" not in line and not ("nuclear -muon_l" in line and ",1,,," in line and "-recovery_measurements 124" not in line)))
+    report, _ = self.run_it("--report")
+    self.assertIn("- L-BFGS of TAO, `lmvm`, rank 1: 124, 99, 78, 62, 50\n", report)
+    self.assertIn("| Muon, nuclear | 0.001 | (0), (0), (0), (0), 0 of 3 | above 124 |", report)
+
+  def test_program(self):
+    recovery.subprocess.run = self.run
+    with open("program", "w") as f:
+      f.write("#!/bin/sh\necho no; exit 3\n")
+    os.chmod("program", 0o755)
+    with self.assertRaisesRegex(SystemExit, "(?s)recovery.py: ./program .*\nno"):
+      self.run_it()
+
+  def test_manual(self):
+    recovery.Report.draw = self.draw
+    os.mkdir("store")
+    shutil.copy(os.path.join(STORE, "runs.csv"), "store")
+    sys.argv = ["recovery.py", "--store", "store", "--report"]
+    recovery.main()
+    with open(os.path.join(STORE, "report.md")) as ours, open(os.path.join("store", "report.md")) as made:
+      self.assertEqual(made.read(), ours.read())
+    self.assertEqual(os.path.exists(os.path.join("store", "recovery.svg")), os.path.exists(os.path.join(STORE, "recovery.svg")))
+
+
+if __name__ == "__main__":
+  unittest.main()
