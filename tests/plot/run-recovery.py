@@ -14,7 +14,7 @@ from io import StringIO
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STORE = os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science")
-SPEC = importlib.util.spec_from_file_location("recovery", os.path.join(ROOT, "tutorials", "science", "recovery.py"))
+SPEC = importlib.util.spec_from_file_location("recovery", os.path.join(ROOT, "tutorials", "science", "studies", "recovery.py"))
 recovery = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(recovery)
 

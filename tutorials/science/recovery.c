@@ -2,7 +2,7 @@ static char help[] = "When is a matrix of low rank found from m < n^2 measuremen
                      "  ./recovery -recovery_method fista\n"
                      "  ./recovery -recovery_method factored -recovery_rate 0.5\n"
                      "  ./recovery -dll_append $PETSCMUON/lib/libpetscmuon.so -tao_type muon -lmo_type nuclear -muon_learning_rate 0.01 -muon_schedule linear -muon_momentum 0\n\n"
-                     "recovery.py runs the study. The exact number of measurements from which minimization of the nuclear norm succeeds is known: 556 for rank 2 of 64 x 64.\n\n";
+                     "studies/recovery.py runs the study. The exact number of measurements from which minimization of the nuclear norm succeeds is known: 556 for rank 2 of 64 x 64.\n\n";
 
 #include <petsctao.h>
 #include <time.h>

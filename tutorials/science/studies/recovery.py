@@ -16,7 +16,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 COLUMNS = ("options", "seed", "machine", "commit", "errors", "gradients", "seconds")
 TUNING = 101
 SUCCESS = 1e-3
@@ -280,7 +280,7 @@ class Report:
       losses = study.tuning(method)
       self.out.append("- %s, `%s`%s" % (label, words.strip(), ": `%s` %s" % (key, ", ".join("%.3g %s" % (10 ** (rate / 2), "not run" if losses[rate] is None else "%.2f" % losses[rate]) for rate in sorted(losses))) if key else ""))
     if self.missing:
-      self.out += ["", "## Not run", "", "`python3 tutorials/science/recovery.py --program build-installed/tutorials/science/recovery --library build-installed/lib/libpetscmuon.so` goes on with these measurements:", ""]
+      self.out += ["", "## Not run", "", "`python3 tutorials/science/studies/recovery.py --program build-installed/tutorials/science/recovery --library build-installed/lib/libpetscmuon.so` goes on with these measurements:", ""]
       self.out += ["- %s, rank %d: %s" % (METHODS[method][0], rank, ", ".join("%d" % study.points[point] for name, *point in self.missing for point in [tuple(point)] if (name, point[0]) == (method, rank))) for method, rank in dict.fromkeys((method, rank) for method, rank, _ in self.missing)]
     with open(os.path.join(options.store, "report.md"), "w") as f:
       f.write("\n".join(self.out + [""]))
