@@ -48,6 +48,8 @@ int main(int argc, char **argv)
 /*TEST
 
   test:
+    # It is about time, of which the sanitizer takes more than the limit
+    requires: !sanitized
     nsize: 1
 
 TEST*/
