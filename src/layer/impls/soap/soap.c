@@ -204,10 +204,10 @@ static PetscErrorCode MuonLayerDestroy_SOAP(MuonLayer layer)
 
   Notes:
   With $L \leftarrow \beta_2 L + (1 - \beta_2) G G^T$ and $R \leftarrow \beta_2 R + (1 - \beta_2) G^T G$ from 0, and their eigenvectors $Q_L$ and $Q_R$, the gradient in these
-  bases is $P = Q_L^T G Q_R$. $M \leftarrow \beta_1 M + (1 - \beta_1) P$, $V \leftarrow \beta_2 V + (1 - \beta_2) P \circ P$, and $X$ becomes $(1 - \text{rate}\,\text{decay}) X
-  - \text{rate}\,Q_L ((M / (1 - \beta_1^t)) / (\sqrt{V / (1 - \beta_2^t)} + \epsilon)) Q_R^T$.
+  bases is $P = Q_L^T G Q_R$. $M \leftarrow \beta_1 M + (1 - \beta_1) P$, $V \leftarrow \beta_2 V + (1 - \beta_2) P^2$ entry by entry, and with the rate $t$ and
+  the decay $d$ $X$ becomes $(1 - t d) X - t Q_L ((M / (1 - \beta_1^k)) / (\sqrt{V / (1 - \beta_2^k)} + \epsilon)) Q_R^T$.
 
-  The first step has no basis yet\: it computes the first ones and does not move the weights, nor do they decay. Step $t + 1$ is the one with the powers $t$. A step takes the bases of the steps
+  The first step has no basis yet\: it computes the first ones and does not move the weights, nor do they decay. Step $k + 1$ is the one with the powers $k$. A step takes the bases of the steps
   before, which are computed after the first step and then after each so many steps as the interval says. Then the columns of $Q$ are sorted by the diagonal of
   $Q^T L Q$, and $V$ with them; the new basis is that of LAPACK's `syevd`, or with qr, $L Q$ orthonormalized. $M$ is turned out of the old basis and into the new one.
 

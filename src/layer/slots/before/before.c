@@ -169,8 +169,8 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   entries are Muon2 itself. No choice scales both sides\: such a step may ascend.
 
   With soap the entries are divided in the basis of the short side. $C \leftarrow \beta C + (1 - \beta) G G^T$, or $G^T G$, is the
-  covariance of that side, and $Q$ has its eigenvectors. $V \leftarrow \beta V + (1 - \beta) P \circ P$ with $P = Q^T U$, and the LMO gets
-  $Q (P / (\sqrt V + 10^{-10}))$; for the columns $P = U Q$ likewise. $G$ is the gradient that the server's momentum took in, with `-muon_momentum_at worker`
+  covariance of that side, and $Q$ has its eigenvectors. $V \leftarrow \beta V + (1 - \beta) P^2$ entry by entry with $P = Q^T U$, and the LMO gets
+  $Q (P / (\sqrt{V} + 10^{-10}))$; for the columns $P = U Q$ likewise. $G$ is the gradient that the server's momentum took in, with `-muon_momentum_at worker`
   and with `MUONEF21` it is $U$. A step works with the $Q$ of the steps before\: the first step is one without soap. A basis comes from the first step, and then from each one
   after `-muon_layer_before_soap_interval` steps. It is that of LAPACK's `syevd`, or with qr, $C Q$ orthonormalized. Before that the columns of $Q$, and $V$ with them, are
   sorted by the diagonal of $Q^T C Q$. Where eigenvalues are equal, as those of the null space of $G^T G$ at first, the basis and the step are not unique. One that is one column is an error.
