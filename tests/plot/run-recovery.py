@@ -68,7 +68,7 @@ class Recovery(unittest.TestCase):
     # Nothing is left; a line that was cut off and one that is damaged are made again, and no others
     STARTED.clear()
     self.assertEqual((self.run_it()[0], STARTED), (report, []))
-    path = os.path.join("store", "runs.csv")
+    path = os.path.join("store", "recovery.csv")
     with open(path) as f:
       lines = f.read().splitlines(True)
     lines[-2] = lines[-2].replace(",7,", ",x,")
@@ -94,7 +94,7 @@ class Recovery(unittest.TestCase):
   def test_manual(self):
     recovery.Report.draw = self.draw
     os.mkdir("store")
-    shutil.copy(os.path.join(STORE, "runs.csv"), "store")
+    shutil.copy(os.path.join(STORE, "recovery.csv"), "store")
     sys.argv = ["recovery.py", "--store", "store", "--report"]
     recovery.main()
     with open(os.path.join(STORE, "report.md")) as ours, open(os.path.join("store", "report.md")) as made:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what is missing of the study of recovery.c and reports all that is there: recovery.py --program recovery --library libpetscmuon.so
 
-Lines of runs.csv in --store are finished runs; the report and its figure are made of them alone. Each method's rate is chosen with the seed 101 at two numbers of
+Lines of recovery.csv in --store are finished runs; the report and its figure are made of them alone. Each method's rate is chosen with the seed 101 at two numbers of
 measurements, by the mean logarithm of the errors, from a grid of factor sqrt(10) that grows until the best is inside. Seeds 1 to --seeds are reported; a seed is a set
 of measurements with --instances matrices. A study that was stopped goes on with the same command.
 """
@@ -64,7 +64,7 @@ def threshold(n1, n2, rank, points=100):
 
 class Study:
   def __init__(self, options):
-    self.options, self.path, self.began = options, os.path.join(options.store, "runs.csv"), time.time()
+    self.options, self.path, self.began = options, os.path.join(options.store, "recovery.csv"), time.time()
     self.runs, n = {}, options.size
     self.points = {(rank, factor): round(factor * threshold(n, n, rank)) for rank in RANKS for factor in FACTORS}
     if os.path.exists(self.path):
@@ -297,7 +297,7 @@ def main():
   parser.add_argument("--instances", type=int, default=10, help="matrices of a seed")
   parser.add_argument("--tuning", type=int, default=3, help="matrices of the seed of the tuning")
   parser.add_argument("--minutes", type=float, default=math.inf, help="begin no run after this time")
-  parser.add_argument("--store", default=os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science"), help="folder that has, or gets, runs.csv and the report")
+  parser.add_argument("--store", default=os.path.join(ROOT, "share", "petscmuon", "doc", "studies", "science"), help="folder that has, or gets, recovery.csv and the report")
   parser.add_argument("--machine", default="", help="what lines say of the machine")
   parser.add_argument("--commit", default="", help="what lines say that the program was built from")
   parser.add_argument("--report", action="store_true", help="run nothing, and report what is finished")
