@@ -56,6 +56,7 @@ static inline PetscErrorCode SetLayers(Vec x, PetscInt matrices, PetscInt m, Pet
 {
   const size_t   length = 64 * (size_t)matrices;
   char          *text;
+  const char    *name;
   PetscContainer container;
 
   PetscFunctionBeginUser;
@@ -65,8 +66,10 @@ static inline PetscErrorCode SetLayers(Vec x, PetscInt matrices, PetscInt m, Pet
     used += strlen(text + used);
   }
   PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-  PetscCall(PetscContainerSetPointer(container, text));
-  PetscCall(PetscContainerSetUserDestroy(container, PetscContainerUserDestroyDefault));
+  PetscCall(PetscObjectSetName((PetscObject)container, text)); /* a copy, which lives as long as the container */
+  PetscCall(PetscObjectGetName((PetscObject)container, &name));
+  PetscCall(PetscContainerSetPointer(container, (void *)name));
+  PetscCall(PetscFree(text));
   PetscCall(PetscObjectCompose((PetscObject)x, "MuonLayers", (PetscObject)container));
   PetscCall(PetscContainerDestroy(&container));
   PetscFunctionReturn(0);
