@@ -211,12 +211,10 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
                "Layer \"%s\": -%slocal_control: what -%smuon_type %s compresses is no estimate of a control variate, expected -%s%s_compressor_rules lmo", shard->name, MuonPrefix(muon), MuonPrefix(outer), ((PetscObject)outer)->type_name,
                MuonPrefix(outer), ((PetscObject)outer)->type_name);
   }
-  for (PetscInt p = 0; p < muon->nshards; p++) {
-    MuonShard      *shard = &muon->shard[p];
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    MuonShard      *shard = (MuonShard *)muon->layer[l]->shard;
     MuonLocalShard *mine;
-    PetscInt        l = 0;
 
-    while (muon->layer[l] != shard->layer) l++;
     if (MuonLocalControls_Private(local, l) == PETSC_FALSE) continue;
     PetscCall(PetscNew(&mine));
     shard->data = mine;
