@@ -2,8 +2,8 @@
 #pragma once
 
 #include <petscmat.h>
-#include <petscblaslapack.h>
 #include <string.h>
+#include "gemm.h"
 
 /* Two normally distributed numbers by the method of Box and Muller */
 static inline PetscErrorCode Normal(PetscRandom random, PetscReal z[2])
@@ -85,21 +85,6 @@ static inline PetscErrorCode CreateRandom(unsigned long seed, PetscRandom *rando
   PetscFunctionReturn(0);
 }
 
-/* C = beta C + alpha op(A) op(B) of an m x n matrix, all columns without gaps */
-static inline PetscErrorCode Multiply(const char opa[], const char opb[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], const PetscScalar B[], PetscScalar beta, PetscScalar C[])
-{
-  PetscBLASInt bm, bn, bk, lda, ldb;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast(k, &bk));
-  lda = opa[0] == 'N' ? bm : bk;
-  ldb = opb[0] == 'N' ? bk : bn;
-  PetscCallBLAS("BLASgemm", BLASgemm_(opa, opb, &bm, &bn, &bk, &alpha, A, &lda, B, &ldb, &beta, C, &bm));
-  PetscFunctionReturn(0);
-}
-
 /* Right singular vectors and values of an n x n matrix, the largest last, by its Gram matrix: good to 1e-8 of the largest */
 static inline PetscErrorCode RightSingular(PetscInt n, const PetscScalar g[], PetscScalar v[], PetscReal sigma[])
 {
@@ -110,7 +95,7 @@ static inline PetscErrorCode RightSingular(PetscInt n, const PetscScalar g[], Pe
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(34 * n, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
-  PetscCall(Multiply("T", "N", n, n, n, 1, g, g, 0, v));
+  PetscCall(Gemm("T", "N", n, n, n, 1, g, g, 0, v));
   PetscCallBLAS("LAPACKsyev", LAPACKsyev_("V", "L", &bn, v, &bn, sigma, work, &lwork, &info));
   PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "syev: %d", (int)info);
   for (PetscInt j = 0; j < n; j++) sigma[j] = PetscSqrtReal(PetscMax(sigma[j], 0));
@@ -129,8 +114,8 @@ static inline PetscErrorCode Shrink(PetscInt n, PetscReal lambda, PetscScalar x[
   for (PetscInt j = n - kept; j < n; j++) {
     for (PetscInt i = 0; i < n; i++) w[i + j * n] = v[i + j * n] * (1 - lambda / sigma[j]);
   }
-  PetscCall(Multiply("N", "N", n, kept, n, 1, x, v + (n - kept) * n, 0, xv));
-  PetscCall(Multiply("N", "T", n, n, kept, 1, xv, w + (n - kept) * n, 0, x));
+  PetscCall(Gemm("N", "N", n, kept, n, 1, x, v + (n - kept) * n, 0, xv));
+  PetscCall(Gemm("N", "T", n, n, kept, 1, xv, w + (n - kept) * n, 0, x));
   PetscFunctionReturn(0);
 }
 

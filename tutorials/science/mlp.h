@@ -8,7 +8,7 @@
 #pragma once
 
 #include <petscmuon.h>
-#include <petscblaslapack.h>
+#include "gemm.h"
 
 #define MLP_MAX 6
 
@@ -19,21 +19,6 @@ typedef struct {
   MuonLayer    W[MLP_MAX], b[MLP_MAX];
   PetscScalar *H[MLP_MAX], *Z[MLP_MAX], *D[2];
 } MLP;
-
-/* C = alpha op(A) op(B) + beta C of column-major arrays without gaps; C is m x n, k the inner size */
-static inline PetscErrorCode Gemm(const char opa[], const char opb[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], const PetscScalar B[], PetscScalar beta, PetscScalar C[])
-{
-  PetscBLASInt bm, bn, bk, lda, ldb;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscBLASIntCast(n, &bn));
-  PetscCall(PetscBLASIntCast(k, &bk));
-  lda = opa[0] == 'N' ? bm : bk;
-  ldb = opb[0] == 'N' ? bk : bn;
-  PetscCallBLAS("BLASgemm", BLASgemm_(opa, opb, &bm, &bn, &bk, &alpha, A, &lda, B, &ldb, &beta, C, &bm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
    Layers name.W0, name.b0, name.W1, ...: weights of variance 1/inputs, the same on all ranks, and biases of

@@ -176,14 +176,14 @@ static PetscErrorCode SolveFactored(Recovery *p, Vec x)
         PetscCall(RightSingular(n, gk, all, sigma));
         first[k] = sigma[n - 1];
         for (PetscInt i = 0; i < n * w; i++) vk[i] = all[(n - w) * n + i] / PetscSqrtReal(sigma[n - w + i / n]);
-        PetscCall(Multiply("N", "N", n, w, n, -1, gk, vk, 0, uk));
+        PetscCall(Gemm("N", "N", n, w, n, -1, gk, vk, 0, uk));
         for (PetscInt i = 0; i < n * w; i++) vk[i] *= sigma[n - w + i / n];
       } else {
         PetscCall(PetscArraycpy(old, uk, n * w));
-        PetscCall(Multiply("N", "N", n, w, n, -p->rate / first[k], gk, vk, 1, uk));
-        PetscCall(Multiply("T", "N", n, w, n, -p->rate / first[k], gk, old, 1, vk));
+        PetscCall(Gemm("N", "N", n, w, n, -p->rate / first[k], gk, vk, 1, uk));
+        PetscCall(Gemm("T", "N", n, w, n, -p->rate / first[k], gk, old, 1, vk));
       }
-      PetscCall(Multiply("N", "T", n, n, w, 1, uk, vk, 0, xs + k * entries));
+      PetscCall(Gemm("N", "T", n, n, w, 1, uk, vk, 0, xs + k * entries));
     }
     PetscCall(VecRestoreArray(x, &xs));
     PetscCall(VecRestoreArray(g, &gs));
