@@ -14,7 +14,7 @@
 /* SUBMANSEC = Muon */
 
 /*S
-   Muon - An optimizer of the Muon family: its layers, its algorithm, its exchange
+   Muon - Optimizer of the Muon family, with its layers, its algorithm and its exchange
 
    Level: beginner
 
@@ -27,9 +27,9 @@ typedef struct _p_Muon *Muon;
 
    Values:
 +  `MUONEF21`  - EF21-Muon: error feedback and compression in both directions
-.  `MUONEF14`  - classic error feedback: what a message leaves out is added to the next gradient
-.  `MUONSIGN`  - SignMuon: workers vote by signs, one bit an entry
-.  `MUONLOCAL` - steps of each worker alone, and an outer optimizer that brings the workers together after some
+.  `MUONEF14`  - classic error feedback: the compression error is added to the next gradient
+.  `MUONSIGN`  - SignMuon: majority vote of the workers' signs, one bit an entry
+.  `MUONLOCAL` - local steps of each worker; an outer optimizer averages the weights after every few of them
 -  `MUONDENSE` - uncompressed Muon
 
    Level: beginner
@@ -57,7 +57,7 @@ typedef const char *MuonType;
    Level: beginner
 
    Note:
-   After a diverged step weights and state are what they were before it, on every rank.
+   A diverged step leaves weights and state unchanged on every rank.
 
 .seealso: `MuonGetConvergedReason()`, `MuonStep()`, `MuonSetParameter()`
 E*/
@@ -83,7 +83,7 @@ PETSC_EXTERN const char *const *MuonConvergedReasons;
    Level: beginner
 
    Note:
-   With a minimum v of `MuonSetSchedule()` each f of them becomes v + (1-v) f. Warm-up multiplies it by
+   With a minimum v (`MuonSetSchedule()`) a schedule f becomes v + (1-v) f. Warm-up over w steps multiplies it by
    min(1, (s+1)/w).
 
 .seealso: `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMaxSteps()`
@@ -116,7 +116,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonMomentumStyles[];
 
 /*E
-   MuonNesterovType - What the LMO sees, with g the gradient, M the new momentum and mu its weight
+   MuonNesterovType - Input of the LMO, with g the gradient, M the new momentum and mu its weight
 
    Values:
 +  `MUON_NESTEROV_NONE`     - M
@@ -142,8 +142,8 @@ PETSC_EXTERN const char *const MuonNesterovTypes[];
 
    Values:
 +  `MUON_WEIGHT_DECAY_DECOUPLED` - the weights are multiplied by 1 - rate x decay before the step
-.  `MUON_WEIGHT_DECAY_COUPLED`   - decay x weights is added to the gradient before the momentum, which is the gradient of a penalty decay/2 ||X||^2
--  `MUON_WEIGHT_DECAY_CAUTIOUS`  - as decoupled, for those entries alone that the step does not move away from zero
+.  `MUON_WEIGHT_DECAY_COUPLED`   - decay x weights, the gradient of the penalty decay/2 ||X||^2, is added to the gradient before the momentum
+-  `MUON_WEIGHT_DECAY_CAUTIOUS`  - as decoupled, but only for entries that the step does not move away from zero
 
    Level: intermediate
 
@@ -161,11 +161,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonWeightDecayStyles[];
 
 /*E
-   MuonClipLayers - Whose gradients are clipped
+   MuonClipLayers - Layers whose gradients are clipped
 
    Values:
-+  `MUON_CLIP_OTHERS` - those of the layers that another optimizer than `MUONLAYERLMO` updates
--  `MUON_CLIP_ALL`    - all, as one vector
++  `MUON_CLIP_OTHERS` - the layers whose optimizer is not `MUONLAYERLMO`
+-  `MUON_CLIP_ALL`    - all layers; the norm is that of all gradients together
 
    Level: intermediate
 
@@ -178,60 +178,60 @@ typedef enum {
 PETSC_EXTERN const char *const MuonClipLayersTypes[];
 
 /*E
-   MuonTheory - The theorem of EF21-Muon, or of SignMuon, that step sizes follow from
+   MuonTheory - Theorem of EF21-Muon or SignMuon that gives the step sizes
 
    Values:
-+  `MUON_THEORY_NONE`              - none: they are those of `MuonSetLearningRate()` and `MuonSetMomentum()`
++  `MUON_THEORY_NONE`              - none: `MuonSetLearningRate()` and `MuonSetMomentum()` give them
 .  `MUON_THEORY_SMOOTH`            - Theorem 3, by layers 14: exact gradients that are Lipschitz; sharp steps, constant gamma
 .  `MUON_THEORY_SMOOTH_STOCHASTIC` - Theorem 5, by layers 19: the same with noise; sharp steps, constant gamma and beta
 .  `MUON_THEORY_L0L1`              - Theorem 4, by layers 17: exact gradients, (L0,L1)-smooth; the radius eta / sqrt(K + 1)
 .  `MUON_THEORY_L0L1_STOCHASTIC`   - Theorem 6, by layers 24: the same with noise; the radius eta (K + 1)^(-3/4), beta = (K + 1)^(-1/2)
--  `MUON_THEORY_AUTO`              - Theorem 3, or 5 where `-muon_theory_beta` is given, with constants that the first steps estimate
+-  `MUON_THEORY_AUTO`              - Theorem 3, or 5 with `-muon_theory_beta`, with constants estimated in the first steps
 
    Options Database Keys:
 +  -muon_theory theorem        - the theorem (none|smooth|smooth_stochastic|l0l1|l0l1_stochastic|auto)
 .  -muon_theory_l L            - Lipschitz constant of the gradient of f, from the layer's norm to its dual norm
 .  -muon_theory_lt Lt          - sqrt((1/J) sum L_j^2) of the J workers' functions f_j; L for one worker
-.  -muon_theory_l0 L0          - of f, whose gradient has L0 + L1 times its dual norm at X in the place of L
-.  -muon_theory_l1 L1          - likewise
+.  -muon_theory_l0 L0          - L0 of f: L0 + L1 x (dual norm of the gradient at X) takes the place of L
+.  -muon_theory_l1 L1          - L1 of f
 .  -muon_theory_l0b L0b        - mean of the workers' L0; L0 for one worker
 .  -muon_theory_l1max L1max    - largest of the workers' L1; L1 for one worker
 .  -muon_theory_sigma sigma    - largest standard deviation of a worker's gradient, in the Frobenius norm
-.  -muon_theory_alpha a        - contraction of the workers' messages that was measured, in (0,1], in the place of what `MuonCompressorGetAlpha()` knows
+.  -muon_theory_alpha a        - measured contraction of the workers' messages, in (0,1], in place of `MuonCompressorGetAlpha()`
 .  -muon_theory_alpha_server a - the same of the servers' messages
-.  -muon_theory_h h            - f* - (1/J) sum f_j*, the minimum of f less the mean of those of the f_j; 0 for one worker
+.  -muon_theory_h h            - f* - (1/J) sum f_j*, the minimum of f minus the mean of the minima of the f_j; 0 for one worker
 .  -muon_theory_gap gap        - f(X^0) - f*
-.  -muon_theory_eta eta        - of the radius, where it is not to minimize the bound
-.  -muon_theory_beta beta      - weight of a new gradient, where it is not to minimize the bound
-.  -muon_theory_estimate n     - estimates the constants in every n-th step, see `MuonGetTheoryEstimate()`
+.  -muon_theory_eta eta        - factor of the radius; by default the one that minimizes the bound
+.  -muon_theory_beta beta      - weight of a new gradient; by default the one that minimizes the bound
+.  -muon_theory_estimate n     - estimates the constants every n steps, see `MuonGetTheoryEstimate()`
 .  -muon_theory_csv file       - writes each estimate to a file, a row a layer
-.  -muon_theory_auto_steps n   - after so many steps `auto` takes what they gave, 10 by default
--  -muon_theory_safety x       - what `auto` multiplies estimated constants with, 2 by default
+.  -muon_theory_auto_steps n   - number of steps after which `auto` uses the estimates, 10 by default
+-  -muon_theory_safety x       - factor by which `auto` multiplies estimated constants, 2 by default
 
    Level: advanced
 
    Notes:
-   These step sizes are safe and small. The theorem's condition is a sufficient one, and steps a hundred times as
+   These step sizes are safe and small. The theorem's condition is sufficient, not necessary: steps a hundred times as
    long often work.
 
-   The constants but h and gap are a layer's too: `-muon_layer_NAME_theory_l`. `-muon_layer_NAME_theory_eta w` makes a layer's eta w times the
-   optimizer's, and the bound one of norms that are added with these weights (Theorems 17 and 24, SignMuon). They are those of the layer's norm divided by
-   scale x shape factor. `-muon_max_steps` must be set. What was set, from what, and the bound are printed at
-   `MuonSetUp()` and by `MuonView()`.
+   All constants except h and gap can be set for one layer, as in `-muon_layer_NAME_theory_l`. They refer to the layer's
+   norm divided by scale x shape factor. `-muon_layer_NAME_theory_eta w` makes a layer's eta w times the optimizer's; the
+   bound is then one of a sum of norms with these weights (Theorems 17 and 24, SignMuon). `-muon_max_steps` must be set.
+   `MuonSetUp()` and `MuonView()` print the step sizes, the constants and the bound.
 
    Compressors must have a constant of contraction in the theorem's norm\: those of servers in the norm of the layer, those
-   of workers in its dual norm (Theorems 3 and 4) or the Frobenius norm (5 and 6). Theorems 4 and 6 know no
-   compressor of servers. An error names those that have one. `-ef21_init gradient` is assumed, as are equal weights of the
-   workers; momentum by hand, Nesterov terms, decay, clipping and schedules are errors.
+   of workers in its dual norm (Theorems 3 and 4) or the Frobenius norm (5 and 6). Theorems 4 and 6 exclude server
+   compressors. An error names the layers that do not fit. The theorems assume `-ef21_init gradient` and equal weights of
+   the workers. Momentum by hand, Nesterov terms, decay, clipping and schedules are errors.
 
-   By layers, smoothness of layer i is that of its gradient in X_i alone, which holds along a path and for sums of functions
-   of one layer each.
+   By layers, the smoothness of layer i is that of its gradient with respect to X_i alone. This holds along a path, and for
+   sums of functions of one layer each.
 
-   With `MUONSIGN`, `-sign_direction gradient` and `-sign_update none` or frobenius the first two values are the theorem of SignMuon\: a constant
-   rate, and a bound of (1/K) sum_k E of the sum over the layers of ||grad_i f||_1 / sqrt(m n).
+   With `MUONSIGN`, `-sign_direction gradient` and `-sign_update none` or frobenius, the first two values mean the theorem
+   of SignMuon\: a constant rate, and a bound of (1/K) sum_k E of the sum over the layers of ||grad_i f||_1 / sqrt(m n).
 
-   The constants of Theorems 3 and 5 were derived anew by the paper's method; those of 4, 6 and 24 are this library's
-   own, as the manual's page on theory shows.
+   The constants of Theorems 3 and 5 were derived anew by the paper's method. Those of 4, 6 and 24 are derived in the
+   manual's page on theory.
 
    References:
 +  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error feedback for Muon and friends, 2025
@@ -250,12 +250,12 @@ typedef enum {
 PETSC_EXTERN const char *const MuonTheories[];
 
 /*E
-   MuonEvaluation - Which samples a routine that computes gradients is to take
+   MuonEvaluation - Samples that a routine for gradients should use
 
    Values:
 +  `MUON_EVALUATION_STEP`  - those of a new step
-.  `MUON_EVALUATION_AGAIN` - the same again, at other weights
--  `MUON_EVALUATION_OTHER` - others, which no step takes
+.  `MUON_EVALUATION_AGAIN` - the same samples again, at other weights
+-  `MUON_EVALUATION_OTHER` - other samples, which no step uses
 
    Level: advanced
 
@@ -268,7 +268,7 @@ typedef enum {
 } MuonEvaluation;
 
 /*S
-   MuonTheoryEstimate - What the path of a run tells of smoothness and noise in a layer
+   MuonTheoryEstimate - Smoothness and noise of a layer, estimated along a run
 
    Level: advanced
 
@@ -287,8 +287,8 @@ typedef struct {
    MuonMomentumAt - Where the momentum is kept
 
    Values:
-+  `MUON_MOMENTUM_AT_WORKER` - each worker keeps one, before the exchange
--  `MUON_MOMENTUM_AT_SERVER` - the layer's server keeps one, of the mean gradient
++  `MUON_MOMENTUM_AT_WORKER` - each worker keeps a momentum of its own gradients, before the exchange
+-  `MUON_MOMENTUM_AT_SERVER` - the layer's server keeps one momentum of the mean gradient
 
    Level: intermediate
 
@@ -301,12 +301,12 @@ typedef enum {
 PETSC_EXTERN const char *const MuonMomentumAts[];
 
 /*E
-   MuonNaNPolicy - What a NaN or Inf does
+   MuonNaNPolicy - Action on a NaN or Inf
 
    Values:
 +  `MUON_NAN_STOP` - the step ends with `MUON_DIVERGED_NANORINF`
-.  `MUON_NAN_SKIP` - the step leaves everything as it is, is counted, and the next one goes on
--  `MUON_NAN_ZERO` - such entries of a worker's gradient become zero and are counted; elsewhere as `MUON_NAN_STOP`
+.  `MUON_NAN_SKIP` - the step changes nothing and is counted; the run goes on
+-  `MUON_NAN_ZERO` - entries of a worker's gradient that are not finite become zero and are counted; elsewhere as `MUON_NAN_STOP`
 
    Level: intermediate
 
@@ -320,11 +320,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonNaNPolicies[];
 
 /*E
-   MuonRestartState - What a checkpoint is loaded for
+   MuonRestartState - Part of a checkpoint that is loaded
 
    Values:
-+  `MUON_RESTART_ALL`     - to go on with the run
--  `MUON_RESTART_WEIGHTS` - to begin another with its weights, at step 0
++  `MUON_RESTART_ALL`     - everything: the run continues
+-  `MUON_RESTART_WEIGHTS` - the weights only: a new run starts from them at step 0
 
    Level: intermediate
 
@@ -337,7 +337,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonRestartStates[];
 
 /*E
-   MuonStatePrecision - Precision of what an optimizer keeps beside the weights
+   MuonStatePrecision - Precision of an optimizer's state
 
    Values:
 +  `MUON_STATE_PRECISION_NATIVE` - that of each layer's weights
@@ -346,8 +346,8 @@ PETSC_EXTERN const char *const MuonRestartStates[];
    Level: intermediate
 
    Note:
-   It is that of momentum, estimates, aggregates, moments and scratch. Weights, those that a server keeps
-   among them, have the precision in which they were given.
+   It applies to momentum, estimates, aggregates, moments and scratch. Weights, including a server's own, keep the
+   precision in which they were given.
 
 .seealso: `MuonSetParameter()`, `MuonAddLayerArray()`
 E*/
@@ -358,11 +358,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonStatePrecisions[];
 
 /*E
-   MuonEF21Init - What EF21 starts from
+   MuonEF21Init - Initial momentum and estimates of EF21
 
    Values:
-+  `MUON_EF21_INIT_ZERO`     - momentum and estimates of zero: only compressed messages are sent
--  `MUON_EF21_INIT_GRADIENT` - momentum and estimates are the first gradient, which is sent whole
++  `MUON_EF21_INIT_ZERO`     - zero: only compressed messages are sent
+-  `MUON_EF21_INIT_GRADIENT` - the first gradient, which is sent uncompressed
 
    Level: intermediate
 
@@ -375,11 +375,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonEF21Inits[];
 
 /*E
-   MuonCompressorRules - Which layers the compressors for all layers are for
+   MuonCompressorRules - Layers that the optimizer's compressors apply to
 
    Values:
-+  `MUON_COMPRESSOR_RULES_LMO` - those that the optimizer lmo updates
--  `MUON_COMPRESSOR_RULES_ALL` - all
++  `MUON_COMPRESSOR_RULES_LMO` - layers whose optimizer is `MUONLAYERLMO`
+-  `MUON_COMPRESSOR_RULES_ALL` - all layers
 
    Level: intermediate
 
@@ -392,13 +392,13 @@ typedef enum {
 PETSC_EXTERN const char *const MuonCompressorRulesTypes[];
 
 /*E
-   MuonSignDirection - What the workers of SignMuon vote with
+   MuonSignDirection - Matrix whose signs a worker of SignMuon votes with
 
    Values:
-+  `MUON_SIGN_DIRECTION_POLAR`    - the signs of the polar factor of the momentum
-.  `MUON_SIGN_DIRECTION_MOMENTUM` - the signs of the momentum
-.  `MUON_SIGN_DIRECTION_GRADIENT` - the signs of the gradient
--  `MUON_SIGN_DIRECTION_ADAM`     - the signs of the step of Adam
++  `MUON_SIGN_DIRECTION_POLAR`    - the polar factor of the momentum
+.  `MUON_SIGN_DIRECTION_MOMENTUM` - the momentum
+.  `MUON_SIGN_DIRECTION_GRADIENT` - the gradient
+-  `MUON_SIGN_DIRECTION_ADAM`     - the step of Adam
 
    Level: intermediate
 
@@ -413,7 +413,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonSignDirections[];
 
 /*E
-   MuonSignUpdate - What the workers of SignMuon make of the majority S of an m x n layer
+   MuonSignUpdate - Step of SignMuon for the majority S of an m x n layer
 
    Values:
 +  `MUON_SIGN_UPDATE_NONE`      - S itself
@@ -434,13 +434,13 @@ typedef enum {
 PETSC_EXTERN const char *const MuonSignUpdates[];
 
 /*E
-   MuonSignTie - What as many votes for as against make
+   MuonSignTie - Result of a tie of votes
 
    Values:
 +  `MUON_SIGN_TIE_PLUS`   - a plus
 .  `MUON_SIGN_TIE_MINUS`  - a minus
-.  `MUON_SIGN_TIE_ZERO`   - nothing: the entry stays where it is
--  `MUON_SIGN_TIE_RANDOM` - the first worker's vote, or its opposite, as a random bit says that all workers know
+.  `MUON_SIGN_TIE_ZERO`   - zero: the entry does not move
+-  `MUON_SIGN_TIE_RANDOM` - the first worker's vote or its opposite, by a random bit that all workers know
 
    Level: intermediate
 
@@ -455,15 +455,15 @@ typedef enum {
 PETSC_EXTERN const char *const MuonSignTies[];
 
 /*S
-   MuonTraffic - What a rank sent and received, in bits
+   MuonTraffic - Bits that a rank sent and received
 
    Level: intermediate
 
    Notes:
-   Index 0 is the paper's formula, 1 what was encoded, headers of the messages included, 2 a lower bound by
-   entropy for the very same messages, -1 where `MuonSetParameter()` does not ask for it.
+   Index 0 is the paper's formula. Index 1 is the size of the encoded messages with their headers. Index 2 is a lower
+   bound by entropy for the same messages, -1 without `-muon_count_entropy`.
 
-   A rank counts the messages that it encoded as a worker (`up`), each once, even those to itself, and the
+   A rank counts the messages that it encoded as a worker (`up`), each once, also those to itself. It counts the
    server messages that it decoded (`down`), each layer once.
 
 .seealso: `MuonGetTraffic()`
@@ -477,19 +477,19 @@ typedef struct {
 } MuonTraffic;
 
 /*S
-   MuonEF21Compression - What compression did to a layer in one step
+   MuonEF21Compression - Measured compression error of a layer in one step
 
    Level: intermediate
 
    Notes:
-   The first index is 0 for the way up, $x = M_j - G_j$, and 1 for the way down, $x = X - W$. The second is 0 for
-   the Frobenius norm; 1 is the dual norm of the layer up and its norm down, the two of which the theory of
-   EF21-Muon speaks.
+   The first index is 0 for messages up, $x = M_j - G_j$, and 1 for messages down, $x = X - W$. The second index is 0 for
+   the Frobenius norm. It is 1 for the norms in the theory of EF21-Muon: the dual norm of the layer up, its norm down.
 
-   A contraction is $\|C(x) - x\|^2 / \|x\|^2$, 0 where $x$ is 0, and a lag the norm of what the receiver lacks
-   after the message. Mean and worst are those of the workers; down they are the server's. A bound is 1 - alpha of
-   `MuonCompressorGetAlpha()`, -1 where none is known in the Frobenius norm. Bytes are means over the ranks of what left
-   them for this layer; what a rank sends to itself is left out.
+
+   A contraction is $\|C(x) - x\|^2 / \|x\|^2$, 0 if $x$ is 0. A lag is the norm of the receiver's error after the
+   message. Mean and worst are over the workers; down, both are the server's. A bound is 1 - alpha of
+   `MuonCompressorGetAlpha()`, -1 if none is known in the Frobenius norm. Bytes are means over the ranks of the bytes
+   sent for this layer, without messages of a rank to itself.
 
 .seealso: `MuonEF21GetLayerCompression()`, `MuonEF21SetMonitorCompression()`
 S*/

@@ -12,7 +12,7 @@
 struct _MuonParameter; /* in petscmuon/private/muonparameter.h */
 
 /*S
-   MuonCompressor - Compresses the matrices of one layer that one sender sends in one direction
+   MuonCompressor - Compressor of one layer's matrices, for one sender and one direction
 
    Level: intermediate
 
@@ -24,13 +24,13 @@ typedef struct _p_MuonCompressor *MuonCompressor;
    MuonCompressorType - String with the name of a compressor
 
    Values:
-+  `MUONCOMPRESSORIDENTITY`   - sends everything
++  `MUONCOMPRESSORIDENTITY`   - no compression
 .  `MUONCOMPRESSORNATURAL`    - rounds every entry to a power of two, at random and without bias
 .  `MUONCOMPRESSORNEAREST`    - rounds every entry to the nearest power of two
 .  `MUONCOMPRESSORTRUNCATED`  - drops the mantissa of every entry
 .  `MUONCOMPRESSORBF16`       - rounds every entry to bfloat16
-.  `MUONCOMPRESSORDAMPING`    - a multiple of everything
-.  `MUONCOMPRESSORDROPOUT`    - everything with some probability, else nothing
+.  `MUONCOMPRESSORDAMPING`    - a multiple of the matrix
+.  `MUONCOMPRESSORDROPOUT`    - the whole matrix with some probability, otherwise nothing
 .  `MUONCOMPRESSORSIGN`       - the signs, and one magnitude for all
 .  `MUONCOMPRESSORQSGD`       - rounds every entry to one of a few levels of a scale, at random and without bias
 .  `MUONCOMPRESSORTOPK`       - the entries of largest absolute value
@@ -38,7 +38,7 @@ typedef struct _p_MuonCompressor *MuonCompressor;
 .  `MUONCOMPRESSORCOLUMNTOPK` - the columns of largest norm
 .  `MUONCOMPRESSORROWTOPK`    - the rows of largest norm
 .  `MUONCOMPRESSORRANKK`      - the leading singular triples
-.  `MUONCOMPRESSORTOPSVD`     - the same, as triples with their singular values
+.  `MUONCOMPRESSORTOPSVD`     - the leading singular triples, with the singular values sent apart
 -  `MUONCOMPRESSORPOWERSGD`   - the projection on a subspace that follows the leading singular vectors
 
    Level: intermediate
@@ -72,19 +72,18 @@ typedef const char *MuonCompressorType;
 .  `MUON_COMPRESSOR_VALUES_SINGLE`  - binary32 (the default)
 .  `MUON_COMPRESSOR_VALUES_BF16`    - bfloat16, rounded to nearest even
 .  `MUON_COMPRESSOR_VALUES_NATURAL` - natural compression, at most 9 bits
--  `MUON_COMPRESSOR_VALUES_2BIT`    - a sign and one of two magnitudes that 64 kept entries share, 2.5 bits; of `MUONCOMPRESSORTOPK` alone
+-  `MUON_COMPRESSOR_VALUES_2BIT`    - a sign and one of two magnitudes that 64 kept entries share, 2.5 bits; `MUONCOMPRESSORTOPK` only
 
    Level: intermediate
 
    Notes:
-   `-compressor_values` chooses them; the default is single, as the papers count. `MUONCOMPRESSORSIGN` writes
-   its magnitude so, and `MUONCOMPRESSORQSGD` its scales, rounded up. Values that do not fit make the message
-   fail with `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to a power
-   of two.
+   `-compressor_values` chooses the format. The default is single, as the papers count. It also applies to the
+   magnitude of `MUONCOMPRESSORSIGN` and to the scales of `MUONCOMPRESSORQSGD`, which are rounded up. Values that
+   overflow give the status `MUON_STATUS_NANORINF`. A double is rounded to binary32 before it is rounded to bf16 or to
+   a power of two.
 
-   `MUONCOMPRESSORIDENTITY` writes native values, and single ones where that was asked for. The values of
-   `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16` are
-   those of the type.
+   `MUONCOMPRESSORIDENTITY` writes native values unless single was set. `MUONCOMPRESSORNATURAL`,
+   `MUONCOMPRESSORNEAREST`, `MUONCOMPRESSORTRUNCATED` and `MUONCOMPRESSORBF16` have formats of their own.
 
 .seealso: `MuonCompressorSetFromOptions()`, `MuonObjectSetParameter()`, `MuonCompressor`
 E*/
@@ -99,7 +98,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonCompressorValuesTypes[];
 
 /*E
-   MuonCompressorBlockNorm - The norm of a block of entries that `MUONCOMPRESSORQSGD` takes for its scale
+   MuonCompressorBlockNorm - Norm of a block of entries that is its scale in `MUONCOMPRESSORQSGD`
 
    Values:
 +  `MUON_COMPRESSOR_BLOCK_NORM_MAX` - the largest absolute value (the default)
@@ -116,7 +115,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonCompressorBlockNorms[];
 
 /*S
-   MuonCompressorCost - What one message costs, in bits
+   MuonCompressorCost - Size of one message in bits
 
    Values:
 +  `paper`   - the formula of the EF21-Muon paper
@@ -126,20 +125,21 @@ PETSC_EXTERN const char *const MuonCompressorBlockNorms[];
    Level: advanced
 
    Notes:
-   The paper counts 32 bits a float, 16 bits a value in natural compression (or bf16), and for an index of
-   Top-K or of a random entry what `-compressor_paper_index_bits` says, or the fewest bits that number the entries;
-   of a message with fewer things than the maximum only those that are there count. Numbers of rows and columns,
-   and the places and signs of steps (`-ef21_downlink step`), count the bits that number them, and one.
+   The paper counts 32 bits a float and 16 bits a value in natural compression (or bf16). An index of Top-K or of a
+   random entry counts `-compressor_paper_index_bits`, or the fewest bits that number the entries. A message with fewer
+   items than the maximum counts its own items only. Indices of rows and columns, and the places in steps
+   (`-ef21_downlink step`), count the bits that number them; a sign of a step counts one bit.
 
-   The entropy is the bound of codes that treat the values one by one and know how often each occurs: the
-   logarithm of the number of possible positions, or the bits of a seed; the entropy of the exponents and one
-   bit a sign for natural values of entries that are kept one by one, the entropy of sign and exponent for
-   those of full matrices, rows and columns and for each factor of a low-rank message; the entropy of
-   quantized entries; and the full width of all other values, magnitudes in particular. A row or a column with
-   one entry has as many possible places as it has entries, and two signs.
 
-   With blocks (`MuonCompressorSetBlocks()`) all are sums over these, and what is sent has the header of the
-   group besides.
+   The entropy bounds codes that treat values one by one and know their frequencies. Positions count the logarithm of
+   the number of possible choices, or the bits of a seed. Natural values of single entries count the entropy of the
+   exponents and one bit a sign. Natural values of full matrices, rows, columns and low-rank factors count the entropy
+   of sign and exponent together. Quantized entries count their entropy. All other values, such as magnitudes, count
+   their full width. A row or a column with one entry has as many possible places as entries, and two signs.
+
+
+   With blocks (`MuonCompressorSetBlocks()`) all three are sums over the blocks, and `encoded` includes the header of
+   the group.
 
 .seealso: `MuonCompressorSetFromOptions()`, `MuonCompressor`
 S*/

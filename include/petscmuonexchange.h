@@ -9,7 +9,7 @@
 /* SUBMANSEC = MuonExchange */
 
 /*S
-   MuonExchange - Moves the messages of a step between workers, and the servers among them
+   MuonExchange - Moves the messages of a step between workers and servers
 
    Level: intermediate
 
@@ -18,14 +18,14 @@ S*/
 typedef struct _p_MuonExchange *MuonExchange;
 
 /*J
-   MuonExchangeType - String with the name of an ownership of the layers
+   MuonExchangeType - String with the name of an exchange, which says which workers own which layers
 
    Values:
 +  `MUONEXCHANGESTAR`       - worker 0 owns every layer
 .  `MUONEXCHANGELAYERWISE`  - every layer has one owner
 .  `MUONEXCHANGEREPLICATED` - every worker owns every layer
-.  `MUONEXCHANGEROWS`       - every rank keeps rows of the state of layers that are whole on all ranks
--  `MUONEXCHANGERANGE`      - every worker owns a range of the entries of all layers together, for votes
+.  `MUONEXCHANGEROWS`       - every rank owns some rows of each layer, and every rank has all weights
+-  `MUONEXCHANGERANGE`      - every worker owns a range of the entries of all layers together; for votes only
 
    Level: intermediate
 
@@ -43,7 +43,7 @@ typedef const char *MuonExchangeType;
 
    Values:
 +  `MUON_EXCHANGE_MODE_REDUCE`    - sums of arrays at the server, or counts of votes along a binomial tree
-.  `MUON_EXCHANGE_MODE_ALLREDUCE` - sums of arrays everywhere, of votes in integers of 8 bits, or 16 with more than 127 workers
+.  `MUON_EXCHANGE_MODE_ALLREDUCE` - sums of arrays everywhere; votes are summed in integers of 8 bits, or 16 with more than 127 workers
 -  `MUON_EXCHANGE_MODE_GATHER`    - messages, one from every worker, summed by the server in the order of workers
 
    Level: intermediate
@@ -58,25 +58,25 @@ typedef enum {
 PETSC_EXTERN const char *const MuonExchangeModes[];
 
 /*E
-   MuonExchangeAssignment - How the owners of the layers are chosen
+   MuonExchangeAssignment - Method that chooses the owners of the layers
 
    Values:
 +  `MUON_EXCHANGE_ASSIGNMENT_LPT`        - longest job first, each to the least loaded worker
 .  `MUON_EXCHANGE_ASSIGNMENT_ROUNDROBIN` - longest job first, one worker after the other
--  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - the same among the matrices of each shape, of which the first goes to the first worker
+-  `MUON_EXCHANGE_ASSIGNMENT_BUCKETED`   - roundrobin among the matrices of each shape, from the first worker on
 
    Options Database Key:
-. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets it, lpt by default
+. -muon_exchange_assignment (lpt|roundrobin|bucketed) - sets the method, lpt by default
 
   Level: intermediate
 
   Notes:
-  It matters to `MUONEXCHANGELAYERWISE` only. With lpt the most loaded of J workers has at most 4/3 - 1/(3J)
-  times the load that it has in the best of all assignments.
+  It applies to `MUONEXCHANGELAYERWISE` only. With lpt the largest load of J workers is at most 4/3 - 1/(3J) times the
+  optimum.
 
-  Bucketed is what collectives of one size need, as in the AlgoPerf submission of that name: the matrices of each
-  shape are dealt to the workers one after the other, beginning at worker 0, and a bucket whose number of matrices
-  is no multiple of the number of workers is padded to one. Nothing is sent for a pad here.
+  Bucketed serves collectives of one size, as in the AlgoPerf submission of that name. Worker 0, 1, ... get the
+  matrices of one shape in turn. That submission pads a bucket to a multiple of the number of workers. Here no pad is
+  sent.
 
 .seealso: `MuonExchange`, `MUONEXCHANGELAYERWISE`
 E*/
@@ -88,27 +88,27 @@ typedef enum {
 PETSC_EXTERN const char *const MuonExchangeAssignments[];
 
 /*E
-   MuonAssemblyKind - Who has the whole of a matrix, whose rows are spread over the ranks of a worker, for its LMO
+   MuonAssemblyKind - Ranks that assemble a matrix for its LMO, if its rows are distributed over the ranks of a worker
 
    Values:
 +  `MUON_ASSEMBLY_NONE`      - no rank: there is no LMO
-.  `MUON_ASSEMBLY_ALLGATHER` - every rank gets the matrix and does the same work, as in Moonlight's Distributed Muon
-.  `MUON_ASSEMBLY_OWNER`     - one rank gets the matrix, does the work, and sends the rows of the step back, as in Motif's Parallel Muon
--  `MUON_ASSEMBLY_GRAM`      - no rank: the LMO works on the matrix as it is spread, for LMOs that need sums of small matrices only
+.  `MUON_ASSEMBLY_ALLGATHER` - every rank gathers the matrix and computes the same step, as in Moonlight's Distributed Muon
+.  `MUON_ASSEMBLY_OWNER`     - one rank gathers the matrix, computes the step and sends its rows back, as in Motif's Parallel Muon
+-  `MUON_ASSEMBLY_GRAM`      - no rank: the LMO works on the distributed matrix; for LMOs that need sums of small matrices only
 
    Options Database Keys:
-+  -muon_assembly kind                                 - who (allgather|owner|gram), chosen by a model of its cost by default
++  -muon_assembly kind                                 - the kind (allgather|owner|gram), chosen by a cost model by default
 .  -muon_assembly_assignment (lpt|roundrobin|bucketed) - how owners are chosen, lpt by default; the cost of a matrix is that of its LMO
-.  -muon_assembly_chunk n                              - how many matrices travel together, as many as the worker has ranks by default
--  -muon_assembly_warmup chunks                        - how many chunks are in flight at once, 5 by default as in Motif's Parallel Muon
+.  -muon_assembly_chunk n                              - number of matrices sent together, by default the number of ranks of the worker
+-  -muon_assembly_warmup chunks                        - number of chunks in flight, 5 by default as in Motif's Parallel Muon
 
    Level: intermediate
 
    Notes:
-   The rows of all matrices of a chunk for one rank are one message. So many chunks as the warm-up says are
-   gathered before the LMOs of the first one begin, and after that while those of each one run. The rows of
-   steps have as many chunks of time to come back before they are waited for. Results depend on neither number;
-   the memory for messages grows with both. With a warm-up of 1 and one chunk for all matrices nothing overlaps.
+   A rank gets one message with the rows of all matrices of a chunk. The LMOs of the first chunk begin when the gathers
+   of the first `warmup` chunks were started; each later gather overlaps with the LMOs of one chunk. Rows of steps come
+   back in the background for as many chunks. Results do not depend on the two numbers; the memory for messages grows
+   with both. With a warm-up of 1 and one chunk for all matrices nothing overlaps.
 
 .seealso: `MuonExchangeAssignment`, `MuonAssemblyPrecision`
 E*/
@@ -134,12 +134,11 @@ PETSC_EXTERN const char *const MuonAssemblyKinds[];
    Level: intermediate
 
    Notes:
-   It is the precision of the rows that are sent to assemble the matrix, and of the rows that this rank
-   assembles itself: the step does not depend on who has which rows. The LMO works on entries of the precision of
-   the rows in memory, and the rows of the step come back in that. `MUON_ASSEMBLY_GRAM` gathers nothing.
+   All rows of the matrix are rounded to this precision, including those of the rank that assembles it, so that the
+   step does not depend on the distribution. The LMO computes in the precision of the rows in memory, and the rows of
+   the step are sent in that. `MUON_ASSEMBLY_GRAM` gathers nothing.
 
-   Moonlight and Motif gather bf16. What is too large for the precision makes the LMO see a matrix that is not
-   finite.
+   Moonlight and Motif gather bf16. An entry that overflows gives the LMO a matrix that is not finite.
 
 .seealso: `MuonAssemblyKind`
 E*/

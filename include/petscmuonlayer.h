@@ -9,7 +9,7 @@
 /* SUBMANSEC = MuonLayer */
 
 /*S
-   MuonLayer - One matrix or vector of parameters, with its norm, its scale and its optimizer
+   MuonLayer - A matrix or vector of parameters, with its norm, its scale and its optimizer
 
    Level: beginner
 
@@ -24,9 +24,9 @@ typedef struct _p_MuonLayer *MuonLayer;
 +  `MUONLAYERLMO`    - a step inside a norm ball, the subject of this library
 .  `MUONLAYERADAMW`  - AdamW
 .  `MUONLAYERNADAMW` - AdamW with Nesterov momentum
-.  `MUONLAYERSOAP`   - Adam in the eigenvectors of the covariances of both sides
+.  `MUONLAYERSOAP`   - Adam in the eigenbases of the covariances of both sides
 .  `MUONLAYERSGD`    - gradient descent
--  `MUONLAYERFROZEN` - is never updated, sends nothing and has no state
+-  `MUONLAYERFROZEN` - no update, no messages, no state
 
    Level: intermediate
 
@@ -41,12 +41,12 @@ typedef const char *MuonLayerRule;
 #define MUONLAYERFROZEN "frozen"
 
 /*E
-   MuonLayerStorage - What holds the weights of a layer
+   MuonLayerStorage - Storage of the weights of a layer
 
    Values:
 +  `MUON_LAYER_MAT`   - a `Mat`
 .  `MUON_LAYER_VEC`   - a `Vec`, or a range of its entries
--  `MUON_LAYER_ARRAY` - memory that is not PETSc's
+-  `MUON_LAYER_ARRAY` - memory of the caller
 
    Level: intermediate
 
@@ -60,12 +60,12 @@ typedef enum {
 PETSC_EXTERN const char *const MuonLayerStorages[];
 
 /*E
-   MuonLayerKind - What a preset takes a layer for, where it splits layers as its source does
+   MuonLayerKind - Kind of a layer, for presets that treat kinds of layers differently
 
    Values:
-+  `MUON_LAYER_KIND_AUTO`      - what shape and name say
-.  `MUON_LAYER_KIND_MATRIX`    - a matrix, with one row too
--  `MUON_LAYER_KIND_EMBEDDING` - an embedding, whatever its name is
++  `MUON_LAYER_KIND_AUTO`      - chosen from shape and name
+.  `MUON_LAYER_KIND_MATRIX`    - a matrix, even with one row
+-  `MUON_LAYER_KIND_EMBEDDING` - an embedding, for any name
 
    Level: advanced
 
@@ -78,33 +78,32 @@ typedef enum {
 } MuonLayerKind;
 
 /*S
-   MuonLayerArray - Weights in memory that is not PETSc's
+   MuonLayerArray - Weights in memory of the caller
 
    Values:
-+  comm     - communicator of the ranks that hold the matrix together, `MPI_COMM_SELF` for one that is all here
++  comm     - communicator of the ranks that hold the matrix together, `MPI_COMM_SELF` for a matrix on one rank
 .  type     - `PETSC_FLOAT` or `PETSC_DOUBLE`, whatever `PetscScalar` is
-.  memtype  - where the memory is; that of a device is found by its pointers too
-.  rowmajor - the entries of a row lie side by side, as in C and numpy, instead of those of a column
+.  memtype  - host or device; device memory is also recognized by its pointers
+.  rowmajor - whether the entries of a row are contiguous, as in C and numpy, instead of those of a column
 .  M        - rows (outputs) of the whole matrix
 .  N        - its columns (inputs)
-.  first    - number of the first row that is here
-.  rows     - how many rows are here, `PETSC_DECIDE` for all
-.  ld       - entries from the beginning of one row to that of the next, of one column where `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` where there are no gaps
-.  w        - the weights, borrowed, which steps change in place
-.  g        - the gradient, borrowed and only read, laid out as `w` is, or `NULL`: then the layer has a buffer of its own, see `MuonLayerGetGradientArray()`
--  kind     - what presets take the layer for, `MUON_LAYER_KIND_AUTO` by default
+.  first    - index of the first row on this rank
+.  rows     - number of rows on this rank, `PETSC_DECIDE` for all
+.  ld       - leading dimension, in entries: distance of rows, of columns if `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` if there are no gaps
+.  w        - the weights, borrowed; steps change them in place
+.  g        - the gradient, borrowed, read only, with the layout of `w`; with `NULL` the layer has its own buffer, see `MuonLayerGetGradientArray()`
+-  kind     - kind of the layer for presets, `MUON_LAYER_KIND_AUTO` by default
 
    Level: intermediate
 
    Notes:
-   `MuonLayerArrayInitialize()` sets every member; a program that calls it first needs no change when there
-   are more.
+   `MuonLayerArrayInitialize()` sets every member. Call it first: then new members need no change in the program.
 
-   The rows of a matrix may be spread over the ranks of `comm`, which then are one worker\: each has the rows
-   that follow those of the rank before, maybe none.
+   The rows of a matrix may be distributed over the ranks of `comm`, which are one worker. They are distributed in the
+   order of the ranks. A rank may have none.
 
-   Weights in the memory of a device are there on all ranks. Their gradients and all that is kept for them is
-   there too. It takes a PetscMuon that was built with Kokkos.
+   Weights in device memory must be there on all ranks. Their gradients and state are in device memory, too. This needs
+   a PetscMuon built with Kokkos.
 
 .seealso: `MuonLayer`, `MuonLayerArrayInitialize()`, `MuonAddLayerArray()`
 S*/
@@ -120,11 +119,11 @@ typedef struct {
 } MuonLayerArray;
 
 /*E
-   MuonDownlink - How a server sends new weights to the workers
+   MuonDownlink - Form in which a server sends new weights to the workers
 
    Values:
-+  `MUON_DOWNLINK_WEIGHTS` - by a message of a compressor: the weights, or their difference to those that the workers have
--  `MUON_DOWNLINK_STEP`    - by the step inside the norm ball, in the natural format of its norm, which each worker takes by itself
++  `MUON_DOWNLINK_WEIGHTS` - a message of a compressor: the weights, or their difference to the workers' weights
+-  `MUON_DOWNLINK_STEP`    - the LMO's point in the natural format of its norm; each worker computes the new weights itself
 
    Level: intermediate
 
@@ -137,24 +136,24 @@ typedef enum {
 PETSC_EXTERN const char *const MuonDownlinks[];
 
 /*E
-   MuonStepType - How far a layer that a norm ball moves goes
+   MuonStepType - Length of the step of a layer with the optimizer `MUONLAYERLMO`
 
    Values:
-+  `MUON_STEP_LMO`   - as far as the radius: rate x scale x shape factor, whatever the gradient's size is
--  `MUON_STEP_SHARP` - by the sharp operator: rate x (scale x shape factor)^2 x the dual norm of what the LMO gets
++  `MUON_STEP_LMO`   - the radius: rate x scale x shape factor, independent of the gradient's size
+-  `MUON_STEP_SHARP` - the sharp operator: rate x (scale x shape factor)^2 x the dual norm of the LMO's input
 
    Level: intermediate
 
    Notes:
-   With D the point that the LMO gives, c = scale x shape factor and gamma = rate x schedule, the steps are c
-   gamma D and c^2 gamma dual(G) D. The square is there because the layer's norm is that of the LMO divided by c\: its
-   unit ball is c times as large, and so is its dual norm.
+   With the LMO's point D, c = scale x shape factor and gamma = rate x schedule, the steps are c gamma D and c^2 gamma
+   dual(G) D. The layer's norm is the LMO's norm divided by c. Its unit ball and its dual norm are c times as large,
+   which gives the square.
 
-   For `MUONLMOFROBENIUS` the sharp step is gradient descent, for `MUONLMOMAX` signs times the sum of absolute
-   entries. The dual norm is the one that the LMO computes with its point, <G,-D>. It is exact where the LMO is:
-   of the types of `MuonPolar`, `MUONPOLARSVD` is exact, `MUONPOLARZOLOTAREV` gives .93 to .99 of the dual
-   norm, as its page says for its number of poles, and `MUONPOLARNEWTONSCHULZ` and `MUONPOLARGRAM`, which may
-   leave the unit ball, between .87 and 1.2 of it. Blocks of a layer are moved each by its own dual norm.
+   For `MUONLMOFROBENIUS` the sharp step is gradient descent, for `MUONLMOMAX` it is the signs times the sum of
+   absolute entries. The LMO computes the dual norm with its point, <G,-D>. It is exact if the LMO is exact. Of the
+   types of `MuonPolar`, `MUONPOLARSVD` is exact. `MUONPOLARZOLOTAREV` gives .93 to .99 of the dual norm, depending on
+   its number of poles. `MUONPOLARNEWTONSCHULZ` and `MUONPOLARGRAM` may leave the unit ball and give .87 to 1.2 of it.
+   Each block of a layer has its own dual norm.
 
 .seealso: `MuonLayerSetScale()`, `MUONLAYERLMO`, `MuonSetFromOptions()`
 E*/
@@ -165,11 +164,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonStepTypes[];
 
 /*E
-   MuonTensorKind - Which matrices a tensor of several dimensions is made of
+   MuonTensorKind - Matrices that a tensor of several dimensions is cut into
 
    Values:
 +  `MUON_TENSOR_FLATTEN` - one matrix: the first dimension, or the last, against the product of the others
--  `MUON_TENSOR_BATCH`   - as many matrices of the last two dimensions as the others have places
+-  `MUON_TENSOR_BATCH`   - a matrix of the last two dimensions for each index of the others
 
    Level: intermediate
 

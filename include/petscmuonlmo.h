@@ -10,7 +10,7 @@
 /* SUBMANSEC = MuonLMO */
 
 /*S
-   MuonLMO - Linear minimization (LMO) over the unit ball of a matrix norm
+   MuonLMO - Linear minimization oracle (LMO) over the unit ball of a matrix norm
 
    Level: intermediate
 
@@ -19,7 +19,7 @@ S*/
 typedef struct _p_MuonLMO *MuonLMO;
 
 /*J
-   MuonLMOType - String with the name of the norm whose ball a `MuonLMO` minimizes over
+   MuonLMOType - String with the name of the norm of a `MuonLMO`
 
    Values:
 +  `MUONLMOSPECTRAL`  - largest singular value
@@ -54,7 +54,7 @@ typedef const char *MuonLMOType;
 #define MUONLMOMIXED     "mixed"
 
 /*E
-   MuonShapeFactor - How the shape of an m x n layer enters its radius
+   MuonShapeFactor - Factor of the radius of an m x n layer
 
    Values:
 +  `MUON_SHAPE_FACTOR_NONE`      - 1
@@ -65,7 +65,7 @@ typedef const char *MuonLMOType;
    Level: intermediate
 
    Note:
-   Norms that are not named have the factor 1.
+   All other norms have the factor 1.
 
 .seealso: `MuonLayerGetRadiusFactor()`, `MuonLMO`
 E*/

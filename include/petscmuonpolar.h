@@ -10,7 +10,7 @@
 /* SUBMANSEC = MuonPolar */
 
 /*S
-   MuonPolar - Computes the orthogonal polar factor of a matrix, or an approximation to it
+   MuonPolar - Method for the orthogonal polar factor of a matrix, exact or approximate
 
    Level: intermediate
 
@@ -27,7 +27,7 @@ typedef struct _p_MuonPolar *MuonPolar;
 .  `MUONPOLARGRAM`         - the same iteration on the Gram matrix of the shorter side
 .  `MUONPOLARQDWH`         - Halley's iteration with dynamic weights, to working accuracy
 .  `MUONPOLARZOLOTAREV`    - best rational approximation, from a few inverses of the Gram matrix
--  `MUONPOLARMUD`          - rows that are nearly orthonormal, by a triangular solve; not in the unit ball
+-  `MUONPOLARMUD`          - nearly orthonormal rows by a triangular solve; the result may leave the unit ball
 
    Level: intermediate
 
@@ -45,14 +45,14 @@ typedef const char *MuonPolarType;
    MuonPolarCoefficients - String with the name of the polynomials of an iterative method
 
    Values:
-+  `MUONPOLARCOEFFICIENTSKJ`           - K. Jordan's quintic of the original Muon, 5 steps; fast, its singular values end between 0.68 and 1.20
++  `MUONPOLARCOEFFICIENTSKJ`           - K. Jordan's quintic of the original Muon, 5 steps; fast, with singular values between 0.68 and 1.20
 .  `MUONPOLARCOEFFICIENTSQUINTIC`      - the Newton-Schulz quintic, 10 steps; converges
 .  `MUONPOLARCOEFFICIENTSCUBIC`        - the Newton-Schulz cubic, 15 steps; converges
 .  `MUONPOLARCOEFFICIENTSYOU`          - J. You's five quintics, used by Motif and Dion
-.  `MUONPOLARCOEFFICIENTSPOLAREXPRESS` - the listing of the Polar Express paper, 5 steps; converges with 8. The arguments of all rows but the last are divided by 1.01, and so is the matrix beyond its norm
-.  `MUONPOLARCOEFFICIENTSPE105`        - the first five rows of that listing, all divided by 1.05, as the programs of Dao's group and DMuon have them
-.  `MUONPOLARCOEFFICIENTSMODDED`       - Polar Express of modded-nanogpt and nanochat, 5 steps; the matrix is divided by 1.02 beyond its norm
-.  `MUONPOLARCOEFFICIENTSEMERGING`     - Polar Express as NVIDIA's Emerging-Optimizers and Megatron print it, 1.01 included and rounded to four digits, 5 steps
+.  `MUONPOLARCOEFFICIENTSPOLAREXPRESS` - the listing of the Polar Express paper, 5 steps; converges with 8. All rows but the last divide by 1.01, and the matrix by 1.01 x its norm
+.  `MUONPOLARCOEFFICIENTSPE105`        - the first five rows of that listing, all divided by 1.05, as in the programs of Dao's group and DMuon
+.  `MUONPOLARCOEFFICIENTSMODDED`       - Polar Express of modded-nanogpt and nanochat, 5 steps; the matrix is divided by 1.02 times its norm
+.  `MUONPOLARCOEFFICIENTSEMERGING`     - Polar Express of NVIDIA's Emerging-Optimizers and Megatron, with 1.01 included, rounded to four digits, 5 steps
 .  `MUONPOLARCOEFFICIENTSCANS`         - CANS, Chebyshev polynomials on intervals that adapt, 5 steps
 .  `MUONPOLARCOEFFICIENTSAOL`          - the four quintics of flash-newton-schulz, after its rescaling of the rows; see the warning in `MUONPOLARNEWTONSCHULZ`
 .  `MUONPOLARCOEFFICIENTSDEEPSEEKV4`   - eight steps of `kj` and two that converge to one
@@ -61,8 +61,8 @@ typedef const char *MuonPolarType;
    Level: intermediate
 
    Note:
-   The steps are those made unless `-lmo_polar_steps` says otherwise. Past the last polynomial of a set,
-   `you`, `aol` and `cubic5` begin again, and the others repeat the last one.
+   These numbers of steps are the defaults of `-lmo_polar_steps`. After the last polynomial of a set, `you`, `aol` and
+   `cubic5` begin again, and the others repeat the last one.
 
 .seealso: `MuonPolarSetCoefficientValues()`, `MuonPolar`, `MUONPOLARNEWTONSCHULZ`
 J*/
@@ -81,14 +81,14 @@ typedef const char *MuonPolarCoefficients;
 #define MUONPOLARCOEFFICIENTSCUBIC5       "cubic5"
 
 /*E
-   MuonPolarPrecision - Precision in which a method computes, whatever `PetscScalar` is
+   MuonPolarPrecision - Precision in which a method computes, for any `PetscScalar`
 
    Values:
-+  `MUON_POLAR_PRECISION_DETERMINE` - what the method takes; only to set it
++  `MUON_POLAR_PRECISION_DETERMINE` - the method's default; for setting only
 .  `MUON_POLAR_PRECISION_SINGLE`    - binary32
 .  `MUON_POLAR_PRECISION_DOUBLE`    - binary64
 .  `MUON_POLAR_PRECISION_BF16`      - products of bfloat16 matrices, accumulated in binary32; on the host where the library was built with oneDNN
--  `MUON_POLAR_PRECISION_TF32`      - products of matrices of 11 significant bits, accumulated in binary32; in the memory of a device alone
+-  `MUON_POLAR_PRECISION_TF32`      - products of matrices of 11 significant bits, accumulated in binary32; in device memory only
 
    Level: intermediate
 
@@ -104,11 +104,11 @@ typedef enum {
 PETSC_EXTERN const char *const MuonPolarPrecisions[];
 
 /*E
-   MuonPolarNormalization - What an iterative method divides the matrix by before its first step
+   MuonPolarNormalization - Norm by which an iterative method divides the matrix before its first step
 
    Values:
 +  `MUON_POLAR_NORMALIZATION_FROBENIUS` - the Frobenius norm, a safe bound of the largest singular value
--  `MUON_POLAR_NORMALIZATION_SPECTRAL`  - an estimate of the largest singular value by power iterations, with a guard against its being too small
+-  `MUON_POLAR_NORMALIZATION_SPECTRAL`  - an estimate of the largest singular value by power iterations, with a guard against too small estimates
 
    Level: intermediate
 
@@ -121,7 +121,7 @@ typedef enum {
 PETSC_EXTERN const char *const MuonPolarNormalizations[];
 
 /*S
-   MuonPolarQuality - How good a polar factor $Q$ of $G$ is
+   MuonPolarQuality - Accuracy of a polar factor $Q$ of $G$
 
    Values:
 +  `smallest`      - smallest singular value of $Q$

@@ -15,7 +15,7 @@
 #endif
 
 /*E
-   MuonStatus - How a computation on a layer's data ended
+   MuonStatus - Result of a computation on a layer's data
 
    Values:
 +  `MUON_STATUS_OK`       - the result is valid
@@ -26,7 +26,7 @@
    Level: intermediate
 
    Note:
-   Numerical trouble is a status that a caller can act on; wrong usage is a PETSc error.
+   Numerical trouble is a status, which a caller can handle. Wrong usage is a PETSc error.
 
 .seealso: `MuonConvergedReason`, `MuonLMOApply()`, `MuonPolarApply()`, `MuonCompressorGetStatus()`
 E*/

@@ -91,14 +91,14 @@ PetscErrorCode MuonPolarView_Polynomials(MuonPolar polar, PetscViewer viewer)
 }
 
 /*@
-  MuonPolarSetCoefficientValues - Gives an iterative method polynomials of your own
+  MuonPolarSetCoefficientValues - Sets your own polynomials for an iterative method
 
   Logically Collective
 
   Input Parameters:
 + polar - the object, of type `MUONPOLARNEWTONSCHULZ` or `MUONPOLARGRAM`
 . count - number of values, three for each step, at most 96
-- c     - the coefficients of $x$, $x^3$ and $x^5$ of the first step, of the second, ...; steps past the last repeat it
+- c     - the coefficients of $x$, $x^3$ and $x^5$ of the first step, of the second, ...; later steps repeat the last ones
 
   Options Database Key:
 . -lmo_polar_coefficient_values c1,c2,c3,... - the coefficients
@@ -106,10 +106,10 @@ PetscErrorCode MuonPolarView_Polynomials(MuonPolar polar, PetscViewer viewer)
   Level: advanced
 
   Notes:
-  The method makes as many steps as there are polynomials unless `-lmo_polar_steps` says otherwise. The first
-  one gets singular values in $(0, 1]$.
+  The number of steps is the number of polynomials unless `-lmo_polar_steps` is given. The input of the first
+  polynomial is singular values in $(0, 1]$.
 
-  They take the place of the set of `-lmo_polar_coefficients`, until a set is named.
+  They replace the set of `-lmo_polar_coefficients` until a set is chosen again.
 
 .seealso: `MuonPolar`, `MuonPolarCoefficients`, `MuonObjectSetParameter()`, `MUONPOLARNEWTONSCHULZ`
 @*/

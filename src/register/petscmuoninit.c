@@ -35,7 +35,7 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
 #undef PetscMuonInitialize
 
 /*@C
-  PetscMuonInitialize - Starts the library, and PETSc where it is not started
+  PetscMuonInitialize - Initializes the library, and PETSc if necessary
 
   Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`
 
@@ -48,8 +48,8 @@ static PetscErrorCode PetscMuonRegisterAll_Private(void)
   Level: beginner
 
   Note:
-  A program that calls `PetscInitialize()` itself may leave this out: every class starts itself when it is
-  first used. SLEPc starts at the first singular value decomposition.
+  A program that calls `PetscInitialize()` may omit this call, because every class is initialized at its first use.
+  SLEPc is initialized at the first singular value decomposition.
 
   In C this is a macro, which calls `PetscMuonInitializeVersion()`. A library of another version than that of the
   headers is an error that names both.
@@ -64,7 +64,8 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
 }
 
 /*@C
-  PetscMuonInitializeVersion - Does as `PetscMuonInitialize()` and compares the version of the headers with that of the library
+  PetscMuonInitializeVersion - Initializes the library as `PetscMuonInitialize()`, and compares its version with that of the
+  headers
 
   Collective on `MPI_COMM_WORLD` or `PETSC_COMM_WORLD`
 
@@ -80,8 +81,8 @@ PetscErrorCode PetscMuonInitialize(int *argc, char ***args, const char file[], c
   Level: developer
 
   Note:
-  Major and minor must be those of the library, as in its soname. A fix, which changes the third number, needs no new
-  compilation of programs.
+  Major and minor must be those of the library, as in its soname. Programs need not be compiled again for another third
+  number.
 
 .seealso: `PetscMuonInitialize()`, `PetscMuonGetVersionNumber()`
 @*/
@@ -103,7 +104,7 @@ PetscErrorCode PetscMuonInitializeVersion(int *argc, char ***args, const char fi
 }
 
 /*@
-  PetscMuonFinalize - Ends the library, and PETSc where `PetscMuonInitialize()` started it
+  PetscMuonFinalize - Finalizes the library, and PETSc if `PetscMuonInitialize()` initialized it
 
   Collective on `PETSC_COMM_WORLD`
 
@@ -121,7 +122,7 @@ PetscErrorCode PetscMuonFinalize(void)
 }
 
 /*@
-  PetscMuonInitialized - Tells whether all classes of the library are registered
+  PetscMuonInitialized - Checks whether all classes of the library are registered
 
   Not Collective
 

@@ -303,34 +303,32 @@ static PetscErrorCode PetscRegressorDestroy_MLP(PetscRegressor regressor)
 }
 
 /*MC
-  PETSCREGRESSORMLP - A multilayer perceptron, trained by a `Muon` on rows that are spread over the ranks
+  PETSCREGRESSORMLP - A multilayer perceptron, trained by a `Muon` on rows that are distributed over the ranks
 
   Options Database Keys:
 + -regressor_mlp_layers 64,64                  - neurons of each hidden layer
 . -regressor_mlp_activation tanh|relu|logistic - function of the hidden layers, tanh by default
-- -regressor_mlp_seed seed                     - of the first weights
+- -regressor_mlp_seed seed                     - seed of the initial weights
 
   Level: beginner
 
   Notes:
-  A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and
-  `-regressor_type mlp`. It takes PETSc 3.24 or newer.
+  A program without a line for this library uses the type by `-dll_append /path/to/libpetscmuon.so` and
+  `-regressor_type mlp`. It needs PETSc 3.24 or newer.
 
-  The layers of the optimizer are W1, b1, W2 and so on, and all keys of `Muon` hold behind the prefix
-  `regressor_mlp_`, `-regressor_mlp_muon_type ef21` for instance. By default it takes 500 steps with rates of 0.05, and 0.01 for AdamW, that
-  fall to 0. Muon updates the matrices but for the last one, AdamW the rest; `-regressor_mlp_muon_rule_match`
-  chooses others.
+  The layers of the optimizer are W1, b1, W2 and so on. All keys of `Muon` have the prefix `regressor_mlp_`, for example
+  `-regressor_mlp_muon_type ef21`. By default it takes 500 steps with rates of 0.05, and 0.01 for AdamW, which decrease to 0. Muon updates
+  all matrices except the last, AdamW the rest; `-regressor_mlp_muon_rule_match` sets others.
 
-  Each step uses all rows. Each rank computes the gradient of its own, which weighs as many as they are; the
-  optimizer sends messages instead of gradients where a compressor is chosen. Features and target are standardized
-  over all rows, so that the loss is the part of the target's variance that is left. All ranks begin with the same
-  weights, each fit anew.
+  Each step uses all rows. Each rank computes the gradient of its own rows, weighted by their number. With a compressor
+  the optimizer sends messages instead of gradients. Features and target are standardized over all rows, so that the
+  loss is the unexplained part of the target's variance. All ranks start with the same weights. Each fit starts anew.
 
-  `PetscObjectQuery()` gives the optimizer, for `MuonGetLoss()` or `MuonGetTraffic()`\: the regressor is composed with it
-  as "Muon" from its first fit on.
+  From the first fit on the optimizer is composed with the regressor as "Muon". `PetscObjectQuery()` returns it, for
+  `MuonGetLoss()` or `MuonGetTraffic()`.
 
-  The matrix is one that `MatConvert()` makes a `MATDENSE` of. The target is one vector. There is no regularizer\: a weight that
-  `PetscRegressorSetRegularizerWeight()` set is an error, and `-regressor_mlp_muon_weight_decay` takes its place.
+  `MatConvert()` must be able to convert the matrix to `MATDENSE`. The target is one vector. There is no regularizer\: a weight
+  set by `PetscRegressorSetRegularizerWeight()` is an error. Use `-regressor_mlp_muon_weight_decay` instead.
 
 .seealso: `PetscRegressorSetType()`, `PetscRegressorFit()`, `PetscRegressorPredict()`, `Muon`, `MuonSetWorkerWeight()`, `PetscObjectQuery()`
 M*/
@@ -356,7 +354,7 @@ static PetscErrorCode PetscRegressorCreate_MLP(PetscRegressor regressor)
 #endif
 
 /*@
-  PetscRegressorMLPRegister - Registers `PETSCREGRESSORMLP` among the types of `PetscRegressor`, where PETSc has that class
+  PetscRegressorMLPRegister - Registers `PETSCREGRESSORMLP` as a type of `PetscRegressor`, if PETSc has that class
 
   Not Collective
 

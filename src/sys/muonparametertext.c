@@ -244,23 +244,23 @@ PetscErrorCode MuonParametersReadFrom(PetscObject object, PetscOptions options)
 }
 
 /*@C
-  MuonObjectSetParameter - Sets a parameter of an object by the key of its option
+  MuonObjectSetParameter - Sets a parameter of an object by its option key
 
   Logically Collective
 
   Input Parameters:
 + object - an optimizer, a layer, a norm, a polar factor, a compressor or an exchange, cast to `PetscObject`
-. key    - the key of the option without the object's prefix and without the dash: "lmo_polar_steps"
-- value  - the value as text, numbers with a decimal point whatever the locale
+. key    - the key without hyphen and prefix: "lmo_polar_steps"
+- value  - the value as text; numbers have a decimal point in any locale
 
   Level: intermediate
 
   Notes:
-  It acts at once as the option would, with the same errors, on the objects below too\: a norm takes the keys
-  of its polar factor. A later `SetFromOptions()` has the last word.
+  It acts like the option, immediately, with the same errors. A norm also accepts the keys of its polar factor, and so
+  on. A later `SetFromOptions()` overrides it.
 
-  A key of a type that is not set is an error that names the type. Before the type is set, the key waits for
-  it.
+  A key of another type than the one that is set is an error, which names the type. A key that is set before the type
+  applies when the type is set.
 
 .seealso: `MuonObjectGetParameter()`, `MuonSetParameter()`
 @*/
@@ -328,17 +328,17 @@ static PetscErrorCode MuonParametersGet_Visit(PetscObject object, void *ctx)
 }
 
 /*@C
-  MuonObjectGetParameter - Gets a parameter of an object by the key of its option
+  MuonObjectGetParameter - Gets a parameter of an object by its option key
 
   Not Collective
 
   Input Parameters:
 + object - as for `MuonObjectSetParameter()`
-. key    - the key of the option without the object's prefix and without the dash
+. key    - the key without hyphen and prefix
 - length - length of `value`
 
   Output Parameter:
-. value - the value as text; of several objects below with this key that of the first
+. value - the value as text; if several of its objects have this key, the value of the first
 
   Level: intermediate
 

@@ -5,7 +5,7 @@ const char *const MuonStatuses[] = {"OK", "NANORINF", "CORRUPT", "LMO", "MuonSta
 PetscBool PetscMuonIsQuiet = PETSC_FALSE;
 
 /*@
-  PetscMuonSetQuiet - Switches off what the library prints without being asked, and on again
+  PetscMuonSetQuiet - Switches warnings and notices of the library off or on
 
   Not Collective; the first rank of a communicator prints
 
@@ -15,8 +15,8 @@ PetscBool PetscMuonIsQuiet = PETSC_FALSE;
   Level: intermediate
 
   Note:
-  Off are warnings (of options, of a slow BLAS, of messages that save nothing) and the lines about restarts, checkpoints and
-  divergence. Errors, monitors, views and reports that options ask for stay. It holds for the process.
+  It switches off warnings (about options, a slow BLAS, messages that save nothing) and the lines about restarts,
+  checkpoints and divergence. Errors, monitors, views and reports of options are still printed. It applies to the process.
 
 .seealso: `PetscMuonInitialize()`, `MuonMonitorCancel()`, `PetscInfoAllow()`
 @*/

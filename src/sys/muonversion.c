@@ -3,7 +3,7 @@
 #include <petscmuonbuild.h>
 
 /*@C
-  PetscMuonGetVersion - Gives the version of the library as a text
+  PetscMuonGetVersion - Gets the version of the library as text
 
   Not Collective
 
@@ -11,12 +11,12 @@
 . length - length of `version`, 256 is enough
 
   Output Parameter:
-. version - the version, the commit of the sources and its date, and what the library was built with
+. version - the version, the commit of the sources and its date, and the configuration of the library
 
   Level: beginner
 
   Note:
-  `-muon_view` prints the same. Reports of errors need it.
+  `-muon_view` prints the same. Please include it in reports of errors.
 
 .seealso: `PetscMuonGetVersionNumber()`, `PetscMuonInitialize()`, `PetscGetVersion()`
 @*/
@@ -29,7 +29,7 @@ PetscErrorCode PetscMuonGetVersion(char version[], size_t length)
 }
 
 /*@
-  PetscMuonGetVersionNumber - Gives the version of the library as numbers
+  PetscMuonGetVersionNumber - Gets the version of the library as numbers
 
   Not Collective
 
@@ -42,7 +42,7 @@ PetscErrorCode PetscMuonGetVersion(char version[], size_t length)
   Level: developer
 
   Note:
-  The macros `PETSCMUON_VERSION_MAJOR`, `PETSCMUON_VERSION_GE` and their kin have the version of the headers.
+  Macros such as `PETSCMUON_VERSION_MAJOR` and `PETSCMUON_VERSION_GE` give the version of the headers.
 
 .seealso: `PetscMuonGetVersion()`, `PetscGetVersionNumber()`
 @*/

@@ -321,7 +321,7 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
 }
 
 /*MC
-  TAOMUON - Takes the steps of a `Muon` for a `Tao`: the solution is a vector of matrices of weights
+  TAOMUON - Solves a `Tao` with the steps of a `Muon`; the solution is a vector of weight matrices
 
   Options Database Keys:
 + -tao_muon_layers list   - the matrices, in the order of the entries, see `TaoMuonSetLayers()`
@@ -330,33 +330,31 @@ static PetscErrorCode TaoDestroy_Muon(Tao tao)
   Level: beginner
 
   Notes:
-  A program that does not know this library gets the type by `-dll_append /path/to/libpetscmuon.so` and
-  `-tao_type muon`. All keys of `Muon` hold, behind the prefix of the `Tao`, which is empty by default and is
-  not the word tao_\: `-lmo_type`, `-muon_learning_rate`, and after `TaoSetOptionsPrefix()` with fit_ as prefix -fit_lmo_type.
-  The keys above, as all that TAO reads, have tao_ behind the prefix; a key of `Muon` that has it is an error.
+  A program without a line for this library uses the type by `-dll_append /path/to/libpetscmuon.so` and `-tao_type muon`. All
+  keys of `Muon` can be used, with the prefix of the `Tao`. This prefix is empty by default and is not the word tao_\:
+  `-lmo_type`, `-muon_learning_rate`, and with the prefix fit_ (`TaoSetOptionsPrefix()`) -fit_lmo_type. The keys above, as all
+  keys of TAO, have tao_ after the prefix. A key of `Muon` with tao_ is an error.
 
-  Without layers the solution is one vector that the optimizer adamw updates, by `-muon_adamw_learning_rate`,
-  which is printed.
+  Without layers the solution is one vector, which the optimizer adamw updates by `-muon_adamw_learning_rate`. A line
+  says so.
 
-  Objective and gradient are those of the program. Where it has residuals r and their Jacobian J and no
-  objective, f is r'r/2 and the gradient J'r. There is no line search. Where `TaoSetUpdate()` gave a routine,
-  objective and gradient are computed anew after it. Constraints are an error, and so are bounds.
+  The program gives objective and gradient. If it has residuals r and their Jacobian J but no objective, f is r'r/2 and
+  the gradient is J'r. There is no line search. After a routine of `TaoSetUpdate()` objective and gradient are computed
+  again. Constraints and bounds are errors.
 
-  A step inside a norm ball has the length of its radius, however small the gradient is, so that a constant
-  rate ends in a walk about a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR`, as in `MuonSolve()`, and ends with
-  the iterations that TAO may take; `-tao_max_it` is the length of the run, and `-muon_schedule`, a preset or a theory choose
-  another. `-muon_max_steps` gives the schedule another end. All tests, limits and monitors of TAO hold\: the
-  default test of the gradient's norm is one of the Euclidean norm. What is shown as the length of a step is
-  its learning rate.
+  A step inside a norm ball has the length of its radius, even for a small gradient. With a constant rate the iterates
+  oscillate around a minimum. The schedule is therefore `MUON_SCHEDULE_LINEAR`, as in `MuonSolve()`, and ends with TAO's
+  maximum number of iterations. `-tao_max_it` sets the length of the run; `-muon_schedule`, a preset or a theory set another
+  schedule. `-muon_max_steps` sets another end of the schedule. All tests, limits and monitors of TAO apply. The default test
+  uses the Euclidean norm of the gradient. The step length in monitors is the learning rate.
 
-  One vector has one gradient, so that nothing is exchanged between workers\: `MUONEF21` and `MUONSIGN` are
-  what they are for one worker. The ranks of the vector are that worker, and matrices that are spread over
-  them are assembled for their LMOs (`-muon_assembly`). Each solve begins without momentum.
+  One vector has one gradient, so that all ranks are one worker and no messages are exchanged between workers.
+  `MUONEF21` and `MUONSIGN` are their algorithms for one worker. Matrices that are distributed over the ranks are
+  assembled for their LMOs (`-muon_assembly`). Each solve begins without momentum.
 
-  It is for gradients with noise and for unknowns that are matrices by nature, as the weights of networks are.
-  It is the wrong tool for a smooth problem whose gradient is exact\: a quasi-Newton method such as `TAOLMVM`,
-  or `TAOBRGN` for least squares, takes far fewer evaluations to a small gradient. For vectors without
-  matrices it is AdamW.
+  It is for gradients with noise and for unknowns that are matrices, such as the weights of networks. It is not for a
+  smooth problem with an exact gradient\: a quasi-Newton method such as `TAOLMVM`, or `TAOBRGN` for least squares,
+  needs far fewer evaluations for a small gradient. For vectors without matrices it is AdamW.
 
 .seealso: `Tao`, `TaoSetType()`, `Muon`, `TaoMuonGetMuon()`, `TaoMuonSetLayers()`, `MuonAddVecLayers()`, `MuonSetSchedule()`
 M*/
@@ -383,7 +381,7 @@ static PetscErrorCode TaoCreate_Muon(Tao tao)
 }
 
 /*@
-  TaoMuonRegister - Registers `TAOMUON` among the types of `Tao`
+  TaoMuonRegister - Registers `TAOMUON` as a type of `Tao`
 
   Not Collective
 
@@ -402,7 +400,7 @@ PetscErrorCode TaoMuonRegister(void)
 }
 
 /*@
-  TaoMuonGetMuon - Gets the optimizer that takes the steps of a `TAOMUON`
+  TaoMuonGetMuon - Gets the optimizer of a `TAOMUON`
 
   Not Collective
 
@@ -415,7 +413,7 @@ PetscErrorCode TaoMuonRegister(void)
   Level: intermediate
 
   Note:
-  It has its layers after `TaoSetUp()`; they are ranges of the solution, see `MuonAddVecLayers()`.
+  After `TaoSetUp()` it has its layers, which are ranges of the solution, see `MuonAddVecLayers()`.
 
 .seealso: `TAOMUON`, `Muon`, `TaoMuonSetLayers()`, `MuonGetLayerByName()`
 @*/
@@ -429,13 +427,13 @@ PetscErrorCode TaoMuonGetMuon(Tao tao, Muon *muon)
 }
 
 /*@
-  TaoMuonSetLayers - Says which matrices the solution of a `TAOMUON` consists of
+  TaoMuonSetLayers - Sets the matrices of the solution of a `TAOMUON`
 
   Logically Collective
 
   Input Parameters:
 + tao    - the `Tao`
-- layers - the matrices in the order of the entries, separated by commas\: NAME:ROWS for a vector, NAME:ROWSxCOLUMNS for a matrix that lies by columns, NAME:ROWSxCOLUMNS:row for one that lies by rows
+- layers - the matrices in the order of the entries, separated by commas\: NAME:ROWS for a vector, NAME:ROWSxCOLUMNS for a matrix stored by columns, NAME:ROWSxCOLUMNS:row for one stored by rows
 
   Options Database Key:
 . -tao_muon_layers list - the matrices, `W1:128x64,b1:128` for instance
@@ -443,11 +441,11 @@ PetscErrorCode TaoMuonGetMuon(Tao tao, Muon *muon)
   Level: intermediate
 
   Notes:
-  Together they must be all of the solution. `MuonAddVecLayers()` says how they lie and what names may be.
-  Keys of one layer are `-muon_layer_NAME_...`.
+  Together they must cover the solution. `MuonAddVecLayers()` describes their storage and their names. Keys of one
+  layer are `-muon_layer_NAME_...`.
 
-  A program that does not link with this library can say it too\: with a `PetscContainer` whose pointer is the
-  text, composed with the `Tao`, or with the solution, as "MuonLayers". This routine goes before it.
+  A program that does not link with this library can compose a `PetscContainer` with the text as "MuonLayers" with the
+  `Tao`, or with the solution. This routine overrides it.
 
 .seealso: `TAOMUON`, `TaoMuonGetMuon()`, `MuonAddVecLayers()`, `PetscObjectCompose()`
 @*/

@@ -6,7 +6,7 @@
    Collective
 
    Input Parameter:
-.  comm - the communicator of those who configure the compressor together; what it computes is local to each of them
+.  comm - the communicator of the ranks that configure the compressor together; its computations are local to each rank
 
    Output Parameter:
 .  newc - the compressor
@@ -14,7 +14,7 @@
    Level: intermediate
 
    Note:
-   There is one object for each layer, direction and sender.
+   Use one object for each layer, direction and sender.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetType()`, `MuonCompressorSetFromOptions()`, `MuonCompressorSetStream()`, `MuonCompressorEncode()`, `MuonCompressorDestroy()`
 @*/
@@ -36,7 +36,7 @@ PetscErrorCode MuonCompressorCreate(MPI_Comm comm, MuonCompressor *newc)
 }
 
 /*@C
-   MuonCompressorSetType - Sets what a compressor keeps
+   MuonCompressorSetType - Sets the type of a compressor
 
    Logically Collective
 
@@ -120,7 +120,7 @@ PetscErrorCode MuonCompressorGetType(MuonCompressor c, MuonCompressorType *type)
 }
 
 /*@C
-   MuonCompressorSetOptionsPrefix - Sets the prefix of the keys that a compressor reads
+   MuonCompressorSetOptionsPrefix - Sets the prefix of the option keys of a compressor
 
    Logically Collective
 
@@ -145,7 +145,7 @@ PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefi
 }
 
 /*@
-   MuonCompressorSetUp - Prepares a compressor, and refuses parameters that no message could be made with
+   MuonCompressorSetUp - Checks the parameters of a compressor
 
    Collective
 
@@ -155,8 +155,8 @@ PetscErrorCode MuonCompressorSetOptionsPrefix(MuonCompressor c, const char prefi
    Level: intermediate
 
    Note:
-   A `Muon` calls it for the compressors of all layers on every rank, whoever encodes. What it would refuse,
-   such as `-compressor_svd_type` with a solver that there is not, is an error of the first message otherwise.
+   A `Muon` calls it for the compressors of all layers on every rank. Without this call a wrong parameter, such as an
+   unknown solver of `-compressor_svd_type`, is an error at the first message.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetFromOptions()`, `MuonCompressorEncode()`
 @*/
@@ -203,19 +203,18 @@ PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all
 .  -compressor_ratio r                                         - the fraction that is kept, see `MuonCompressorSetRatio()`
 .  -compressor_rank k                                          - the rank that is kept, by the ratio by default; a smaller matrix is sent in full
 .  -compressor_bits b                                          - bits of an entry of `MUONCOMPRESSORQSGD`, the sign among them, 2 to 8
-.  -compressor_values (native|double|single|bf16|natural|2bit) - how values are written, see `MuonCompressorValues`
--  -compressor_paper_index_bits bits                           - the price of an index in the paper's accounting, see `MuonCompressorCost`
+.  -compressor_values (native|double|single|bf16|natural|2bit) - format of the values, see `MuonCompressorValues`
+-  -compressor_paper_index_bits bits                           - bits of an index in the paper's accounting, see `MuonCompressorCost`
 
    Level: intermediate
 
    Notes:
-   The keys stand behind the prefix of the object: `-ef21_compressor_ratio` for the prefix `ef21_`.
+   The keys follow the prefix of the object: `-ef21_compressor_ratio` for the prefix `ef21_`.
    `MuonObjectSetParameter()` sets the same parameters from a program.
 
-   Only what the database holds is changed, so that an object may read behind one prefix and then behind
-   another. Keys that a type alone has, such as `-compressor_line_norm`, are those of the type at that moment:
-   where a later prefix changes the type, set the first prefix once more and read again, then the second, for
-   the new type to have them from both.
+   Only parameters with keys in the database change, so that an object may read one prefix after another. Keys of a
+   type, such as `-compressor_line_norm`, are read for the type at that moment. If a later prefix changes the type,
+   read both prefixes once more.
 
 .seealso: `MuonCompressor`, `MuonCompressorSetOptionsPrefix()`, `MuonCompressorSetType()`, `MuonObjectSetParameter()`
 @*/
@@ -299,7 +298,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
 
    Note:
    It is the factor of `MUONCOMPRESSORDAMPING` and the probability of `MUONCOMPRESSORDROPOUT`. For the others,
-   of N things max(1, floor(ratio N + 1e-9)) are kept: of the entries for `MUONCOMPRESSORTOPK` and
+   max(1, floor(ratio N + 1e-9)) of N items are kept: of the entries for `MUONCOMPRESSORTOPK` and
    `MUONCOMPRESSORRANDK`, of the columns for `MUONCOMPRESSORCOLUMNTOPK` and the rows for
    `MUONCOMPRESSORROWTOPK`, of the min(m, n) singular triples or directions for `MUONCOMPRESSORRANKK`,
    `MUONCOMPRESSORTOPSVD` and `MUONCOMPRESSORPOWERSGD` where no rank is set. The default is 0.1.
@@ -323,7 +322,7 @@ PetscErrorCode MuonCompressorVisitState(MuonCompressor c, MuonStateVisitor *visi
 }
 
 /*@C
-   MuonCompressorSetStream - Sets whose messages a compressor writes or reads
+   MuonCompressorSetStream - Sets the layer, the sender and the random numbers of a compressor's messages
 
    Not Collective
 
@@ -337,7 +336,7 @@ PetscErrorCode MuonCompressorVisitState(MuonCompressor c, MuonStateVisitor *visi
    Level: advanced
 
    Notes:
-   The name is part of every message, as a hash: a message of another layer is refused.
+   A hash of the name is part of every message. A message of another layer is refused.
 
    All four and the number of the step, and nothing else, choose the random numbers of
    `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORQSGD` and of natural values: Philox4x32-10 with the seed as its key
@@ -370,7 +369,7 @@ PetscErrorCode MuonCompressorSetStream(MuonCompressor c, PetscInt64 seed, const 
 }
 
 /*@
-   MuonCompressorSetStep - Sets the number of the step, which the random numbers depend on
+   MuonCompressorSetStep - Sets the number of the step, which determines the random numbers
 
    Not Collective
 
@@ -395,7 +394,7 @@ PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
 }
 
 /*@
-   MuonCompressorGetStatus - Gets how the last `MuonCompressorEncode()` or `MuonCompressorApply()` ended
+   MuonCompressorGetStatus - Gets the status of the last `MuonCompressorEncode()` or `MuonCompressorApply()`
 
    Not Collective
 
@@ -403,7 +402,7 @@ PetscErrorCode MuonCompressorSetStep(MuonCompressor c, PetscInt step)
 .  c - the compressor
 
    Output Parameter:
-.  status - `MUON_STATUS_NANORINF` where an entry was not finite, or too large for how values are written or for the product of two factors; `MUON_STATUS_LMO` where a decomposition failed; else `MUON_STATUS_OK`
+.  status - `MUON_STATUS_NANORINF` if an entry was not finite, or too large for the format of the values or for the product of two factors; `MUON_STATUS_LMO` if a decomposition failed; otherwise `MUON_STATUS_OK`
 
    Level: intermediate
 
@@ -482,7 +481,7 @@ PetscErrorCode MuonCompressorReset(MuonCompressor c)
 }
 
 /*@
-   MuonCompressorDestroy - Frees a compressor
+   MuonCompressorDestroy - Destroys a compressor
 
    Collective
 

@@ -1,35 +1,32 @@
 #include <petscmuon/private/muoncompressorimpl.h> /*I "petscmuoncompressor.h" I*/
 
 /*@
-   MuonCompressorSetBlocks - Cuts the matrices of a compressor into a grid of blocks, each of which is
-   compressed by itself
+   MuonCompressorSetBlocks - Cuts the matrices of a compressor into a grid of blocks that are compressed separately
 
    Logically Collective
 
    Input Parameters:
 +  c        - the compressor
-.  nrows    - how many parts the rows are divided into
-.  rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
-.  ncolumns - how many parts the columns are divided into
+.  nrows    - number of blocks of rows
+.  rows     - their sizes, with the number of rows of the layer as their sum; `NULL` for equal sizes
+.  ncolumns - number of blocks of columns
 -  columns  - their sizes, likewise
 
    Level: advanced
 
    Notes:
-   The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the
-   number k = i ncolumns + j. 1 and 1 mean no blocks, as without this call.
+   The grid has nrows x ncolumns blocks. Block (i,j) has the number k = i ncolumns + j. 1 and 1 mean no blocks, as
+   without this call.
 
-   Ratio and rank are those of each block, and state, where a type has any, is kept for each. The message
-   holds those of the blocks one after the other, as a group (`src/wire/README.md`). A block has the messages
-   and the random numbers of a layer by the name that was given to `MuonCompressorSetStream()` with [k] behind
-   it, as in qkv[2].
+   Ratio and rank apply to each block, and each has its own state. The message is a group of the blocks' messages
+   (`src/wire/README.md`). A block has the messages and the random numbers of a layer whose name is that of
+   `MuonCompressorSetStream()` followed by [k], as in qkv[2].
 
-   Whether the sizes fit is seen when there is a matrix. State that there is already is dropped.
+   The sizes are checked against the first matrix. Existing state is dropped.
 
    A compressor of type `MUONCOMPRESSORIDENTITY` sends its matrix in full, with blocks or without.
 
-   `MuonLayerSetBlocks()` sets the blocks of a layer, from which a `Muon` gives them to the layer's
-   compressors.
+   `MuonLayerSetBlocks()` sets the blocks of a layer; a `Muon` passes them to the layer's compressors.
 
 .seealso: `MuonCompressor`, `MuonLayerSetBlocks()`, `MuonCompressorSetStream()`
 @*/

@@ -21,7 +21,7 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
 }
 
 /*@C
-   MuonCompressorGetMaxBytes - Gets the largest number of bytes that a message of a layer takes
+   MuonCompressorGetMaxBytes - Gets the largest size of a message of a layer
 
    Not Collective
 
@@ -31,7 +31,7 @@ PetscErrorCode MuonCompressorIsAssignment(MuonCompressor c, PetscBool *assignmen
 -  n - its columns
 
    Output Parameter:
-.  bytes - the number, the header of the message included
+.  bytes - the size, with the header of the message
 
    Level: advanced
 
@@ -55,23 +55,23 @@ PetscErrorCode MuonCompressorGetMaxBytes(MuonCompressor c, PetscInt m, PetscInt 
 
    Input Parameters:
 +  c        - the compressor
-.  T        - what the receiver should come to, a `MATSEQDENSE`
-.  R        - what it has, of the same size, or `NULL` for zero
--  capacity - the size of `buf`, at least what `MuonCompressorGetMaxBytes()` says
+.  T        - the matrix that the receiver should approach, a `MATSEQDENSE`
+.  R        - the receiver's matrix, of the same size, or `NULL` for zero
+-  capacity - the size of `buf`, at least that of `MuonCompressorGetMaxBytes()`
 
    Output Parameters:
 +  buf   - the message
--  bytes - how many bytes it takes, 0 where it could not be written
+-  bytes - its size, 0 if it could not be written
 
    Level: advanced
 
    Notes:
    The message is C(T - R), but T itself where the type is `MUONCOMPRESSORIDENTITY`.
 
-   It takes effect with the receiver's `MuonCompressorDecode()`, which the sender applies to its own copy too, and with `MuonCompressorCommit()`: encoding
-   changes no state, the same call writes the same bytes again.
+   It takes effect with `MuonCompressorDecode()`, which receiver and sender both apply to their copies, and with `MuonCompressorCommit()`. Encoding
+   changes no state. A second call writes the same bytes.
 
-   Entries that are not finite are no error: look at `MuonCompressorGetStatus()`.
+   Entries that are not finite are not an error, see `MuonCompressorGetStatus()`.
 
 .seealso: `MuonCompressor`, `MuonCompressorGetMaxBytes()`, `MuonCompressorValidate()`, `MuonCompressorDecode()`, `MuonCompressorCommit()`, `MuonCompressorGetStatus()`
 @*/
@@ -97,7 +97,7 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 }
 
 /*@C
-   MuonCompressorValidate - Tells whether bytes are a message that an object like this one could have written
+   MuonCompressorValidate - Checks whether bytes are a message that such a compressor could have written
 
    Not Collective
 
@@ -105,17 +105,16 @@ PetscErrorCode MuonCompressorEncode(MuonCompressor c, Mat T, Mat R, size_t capac
 +  c     - the compressor, of the type and with the parameters of the sender's
 .  m     - rows of the layer
 .  n     - its columns
-.  bytes - how many bytes came
+.  bytes - number of bytes
 -  buf   - the bytes
 
    Output Parameter:
-.  valid - whether the layer, the codecs, all sizes, positions and values are in order
+.  valid - whether the layer, the codecs, all sizes, positions and values are valid
 
    Level: advanced
 
    Note:
-   No byte is trusted, and no number among them is used before it has been checked. After a true answer the
-   message can be decoded.
+   No number of the message is used before it is checked. A valid message can be decoded.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`
 @*/
@@ -131,16 +130,16 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
 }
 
 /*@C
-   MuonCompressorDecode - Overwrites a matrix with what a message holds, or adds a multiple of it
+   MuonCompressorDecode - Overwrites a matrix with the decoded message, or adds a multiple of it
 
    Not Collective
 
    Input Parameters:
 +  c     - the compressor
 .  add   - whether the message is added
-.  scale - the factor, where it is added
-.  bytes - how many bytes the message has
--  buf   - the message, which `MuonCompressorValidate()` accepts
+.  scale - the factor, if it is added
+.  bytes - size of the message
+-  buf   - the message, which must be valid, see `MuonCompressorValidate()`
 
    Output Parameter:
 .  Y - the matrix, a `MATSEQDENSE` of the size of the layer
@@ -148,10 +147,9 @@ PetscErrorCode MuonCompressorValidate(MuonCompressor c, PetscInt m, PetscInt n, 
    Level: advanced
 
    Notes:
-   The entries that a sparse message leaves out are not touched where it is added, and a low-rank message is added
-   by one product of its factors.
+   Adding a sparse message changes only its entries. A low-rank message is added by one product of its factors.
 
-   A message that `MuonCompressorValidate()` does not accept is an error and leaves the matrix as it was.
+   An invalid message is an error and leaves the matrix unchanged.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorValidate()`
 @*/
@@ -171,7 +169,7 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal s
 }
 
 /*@
-   MuonCompressorApply - Compresses a matrix: what a receiver of its message would hold
+   MuonCompressorApply - Computes the compressed matrix, as a receiver of its message would have it
 
    Not Collective
 
@@ -185,8 +183,8 @@ PetscErrorCode MuonCompressorDecode(MuonCompressor c, PetscBool add, PetscReal s
    Level: intermediate
 
    Note:
-   It is `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. Where the status is
-   not `MUON_STATUS_OK`, `CX` is left as it was.
+   It equals `MuonCompressorEncode()` followed by `MuonCompressorDecode()`, to the last bit. If the status is not
+   `MUON_STATUS_OK`, `CX` does not change.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`, `MuonCompressorDecode()`, `MuonCompressorGetAlpha()`, `MuonCompressorGetStatus()`
 @*/
@@ -230,7 +228,7 @@ PetscErrorCode MuonCompressorApply(MuonCompressor c, Mat X, Mat CX)
    Level: advanced
 
    Note:
-   A sender calls it once its message is certain to be used. `MUONCOMPRESSORPOWERSGD` has a state to change.
+   A sender calls it when it is certain that its message will be used. Only `MUONCOMPRESSORPOWERSGD` has state.
 
 .seealso: `MuonCompressor`, `MuonCompressorEncode()`
 @*/
@@ -254,14 +252,14 @@ PetscErrorCode MuonCompressorCommit(MuonCompressor c)
 -  n - its columns
 
    Output Parameter:
-.  alpha - such that E ||C(X) - X||^2 <= (1 - alpha) ||X||^2 for every X in the Frobenius norm, or that of `-compressor_topsvd_schatten`, or -1 where none is known
+.  alpha - such that E ||C(X) - X||^2 <= (1 - alpha) ||X||^2 for every X in the Frobenius norm, or that of `-compressor_topsvd_schatten`; -1 if none is known
 
    Level: advanced
 
    Note:
-   It holds for entries, and for a magnitude that is sent for all, in the normal range of how values are
-   written, and up to the rounding of `PetscScalar`. Of blocks (`MuonCompressorSetBlocks()`) it is the
-   smallest, of a matrix without entries 1.
+   It holds for entries, or a common magnitude, in the normal range of the format of the values, and up to the rounding
+   of `PetscScalar`. With blocks (`MuonCompressorSetBlocks()`) it is the smallest. For a matrix without entries it is
+   1.
 
 .seealso: `MuonCompressor`, `MuonCompressorApply()`, `MuonCompressorSetRatio()`
 @*/

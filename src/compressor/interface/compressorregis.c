@@ -62,19 +62,19 @@ static PetscErrorCode MuonCompressorChanging_Private(PetscObject object, const M
 }
 
 /*@C
-   MuonCompressorRegister - Adds a type of compressor
+   MuonCompressorRegister - Adds a type to the `MuonCompressor` package
 
    Not Collective; No Fortran Support
 
    Input Parameters:
 +  name     - the name of the new type
-.  function - creates the type's part of an object
+.  function - routine that sets the type's operations of an object
 -  rows     - the parameters of the type, ended by a row without a key, or `NULL`; the array is not copied
 
    Level: advanced
 
    Notes:
-   `MuonCompressorRegister()` may be called any number of times. The new type is selected with
+   The new type is selected with
    `MuonCompressorSetType()` or `-compressor name`.
 
    Rows are described in `petscmuon/private/muonparameter.h`.

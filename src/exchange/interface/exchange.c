@@ -33,7 +33,7 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
 }
 
 /*@
-  MuonExchangeSetType - Chooses who owns which layer
+  MuonExchangeSetType - Sets the type of an exchange, which determines the owners of layers
 
   Logically Collective
 
@@ -47,8 +47,7 @@ PetscErrorCode MuonExchangeCreate(MPI_Comm comm, MuonExchange *exchange)
   Level: intermediate
 
   Note:
-  The default is layerwise; of votes (`MUONSIGN`) it is range, and replicated where there are no more than two
-  workers.
+  The default is layerwise. For votes (`MUONSIGN`) it is range, or replicated with at most two workers.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeGetType()`, `MuonExchangeRegister()`
 @*/
@@ -93,7 +92,7 @@ PetscErrorCode MuonExchangeSetType(MuonExchange exchange, MuonExchangeType type)
 . exchange - the exchange
 
   Output Parameter:
-. type - its type, `NULL` where none was set yet
+. type - its type, `NULL` if none was set yet
 
   Level: intermediate
 
@@ -144,8 +143,8 @@ PetscErrorCode MuonExchangeSetVotes(MuonExchange exchange, PetscBool votes)
 . exchange - the exchange
 
   Options Database Keys:
-+ -muon_exchange_type (star|replicated|layerwise|rows|range) - who owns which layer, see `MuonExchangeSetType()`
-. -muon_exchange_mode (reduce|allreduce|gather)              - how the contributions go up, see `MuonExchangeSetMode()`
++ -muon_exchange_type (star|replicated|layerwise|rows|range) - owners of layers, see `MuonExchangeSetType()`
+. -muon_exchange_mode (reduce|allreduce|gather)              - how contributions are sent up, see `MuonExchangeSetMode()`
 - -muon_exchange_assignment (lpt|roundrobin|bucketed)        - how owners are chosen, see `MuonExchangeAssignment`; lpt by default
 
   Level: intermediate
@@ -170,7 +169,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
 }
 
 /*@
-  MuonExchangeSetMode - Chooses how the workers' contributions reach the servers
+  MuonExchangeSetMode - Sets how the workers' contributions reach the servers
 
   Logically Collective
 
@@ -179,12 +178,12 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
 - mode     - `MUON_EXCHANGE_MODE_REDUCE`, `MUON_EXCHANGE_MODE_ALLREDUCE` or `MUON_EXCHANGE_MODE_GATHER`
 
   Options Database Key:
-. -muon_exchange_mode (reduce|allreduce|gather) - sets the mode, chosen by the messages by default
+. -muon_exchange_mode (reduce|allreduce|gather) - sets the mode, which by default depends on the messages
 
   Level: intermediate
 
   Notes:
-  What is legal, and what is the default where no mode was set\:
+  These are the legal modes and the defaults\:
 .vb
                   messages that can be summed (identity)    other messages    votes (MUONSIGN)
                   reduce     allreduce   gather             gather            reduce   allreduce   gather
@@ -193,13 +192,13 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
     replicated    -          default     legal              default           -        legal       default
     range         -          -           -                  -                 -        -           default
 .ve
-  Any other combination is an error on all ranks when the optimizer is set up.
+  Any other combination is an error of `MuonSetUp()` on all ranks.
 
-  With allreduce every worker gets the sums and keeps memory for them, also where one alone uses it: this is how
-  Muon was distributed first, and costs more than reduce for nothing.
+  With allreduce every worker gets the sums and needs memory for them, even if only one uses them. The first
+  distributed Muon did this. It costs more than reduce without a benefit.
 
-  With gather, sums run in the order of the workers, and the same run gives the same bits whoever owns a
-  layer. The sums of MPI in the other modes agree to rounding.
+  With gather, sums are computed in the order of the workers, so that a run gives the same bits for any owners. The
+  sums of MPI in the other modes agree up to rounding.
 
 .seealso: `MuonExchange`, `MuonExchangeMode`, `MuonExchangeGetMode()`, `MuonExchangeSetType()`
 @*/
@@ -220,7 +219,7 @@ PetscErrorCode MuonExchangeSetMode(MuonExchange exchange, MuonExchangeMode mode)
 . exchange - the exchange
 
   Output Parameter:
-. mode - the mode that was set, else the default for the messages of the optimizer, or for messages that can be summed where no optimizer has used the exchange yet
+. mode - the mode that was set, otherwise the default for the messages of the optimizer; before `MuonSetUp()` that for messages that can be summed
 
   Level: intermediate
 

@@ -39,14 +39,14 @@ static PetscErrorCode MuonExchangeChanging_Private(PetscObject object, const Muo
 }
 
 /*@C
-  MuonExchangeRegister - Adds a type of `MuonExchange`
+  MuonExchangeRegister - Adds a type to the `MuonExchange` package
 
   Not Collective; No Fortran Support
 
   Input Parameters:
 + name     - name of the new type
-. function - routine that makes a `MuonExchange` one of this type
-- rows     - the parameters of the type, the last without a key, or `NULL`; they must stay
+. function - routine that sets the type's operations of an object
+- rows     - the parameters of the type, ended by a row without a key, or `NULL`; the array is not copied
 
   Level: advanced
 

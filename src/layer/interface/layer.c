@@ -7,7 +7,7 @@
 */
 
 /*@
-  MuonLayerSetRule - Chooses the optimizer of a layer
+  MuonLayerSetRule - Sets the optimizer of a layer
 
   Not Collective
 
@@ -21,10 +21,10 @@
   Level: intermediate
 
   Notes:
-  The default is `MUONLAYERLMO`. The others are for parameters that have no natural norm ball; they keep
-  their own moments at the layer's owner, and the workers then send gradients without momentum.
+  The default is `MUONLAYERLMO`. The others are for parameters without a natural norm ball. They keep their own moments
+  at the layer's owner, and workers send them gradients without momentum.
 
-  It cannot be changed after `MuonSetUp()`, until `MuonReset()`.
+  It is fixed from `MuonSetUp()` to `MuonReset()`.
 
 .seealso: `MuonLayer`, `MuonLayerRule`, `MuonLayerGetRule()`, `MuonLayerRuleRegister()`
 @*/
@@ -137,7 +137,7 @@ PetscErrorCode MuonLayerGetSize(MuonLayer layer, PetscInt *m, PetscInt *n)
 . layer - the layer
 
   Output Parameter:
-. owner - the rank in the optimizer's communicator, -1 where every rank owns the layer; of workers that are several ranks the number of the worker
+. owner - the rank in the optimizer's communicator, -1 if every rank owns the layer; the number of the worker if workers are several ranks
 
   Level: intermediate
 
@@ -202,7 +202,7 @@ PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer layer, MuonWorkspace work
 
   Input Parameters:
 + layer  - the layer
-- viewer - where to, `NULL` for standard output
+- viewer - the viewer, `NULL` for standard output
 
   Level: beginner
 

@@ -12,17 +12,16 @@ static PetscBool MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[
 }
 
 /*@
-  MuonLayerSetBlocks - Cuts a layer into a grid of blocks, on each of which norm, scale, polar factor and
-  compressor act by themselves
+  MuonLayerSetBlocks - Cuts a layer into a grid of blocks, each with its own norm, scale, polar factor and compressor
 
   Logically Collective
 
   Input Parameters:
 + layer    - the layer
-. nrows    - how many parts the rows are cut into
-. rows     - the sizes of these parts, which have the rows of the layer for a sum; `NULL` for equal ones
-. ncolumns - how many parts the columns are cut into
-- columns  - their sizes, likewise; `NULL` for equal ones
+. nrows    - number of blocks of rows
+. rows     - their sizes, with the number of rows of the layer as their sum; `NULL` for equal sizes
+. ncolumns - number of blocks of columns
+- columns  - their sizes, likewise
 
   Options Database Keys:
 + -muon_layer_NAME_blocks_rows m1,m2,...    - sizes of the blocks of rows of the layer called NAME, one block by default
@@ -31,20 +30,17 @@ static PetscBool MuonLayerSameSide_Private(PetscInt count, const PetscInt sizes[
   Level: intermediate
 
   Notes:
-  The grid has nrows x ncolumns blocks; that with i parts of the rows before it and j of the columns has the
-  number i ncolumns + j. 1 and 1 mean no cut, as without this call. Blocks must be the same on all ranks of
-  the layer's optimizer, which `MuonSetUp()` checks; they cannot be changed after `MuonSetUp()`, until
-  `MuonReset()`.
+  The grid has nrows x ncolumns blocks. Block (i,j) has the number i ncolumns + j. 1 and 1 mean no cut, as without this
+  call. Blocks must be the same on all ranks of the optimizer, which `MuonSetUp()` checks. They are fixed from
+  `MuonSetUp()` to `MuonReset()`.
 
-  It is for a matrix that holds several: queries, keys and values that are multiplied as one, or the heads
-  among them; experts one upon the other; a tensor of more dimensions as the matrices that are left when some
-  are fixed. The layer takes the steps that it would take as one layer for each of its blocks, and the
-  messages are the same but for a header\: the norm of the layer is the largest of the norms of its blocks,
-  the dual norm the sum of theirs, the radius of each has the shape factor of its own shape, and ratio or rank
-  of a compressor are parts of each. `MUONCOMPRESSORIDENTITY` sends the layer whole.
+  It is for a matrix that consists of several matrices: queries, keys and values, or their heads; stacked experts; a
+  tensor as the matrices of some of its dimensions. The layer takes the steps of a layer for each block, and the
+  messages are the same except for a header. The norm of the layer is the largest norm of its blocks, the dual norm the
+  sum of their dual norms. The radius of a block has the factor of its own shape. Ratio or rank of a compressor apply
+  to each block. `MUONCOMPRESSORIDENTITY` sends the layer whole.
 
-  Rules other than `MUONLAYERLMO` have no norm and move all entries alike; blocks then matter to compressors
-  alone. A vector has one column.
+  Optimizers other than `MUONLAYERLMO` have no norm. Blocks then matter to compressors only. A vector has one column.
 
 .seealso: `MuonLayer`, `MuonLayerGetBlocks()`, `MuonLayerGetRadiusFactor()`, `MuonLayerComputeNorm()`, `MuonCompressorSetBlocks()`, `MuonAddLayer()`
 @*/
@@ -68,31 +64,30 @@ PetscErrorCode MuonLayerSetBlocks(MuonLayer layer, PetscInt nrows, const PetscIn
 }
 
 /*@
-  MuonLayerSetTensor - Says that a layer is a tensor of several dimensions, and which matrices norm, polar
-  factor and compressor are to see of it
+  MuonLayerSetTensor - Declares a layer as a tensor of several dimensions, and sets the matrices that norm, polar
+  factor and compressor use
 
   Logically Collective
 
   Input Parameters:
-+ layer - the layer, of as many entries as the tensor
-. ndim  - how many dimensions the tensor has, at least 2
++ layer - the layer, with the number of entries of the tensor
+. ndim  - number of dimensions, at least 2
 . dims  - their sizes in the order of memory, the slowest first, as in C and numpy
 - kind  - `MUON_TENSOR_FLATTEN` or `MUON_TENSOR_BATCH`
 
   Level: intermediate
 
   Notes:
-  It is `MuonLayerSetBlocks()` with the sizes worked out, and is an error where the matrices are no blocks of
-  the layer's matrix, which stays as it was added. The memory of the layer consists of lines of contiguous
-  entries, the rows where it is row-major, else the columns.
+  It calls `MuonLayerSetBlocks()` with the right sizes. It is an error if the matrices are not blocks of the layer's
+  matrix, which does not change. The memory of the layer consists of lines of contiguous entries\: the rows if it is
+  row-major, otherwise the columns.
 
-  With flatten the layer must be that one matrix: its lines have the size of the last dimension, or there are
-  as many lines as the first dimension has places. A kernel of torch's (out, in, height, width) is a row-major
-  array of out rows.
+  With flatten the layer must be that one matrix: its lines have the size of the last dimension, or their number is the
+  first dimension. A kernel of torch's (out, in, height, width) is a row-major array of out rows.
 
-  With batch the lines must have the size of the last dimension. The kernel above is height x width matrices
-  then, in a row-major array of out in height rows; experts in an array (experts, out, in) are one matrix each
-  in a row-major array of experts out rows.
+  With batch the lines must have the size of the last dimension. The kernel above then consists of height x width
+  matrices, in a row-major array of out x in x height rows. Experts in an array (experts, out, in) are one matrix each
+  in a row-major array of experts x out rows.
 
   The radius of a matrix has the shape factor of its own rows and columns.
 
@@ -133,9 +128,9 @@ PetscErrorCode MuonLayerSetTensor(MuonLayer layer, PetscInt ndim, const PetscInt
 . layer - the layer
 
   Output Parameters:
-+ nrows    - how many parts the rows are cut into, 1 where they are not
-. rows     - their sizes, borrowed, `NULL` where all are equal
-. ncolumns - how many parts the columns are cut into
++ nrows    - number of blocks of rows, 1 without a cut
+. rows     - their sizes, borrowed, `NULL` if all are equal
+. ncolumns - number of blocks of columns
 - columns  - their sizes, likewise
 
   Level: intermediate
@@ -243,8 +238,7 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 }
 
 /*@
-  MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest of the norms of its
-  blocks
+  MuonLayerComputeNorm - Computes the norm of a matrix in the norm of a layer, the largest norm of its blocks
 
   Not Collective
 
@@ -253,13 +247,12 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
 - A     - a `MATSEQDENSE` of its shape
 
   Output Parameter:
-. norm - the norm, NaN where it cannot be computed, see `MuonLMOComputeNorm()`
+. norm - the norm, NaN if it cannot be computed, see `MuonLMOComputeNorm()`
 
   Level: advanced
 
   Note:
-  Shape factors and the layer's scale are not part of the norm. A layer that is not cut into blocks has the
-  norm of its LMO.
+  Shape factors and the layer's scale are not part of the norm. A layer without blocks has the norm of its LMO.
 
 .seealso: `MuonLayer`, `MuonLayerComputeDualNorm()`, `MuonLayerSetBlocks()`, `MuonLayerGetLMO()`, `MuonLMOComputeNorm()`
 @*/
@@ -281,7 +274,7 @@ PetscErrorCode MuonLayerComputeNorm(MuonLayer layer, Mat A, PetscReal *norm)
 - A     - a `MATSEQDENSE` of its shape
 
   Output Parameter:
-. dual - the dual norm, NaN where it cannot be computed, see `MuonLMOComputeNorm()`
+. dual - the dual norm, NaN if it cannot be computed, see `MuonLMOComputeNorm()`
 
   Level: advanced
 

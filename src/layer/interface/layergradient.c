@@ -126,24 +126,23 @@ static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
 }
 
 /*@
-  MuonLayerSetWholeGradient - Says that each rank gives a whole gradient of its own for a layer whose rows are
-  spread over the ranks of a worker
+  MuonLayerSetWholeGradient - Sets whether each rank gives a whole gradient of its own, for a layer whose rows are
+  distributed over the ranks of a worker
 
   Logically Collective
 
   Input Parameters:
 + layer - the layer
-- whole - whether the gradient is of the whole matrix, on every rank; else it has the rows of the weights and is the mean of the worker already, which is the default
+- whole - whether each rank's gradient has all rows; otherwise, by default, it has the rows of the weights and is the worker's mean already
 
   Level: intermediate
 
   Notes:
-  Whole gradients are averaged over the ranks of the worker, by a sum of which each rank gets its own rows
-  (`MPI_Ireduce_scatter()`). `MuonLayerGetGradient()` and its kin then give a sequential matrix, vector or an
-  array without gaps.
+  Whole gradients are averaged over the ranks of the worker by `MPI_Ireduce_scatter()`, where each rank gets its own
+  rows. `MuonLayerGetGradient()` and similar routines then return a sequential matrix, vector or an array without gaps.
 
-  `MuonLayerSetGradient()` with a sequential matrix says the same. The choice is fixed at `MuonSetUp()`. It
-  changes nothing where the matrix is all on one rank.
+  `MuonLayerSetGradient()` with a sequential matrix has the same effect. The choice is fixed at `MuonSetUp()`. It has
+  no effect if the matrix is on one rank.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonLayerGradientReady()`
 @*/
@@ -179,7 +178,7 @@ static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLaye
 }
 
 /*@
-  MuonLayerGetGradient - Gets the matrix where the callback puts the worker's mean gradient of a layer
+  MuonLayerGetGradient - Gets the matrix for the worker's mean gradient of a layer
 
   Collective on the matrix of weights
 
@@ -187,19 +186,18 @@ static PetscErrorCode MuonLayerProvideGradient_Private(MuonLayer layer, MuonLaye
 . layer - the layer, added with `MuonAddLayer()`
 
   Output Parameter:
-. G - the gradient, borrowed, of the shape of the weights and without gaps between its columns; the caller's own where `MuonLayerSetGradient()` gave one
+. G - the gradient, borrowed, of the shape of the weights and without gaps between its columns; the matrix of `MuonLayerSetGradient()` if one was set
 
   Level: beginner
 
   Notes:
-  The buffer is the step's: after `MuonStep()`, with any type of optimizer, its entries are undefined (NaN in
-  debug builds), so that a gradient has to be written whole for each step. The matrix stays the same object
-  until `MuonReset()`, but its memory changes: a pointer of `MatDenseGetArray()` is good for one step.
+  Set all entries of the gradient for each step. After `MuonStep()`, with any type of optimizer, they are undefined
+  (NaN in debug builds). The matrix is the same object until `MuonReset()`, but its memory changes: a pointer of
+  `MatDenseGetArray()` is valid for one step.
 
-  It holds zeros before the first step. Of weights in the memory of a device it is a matrix of their type, and
-  in that memory.
+  It is zero before the first step. For weights in device memory it is a matrix of their type in that memory.
 
-  Of weights whose rows are spread over the ranks of a worker it has the same rows, or all of them after
+  If the rows of the weights are distributed over the ranks of a worker, it has the same rows, or all of them after
   `MuonLayerSetWholeGradient()`.
 
 .seealso: `MuonLayer`, `MuonLayerSetGradient()`, `MuonLayerSetWholeGradient()`, `MuonLayerGetGradientVec()`, `MuonLayerGetGradientArray()`, `MuonLayerGetStorage()`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
@@ -214,8 +212,8 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 }
 
 /*@
-  MuonLayerGetGradientVec - Gets the vector where the callback puts the worker's mean gradient of a layer that
-  was added with `MuonAddVecLayer()` or `MuonAddVecLayers()`
+  MuonLayerGetGradientVec - Gets the vector for the worker's mean gradient of a layer that was added with
+  `MuonAddVecLayer()` or `MuonAddVecLayers()`
 
   Collective on the vector of weights
 
@@ -223,13 +221,13 @@ PetscErrorCode MuonLayerGetGradient(MuonLayer layer, Mat *G)
 . layer - the layer
 
   Output Parameter:
-. g - the gradient, borrowed; the caller's own where `MuonLayerSetGradientVec()` gave one
+. g - the gradient, borrowed; the vector of `MuonLayerSetGradientVec()` if one was set
 
   Level: beginner
 
   Note:
-  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step. Of a range
-  that was added with `MuonAddVecLayers()` it is the caller's own full vector, which a step only reads.
+  As for `MuonLayerGetGradient()`, the vector is undefined after a step. For a range that was added with
+  `MuonAddVecLayers()` it is the caller's full vector, which a step only reads.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerGetWeightsVec()`
 @*/
@@ -243,8 +241,8 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 }
 
 /*@
-  MuonLayerGetGradientArray - Gets the memory where the callback puts the worker's mean gradient of a layer
-  that was added with `MuonAddLayerArray()`
+  MuonLayerGetGradientArray - Gets the memory for the worker's mean gradient of a layer that was added with
+  `MuonAddLayerArray()`
 
   Not Collective
 
@@ -252,16 +250,15 @@ PetscErrorCode MuonLayerGetGradientVec(MuonLayer layer, Vec *g)
 . layer - the layer
 
   Output Parameter:
-. array - the type, order and size of the weights; `g` and `w` are the gradient, in a buffer without gaps, or `g` is the caller's own and `w` is `NULL`
+. array - type, order and size as for the weights; `g` and `w` are the gradient, in a buffer without gaps, or `g` is the caller's gradient and `w` is `NULL`
 
   Level: intermediate
 
   Notes:
-  What `MuonLayerGetGradient()` says of the buffer holds here too\: it is undefined after a step, and the
-  pointer is good for one.
+  As for `MuonLayerGetGradient()`, the buffer is undefined after a step, and the pointer is valid for one step.
 
-  An array that came with its own `g`, or got it from `MuonLayerSetGradientArray()`, has no buffer to be
-  filled\: the step reads `g`.
+  An array with its own `g`, given with the layer or by `MuonLayerSetGradientArray()`, has no buffer. The step reads
+  `g`.
 
 .seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetGradient()`, `MuonLayerSetGradientArray()`, `MuonLayerGetWeightsArray()`
 @*/
@@ -339,21 +336,19 @@ static PetscErrorCode MuonLayerSetGradient_Private(MuonLayer layer, MuonLayerSto
 }
 
 /*@
-  MuonLayerSetGradient - Gives a layer the caller's own gradient matrix, or says that there is no gradient in
-  this step
+  MuonLayerSetGradient - Sets the caller's own gradient matrix for a layer, or no gradient for this step
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, whatever holds the weights
+- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, for any storage of the weights
 
   Level: intermediate
 
   Notes:
-  The layer keeps a reference and reads the matrix at each step; it is not modified. No gradient counts as a
-  gradient of zeros, in the coming step and until the gradient is asked for or set again; the layer still
-  takes part, on every rank, so that no call waits for another.
+  The layer keeps a reference and reads the matrix at each step. It does not change the matrix. No gradient counts as a
+  zero gradient, until the gradient is gotten or set again. The layer still takes part in the step, on every rank.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradientVec()`, `MuonLayerSetGradientArray()`, `MuonSetObjectiveAndGradient()`
 @*/
@@ -366,19 +361,18 @@ PetscErrorCode MuonLayerSetGradient(MuonLayer layer, Mat G)
 }
 
 /*@
-  MuonLayerSetGradientVec - Gives a layer of a vector the caller's own gradient, or says that there is no
-  gradient in this step
+  MuonLayerSetGradientVec - Sets the caller's own gradient vector for a layer, or no gradient for this step
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- g     - the worker's mean gradient, of the type, size and distribution of the weights, of a range of those of the full vector; or `NULL` for none
+- g     - the worker's mean gradient, of the type, size and distribution of the weights, for a range of those of the full vector; or `NULL` for none
 
   Level: intermediate
 
   Note:
-  What `MuonLayerSetGradient()` says holds here too.
+  See `MuonLayerSetGradient()`.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradientVec()`, `MuonLayerSetGradient()`
 @*/
@@ -391,20 +385,18 @@ PetscErrorCode MuonLayerSetGradientVec(MuonLayer layer, Vec g)
 }
 
 /*@
-  MuonLayerSetGradientArray - Gives a layer of an array the caller's own gradient, or says that there is no
-  gradient in this step
+  MuonLayerSetGradientArray - Sets the caller's own gradient array for a layer, or no gradient for this step
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- g     - the worker's mean gradient, of the type of the weights and laid out as they are, borrowed; whole and without gaps after `MuonLayerSetWholeGradient()`; or `NULL` for none
+- g     - the worker's mean gradient, borrowed, of the type and layout of the weights; all rows without gaps after `MuonLayerSetWholeGradient()`; or `NULL` for none
 
   Level: intermediate
 
   Note:
-  What `MuonLayerSetGradient()` says holds here too. Where a program gets its gradients in new memory at each
-  step this says where.
+  See `MuonLayerSetGradient()`. A program whose gradients are in new memory at each step calls this in each step.
 
 .seealso: `MuonLayer`, `MuonLayerArray`, `MuonLayerGetGradientArray()`, `MuonLayerSetGradient()`
 @*/
@@ -416,8 +408,7 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
 }
 
 /*@
-  MuonLayerGradientReady - Says that the gradient of a layer is complete, while those of other layers are
-  still computed
+  MuonLayerGradientReady - Declares the gradient of a layer complete while those of other layers are still computed
 
   Not Collective
 
@@ -427,19 +418,19 @@ PetscErrorCode MuonLayerSetGradientArray(MuonLayer layer, const void *g)
   Level: intermediate
 
   Notes:
-  Where the gradient is summed over ranks as it is, its sum then travels beside the backward pass\: whole
-  gradients of a matrix that is spread over the ranks of a worker (`MuonLayerSetWholeGradient()`,
-  `-muon_exchange_type rows`), else gradients whose momentum is at the server, in the modes reduce and
-  allreduce of the exchange, but with `-muon_nan zero`. Elsewhere nothing happens before the step.
+  If the gradient is summed over ranks directly, the sum then overlaps with the backward pass. This applies to whole
+  gradients of a matrix whose rows are distributed over the ranks of a worker (`MuonLayerSetWholeGradient()`,
+  `-muon_exchange_type rows`). It also applies to gradients with their momentum at the server, in the modes reduce and
+  allreduce of the exchange, except with `-muon_nan zero`. Otherwise the call does nothing before the step.
 
-  Sums begin in the order of a backward pass, the layer that was added last first\: a gradient that is ready
-  waits for those of all layers behind it. Ranks may call it in any order and leave out layers, whose sums
-  begin with the step. The results do not depend on it.
+  Sums begin in the order of a backward pass, from the last added layer to the first. A gradient that is ready waits
+  for those of all later layers. Ranks may call this in any order and leave out layers, whose sums begin with the step.
+  The results do not depend on it.
 
-  With `-muon_delay 1` messages of the step before move on instead, as by `MuonProgress()`.
+  With `-muon_delay 1` it progresses the messages of the previous step instead, as `MuonProgress()` does.
 
-  The gradient must not be touched afterwards. A second call for a layer before the step is an error of the
-  step on all ranks. With a routine of `MuonSetObjectiveAndGradient()`, calls outside of it are ignored.
+  The gradient must not change afterwards. A second call for a layer before the step is an error of the step on all
+  ranks. With a routine of `MuonSetObjectiveAndGradient()`, calls outside it are ignored.
 
 .seealso: `MuonLayer`, `MuonLayerGetGradient()`, `MuonLayerSetGradient()`, `MuonSetObjectiveAndGradient()`, `MuonProgress()`
 @*/

@@ -11,7 +11,7 @@ static PetscBool  MuonLayerPackageInitialized = PETSC_FALSE;
 
   Input Parameters:
 + name     - name of the optimizer
-. function - routine that gives a layer the optimizer's operations
+. function - routine that sets the optimizer's operations of a layer
 - rows     - the parameters of the optimizer, ended by a row without a key, or `NULL`; the array is not copied
 
   Level: advanced
@@ -41,8 +41,8 @@ static PetscErrorCode MuonLayerFinalizePackage_Private(void)
 }
 
 /*@C
-  MuonLayerInitializePackage - Registers the class of layers and their optimizers; called when the first layer is
-  made
+  MuonLayerInitializePackage - Registers the class `MuonLayer` and the optimizers of layers; called when the first
+  layer is created
 
   Not Collective
 

@@ -71,8 +71,8 @@ PetscErrorCode MuonLayerInherit_Private(MuonLayer layer, const char key[], Petsc
   Level: intermediate
 
   Note:
-  The radius of a step is learning rate x schedule x scale x shape factor. AdamW, NAdamW and gradient descent
-  have no radius and no scale; `MuonLayerSetLearningRate()` is the factor of every optimizer of a layer.
+  The radius of a step is learning rate x schedule x scale x shape factor. AdamW, NAdamW, SOAP and gradient descent
+  have no radius and do not use the scale. Use `MuonLayerSetLearningRate()` for them.
 
 .seealso: `MuonLayer`, `MuonLayerGetRadiusFactor()`, `MuonSetLearningRate()`
 @*/
@@ -85,7 +85,7 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
 }
 
 /*@
-  MuonLayerSetLearningRate - Sets the learning rate of this layer alone
+  MuonLayerSetLearningRate - Sets the learning rate of one layer
 
   Not Collective
 
@@ -99,8 +99,8 @@ PetscErrorCode MuonLayerSetScale(MuonLayer layer, PetscReal scale)
   Level: intermediate
 
   Note:
-  It takes the place of the rate of `MuonSetLearningRate()`, or of that of the layer's optimizer; the schedule
-  multiplies it, and in a norm ball scale and shape factor do.
+  It replaces the rate of `MuonSetLearningRate()`, or of the layer's optimizer. The schedule multiplies it. In a norm
+  ball scale and shape factor multiply it, too.
 
 .seealso: `MuonLayer`, `MuonSetLearningRate()`, `MuonSetAdamW()`, `MuonLayerSetScale()`
 @*/
@@ -121,16 +121,16 @@ PetscErrorCode MuonLayerSetLearningRate(MuonLayer layer, PetscReal rate)
 . layer - the layer
 
   Output Parameter:
-. rms - root mean square of what the rate multiplied in the last step: scale x shape factor x the point of the norm ball, or the direction of another optimizer; -1 on ranks that do not own the layer, and where it
+. rms - root mean square of the last update divided by the rate: of scale x shape factor x the point of the norm ball, or of the direction of another optimizer; -1 on ranks that do not own the layer, and if it
         was not measured
 
   Level: intermediate
 
   Notes:
-  It is measured with `-muon_measure_update_rms`. Weight decay is no part of it.
+  It is measured with `-muon_measure_update_rms`. It does not include weight decay.
 
-  An exact polar factor of m x n has $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2; AdamW
-  has 0.2 to 0.4 in practice, which is what that factor was made for.
+  For an exact m x n polar factor it is $1/\sqrt{\max(m, n)}$, and with `MUON_SHAPE_FACTOR_MOONLIGHT` 0.2. That factor
+  was made to match AdamW, for which it is 0.2 to 0.4 in practice.
 
   References:
 . * - J. Liu et al., Muon is scalable for LLM training, 2025
@@ -145,7 +145,7 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 }
 
 /*@
-  MuonLayerGetRadiusFactor - Gets what the learning rate is multiplied by to give a layer's radius
+  MuonLayerGetRadiusFactor - Gets the ratio of a layer's radius to the learning rate
 
   Not Collective
 
@@ -153,13 +153,13 @@ PetscErrorCode MuonLayerGetUpdateRMS(MuonLayer layer, PetscReal *rms)
 . layer - the layer
 
   Output Parameter:
-. factor - scale x shape factor for a layer of m rows and n columns under the norm it has
+. factor - scale x shape factor for the layer's shape and norm
 
   Level: intermediate
 
   Note:
-  Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own m and n; this is the largest of
-  them. It is 1 where the layer's optimizer has no norm ball.
+  Each block of a layer (`MuonLayerSetBlocks()`) has the factor of its own shape; this is the largest of them. It is 1
+  if the layer's optimizer has no norm ball.
 
 .seealso: `MuonLayer`, `MuonLayerSetScale()`, `MuonLayerSetBlocks()`, `MuonShapeFactor`
 @*/

@@ -171,12 +171,12 @@ PetscErrorCode MuonLayerReplaceVec_Private(MuonLayer layer, Vec w, Vec g)
 }
 
 /*@
-  MuonLayerArrayInitialize - Sets all members of a `MuonLayerArray` to what they mostly are
+  MuonLayerArrayInitialize - Sets all members of a `MuonLayerArray` to their defaults
 
   Not Collective
 
   Output Parameter:
-. array - on one rank (`MPI_COMM_SELF`), of `PetscReal`, in host memory, column-major, without gaps, all rows here; no size, no weights and no gradient
+. array - on one rank (`MPI_COMM_SELF`), of `PetscReal`, in host memory, column-major, without gaps, with all rows; no size, no weights and no gradient
 
   Level: intermediate
 
@@ -233,7 +233,7 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
 }
 
 /*@
-  MuonLayerGetStorage - Tells what holds the weights of a layer, and so which routines give them
+  MuonLayerGetStorage - Gets the storage of the weights of a layer, which determines the routines that return them
 
   Not Collective
 
@@ -278,7 +278,7 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
   Level: beginner
 
   Note:
-  A caller who changes the weights between two steps must tell the optimizer by `MuonWeightsChanged()`.
+  Call `MuonWeightsChanged()` after you change the weights between two steps.
 
 .seealso: `MuonLayer`, `MuonLayerGetStorage()`, `MuonLayerGetWeightsVec()`, `MuonLayerGetWeightsArray()`, `MuonLayerGetServerWeights()`, `MuonLayerGetGradient()`, `MuonWeightsChanged()`
 @*/
@@ -301,7 +301,7 @@ PetscErrorCode MuonLayerGetWeights(MuonLayer layer, Mat *W)
 . layer - the layer
 
   Output Parameter:
-. w - the weights, borrowed; of a range the full vector, in which `MuonLayerGetVecRange()` says where it is
+. w - the weights, borrowed; for a range the full vector, with the range given by `MuonLayerGetVecRange()`
 
   Level: beginner
 
@@ -325,7 +325,7 @@ PetscErrorCode MuonLayerGetWeightsVec(MuonLayer layer, Vec *w)
 . layer - the layer
 
   Output Parameter:
-. array - what the caller gave, with `PETSC_DECIDE` replaced by numbers
+. array - the caller's array, with `PETSC_DECIDE` replaced by numbers
 
   Level: intermediate
 
@@ -341,7 +341,7 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 }
 
 /*@
-  MuonLayerGetVecRange - Gets the range of the entries of a vector that a layer is
+  MuonLayerGetVecRange - Gets the range of a layer in its vector
 
   Not Collective
 
@@ -349,8 +349,8 @@ PetscErrorCode MuonLayerGetWeightsArray(MuonLayer layer, MuonLayerArray *array)
 . layer - the layer
 
   Output Parameters:
-+ start    - number of its first entry in the order of the whole vector, may be `NULL`
-- rowmajor - whether the entries of a row lie side by side, may be `NULL`
++ start    - index of its first entry in the whole vector, may be `NULL`
+- rowmajor - whether the entries of a row are contiguous, may be `NULL`
 
   Level: intermediate
 
@@ -452,7 +452,7 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 }
 
 /*@
-  MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be spread over the ranks of a
+  MuonLayerGetFullWeights - Copies the whole weights of a layer whose rows may be distributed over the ranks of a
   worker
 
   Collective on the matrix of weights
@@ -461,15 +461,15 @@ PetscErrorCode MuonLayerRestoreWeightsMemory(MuonLayer layer, PetscBool write, M
 . layer - the layer
 
   Output Parameter:
-. W - a `MATSEQDENSE` of the layer's shape on every rank of the worker, of one column for a vector, which gets the weights
+. W - the weights, in a `MATSEQDENSE` of the layer's shape on every rank of the worker, with one column for a vector
 
   Level: intermediate
 
   Notes:
-  Every rank gets all rows (`MPI_Allgatherv()`), which `MuonGetTraffic()` counts among the bytes of the step
-  that is taken, or of the next one. A matrix that is all on one rank is copied.
+  Every rank gets all rows (`MPI_Allgatherv()`). `MuonGetTraffic()` counts these bytes for the current or the next
+  step. A matrix on one rank is copied.
 
-  A forward pass may gather one layer after the other into the same memory.
+  A forward pass can gather one layer after the other into the same memory.
 
 .seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`, `MuonGetTraffic()`, `MuonAddLayer()`
 @*/
@@ -514,23 +514,23 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
 }
 
 /*@
-  MuonLayerGetServerWeights - Copies the weights that the owner of a layer holds
+  MuonLayerGetServerWeights - Copies the weights of a layer at its owner
 
   Not Collective
 
   Input Parameters:
 + layer - the layer
-- X     - a `MATSEQDENSE` with the rows of the layer that this rank has, of one column for a vector and for the entries of a range of a parallel one, or `NULL` to ask only whether this rank owns the layer
+- X     - a `MATSEQDENSE` with this rank's rows of the layer, with one column for a vector or a range of a parallel vector; or `NULL` to ask only whether this rank owns the layer
 
   Output Parameters:
-+ X    - the server's weights where this rank owns the layer, else unchanged
-- owns - whether it does
++ X    - the server's weights if this rank owns the layer, otherwise unchanged
+- owns - whether this rank owns the layer
 
   Level: intermediate
 
   Note:
-  Under `MUONEF21` with a compressor from server to workers the workers compute gradients at W, which follows
-  the server's X; both become the same as the radius goes to zero.
+  In `MUONEF21` with a compressor from server to workers, the workers compute gradients at W, which follows the
+  server's X. Their difference goes to zero with the radius.
 
 .seealso: `MuonLayer`, `MuonLayerGetWeights()`, `MuonLayerGetOwner()`, `MUONEF21`
 @*/

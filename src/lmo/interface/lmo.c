@@ -4,7 +4,7 @@
 const char *const MuonShapeFactors[] = {"none", "kj", "moonlight", "scion", "MuonShapeFactor", "MUON_SHAPE_FACTOR_", NULL};
 
 /*@
-  MuonLMOCreate - Creates an object for linear minimization over the unit ball of a matrix norm
+  MuonLMOCreate - Creates a linear minimization oracle over the unit ball of a matrix norm
 
   Collective
 
@@ -17,8 +17,8 @@ const char *const MuonShapeFactors[] = {"none", "kj", "moonlight", "scion", "Muo
   Level: intermediate
 
   Note:
-  `MuonLMOApply()` and its kin are collective on the matrix that they get, not on `comm`: with a sequential
-  matrix they communicate nothing, and any rank of `comm` may call them alone.
+  `MuonLMOApply()` and the routines for norms are collective on their matrix, not on `comm`. With a sequential matrix
+  they do not communicate, and any rank of `comm` may call them alone.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonLMODestroy()`
 @*/
@@ -48,7 +48,7 @@ static PetscErrorCode MuonLMODestroyType_Private(MuonLMO lmo)
 }
 
 /*@C
-  MuonLMOSetType - Sets the norm whose unit ball is minimized over
+  MuonLMOSetType - Sets the norm of an LMO
 
   Logically Collective
 
@@ -62,7 +62,7 @@ static PetscErrorCode MuonLMODestroyType_Private(MuonLMO lmo)
   Level: intermediate
 
   Note:
-  In programs of TAO it is `-lmo_type`, too, behind the prefix of the `Tao`, and not -tao_lmo_type, see `TAOMUON`.
+  In programs of TAO the key is `-lmo_type`, too, with the prefix of the `Tao`, and not -tao_lmo_type, see `TAOMUON`.
 
 .seealso: `MuonLMO`, `MuonLMOType`, `MuonLMOGetType()`, `MuonLMORegister()`, `TAOMUON`
 @*/
@@ -93,7 +93,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
 }
 
 /*@C
-  MuonLMOGetType - Gets the norm whose unit ball is minimized over
+  MuonLMOGetType - Gets the norm of an LMO
 
   Not Collective
 
@@ -101,7 +101,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
 . lmo - the object
 
   Output Parameter:
-. type - name of the norm, `NULL` as long as none is set
+. type - name of the norm, `NULL` if none was set
 
   Level: intermediate
 
@@ -115,7 +115,7 @@ PetscErrorCode MuonLMOGetType(MuonLMO lmo, MuonLMOType *type)
 }
 
 /*@C
-  MuonLMOSetOptionsPrefix - Sets what goes before the keys `-lmo_...` of this object and of its `MuonPolar`
+  MuonLMOSetOptionsPrefix - Sets the prefix of the keys `-lmo_...` of an LMO and of its `MuonPolar`
 
   Logically Collective
 
@@ -154,7 +154,7 @@ PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
   Notes:
   The keys of a norm are on its page. `MuonObjectSetParameter()` takes the same keys.
 
-  It may be called again behind another prefix: keys that are not given there leave what was set before.
+  It may be called again with another prefix. Parameters without a key there do not change.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOSetOptionsPrefix()`
 @*/
@@ -187,7 +187,7 @@ PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
 }
 
 /*@
-  MuonLMOSetUp - Raises what a step would refuse of the norm and its parameters
+  MuonLMOSetUp - Checks the norm and its parameters
 
   Collective
 
@@ -197,10 +197,10 @@ PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
   Level: advanced
 
   Notes:
-  The errors arise on every rank of the object and not only where a matrix is: a solver that SLEPc does not
-  know, a precision that the method of the polar factor does not have.
+  Errors arise on every rank of the object, not only on those with a matrix. Examples are a solver unknown to SLEPc and
+  a precision that the method for the polar factor does not support.
 
-  `MuonSetUp()` calls it for every layer. Parameters that change afterwards hold from the next step on.
+  `MuonSetUp()` calls it for every layer. Later changes of parameters take effect at the next step.
 
 .seealso: `MuonLMO`, `MuonLMOSetFromOptions()`, `MuonLMOApply()`, `MuonPolarSetUp()`
 @*/
@@ -223,7 +223,7 @@ PetscErrorCode MuonLMOSetUp(MuonLMO lmo)
 . lmo - the object
 
   Output Parameter:
-. polar - borrowed from `lmo`, made at the first call
+. polar - the object, borrowed, created at the first call
 
   Level: intermediate
 
@@ -353,17 +353,16 @@ PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO lmo, PetscBool dual, const MuonM
   Level: intermediate
 
   Notes:
-  Where the LMO is exact, `value` is the dual norm $\|G\|_*$, so that $X + t D$ is the steepest step of length
+  If the LMO is exact, `value` is the dual norm $\|G\|_*$, so that $X + t D$ is the steepest step of length
   $t$, and $-\|G\|_* D$ is the sharp operator $G^\sharp$. The result for a zero matrix is zero. An approximate
   `MuonPolar` makes the LMO of the spectral norm approximate.
 
-  Of several largest entries, columns or rows the first in the order of the memory is taken, which for a `Mat`
-  is by columns, whatever rank has it; rows and columns of zeros stay zero in the norms that are made of them.
-  The result for a parallel matrix is that for the same matrix on one rank, up to the rounding of sums over
-  ranks.
+  Of several largest entries, columns or rows the LMO takes the first in memory order, which for a `Mat` is by columns,
+  on any number of ranks. Rows and columns of zeros stay zero in norms of rows and columns. The result for a parallel
+  matrix is the same as on one rank, up to the rounding of sums over ranks.
 
-  The status is the same on all ranks of `G`. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a
-  decomposition that failed `MUON_STATUS_LMO`; both leave `D` as it was.
+  The status is the same on all ranks of `G`. An entry of `G` that is NaN or Inf gives `MUON_STATUS_NANORINF`, a failed
+  decomposition `MUON_STATUS_LMO`. Both leave `D` unchanged.
 
 .seealso: `MuonLMO`, `MuonStatus`, `MuonLMOComputeDualNorm()`, `MuonLMOSetType()`
 @*/
@@ -413,7 +412,7 @@ static PetscErrorCode MuonLMONorm_Private(MuonLMO lmo, PetscBool dual, Mat X, Pe
 - X   - the matrix, `MATSEQDENSE` or `MATMPIDENSE`
 
   Output Parameter:
-. norm - the norm, NaN where an entry is NaN or Inf, a decomposition failed or the norm is beyond the largest number
+. norm - the norm, NaN if an entry is NaN or Inf, a decomposition failed or the norm overflows
 
   Level: intermediate
 
@@ -441,8 +440,8 @@ PetscErrorCode MuonLMOComputeNorm(MuonLMO lmo, Mat X, PetscReal *norm)
   Level: intermediate
 
   Note:
-  For the spectral norm this is the nuclear norm by a singular value decomposition, far more expensive than a
-  step of an optimizer.
+  For the spectral norm this is the nuclear norm by a singular value decomposition, which costs far more than a step of
+  an optimizer.
 
 .seealso: `MuonLMO`, `MuonLMOComputeNorm()`
 @*/
@@ -523,13 +522,13 @@ PetscErrorCode MuonLMOSetWorkspace(MuonLMO lmo, MuonWorkspace work)
 }
 
 /*@
-  MuonLMOView - Prints the norm, what computes it and its scratch memory
+  MuonLMOView - Prints the norm, its method and its scratch memory
 
   Collective
 
   Input Parameters:
 + lmo    - the object
-- viewer - where to print, `NULL` for standard output
+- viewer - the viewer, `NULL` for standard output
 
   Level: intermediate
 

@@ -8,38 +8,38 @@
 */
 
 /*@C
-  MuonCheckpointRegister - Gives a checkpoint bytes of the program's own, such as where it is in its data
+  MuonCheckpointRegister - Adds the program's own data to checkpoints, such as its position in its training data
 
   Logically Collective; No Fortran Support
 
   Input Parameters:
 + muon - the optimizer
 . name - letters, digits, points and underscores, at most 100; the same on every rank
-. save - gives the bytes of this rank
-. load - gets them back
-- ctx  - for both, or `NULL`
+. save - returns the bytes of this rank
+. load - receives them
+- ctx  - context of both routines, or `NULL`
 
   Calling sequence of `save`:
 + muon  - the optimizer, between two steps
-. bytes - how many there are, set by the routine
-. data  - where they are, set by the routine; they stay there until the checkpoint is written
+. bytes - number of bytes, set by the routine
+. data  - the bytes, set by the routine; they must stay until the checkpoint is written
 - ctx   - the context
 
   Calling sequence of `load`:
-+ muon  - the optimizer, whose weights, state and step are those of the checkpoint
-. ranks - of the run that wrote it
-. bytes - of each of these ranks, how many bytes there are
-. data  - and where they are, until the routine returns. On as many ranks as then there are those of this rank alone, `NULL` for any other; else on each rank those of all
++ muon  - the optimizer, with the weights, state and step of the checkpoint
+. ranks - number of ranks of the run that wrote it
+. bytes - number of bytes of each of these ranks
+. data  - the bytes, until the routine returns. With the same number of ranks only this rank's own, `NULL` for the others; with another number those of all ranks
 - ctx   - the context
 
   Level: intermediate
 
   Notes:
-  Call it before `MuonSetUp()`, which may load a checkpoint. A name that is given again takes the new
-  routines. A checkpoint fits where it has the same names, but for `MUON_RESTART_WEIGHTS`.
+  Call this before `MuonSetUp()`, which may load a checkpoint. A second call with the same name replaces the routines.
+  A checkpoint must have the same names, except with `MUON_RESTART_WEIGHTS`.
 
-  A routine that returns an error on some rank is an error on all of them. Of a save nothing was written then;
-  of a load the optimizer is what the checkpoint says.
+  If a routine fails on some rank, it is an error on all of them. A failed save writes nothing. After a failed load the
+  optimizer has the state of the checkpoint.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`, `MuonSetRestart()`
 @*/
@@ -82,7 +82,7 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
 }
 
 /*@
-  MuonCheckpointRequest - Asks for a checkpoint at the end of a step, from a handler of signals
+  MuonCheckpointRequest - Requests a checkpoint at the end of a step, for example from a signal handler
 
   Not Collective
 
@@ -92,11 +92,10 @@ PetscErrorCode MuonRestartDestroy_Private(Muon muon)
   Level: advanced
 
   Notes:
-  It may be called at any time on any rank, in a handler of signals too. The ranks agree at the end of the
-  coming step, or of the one that is being taken, and write one checkpoint, whoever asked, to the folder of
-  `MuonSetCheckpoint()`. Where there is none nothing happens.
+  It may be called at any time on any rank, also in a signal handler. The ranks agree at the end of the current or the
+  coming step and write one checkpoint to the folder of `MuonSetCheckpoint()`. Without a folder nothing happens.
 
-  The library installs no handler.
+  The library installs no signal handler.
 
 .seealso: `Muon`, `MuonSetCheckpoint()`, `MuonSaveCheckpoint()`
 @*/

@@ -71,8 +71,8 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 . muon - the optimizer
 
   Output Parameters:
-+ worker  - bytes of state as a worker: momentum, estimates, what its compressors keep and the buffers of gradients; the weights are the caller's
-. server  - bytes of state as a server of layers, what its compressors keep among them, with what a step keeps until it is committed
++ worker  - bytes of state as a worker: momentum, estimates, state of its compressors, gradient buffers; without the weights, which belong to the caller
+. server  - bytes of state as a server of layers, with the state of its compressors and what a step keeps until it is committed
 - scratch - bytes of shared scratch and of messages
 
   Level: intermediate
@@ -143,28 +143,27 @@ static PetscErrorCode MuonCopyState_Private(MuonStateVisitor *visitor, const Muo
 }
 
 /*@
-  MuonGetLayerState - Copies one state of a layer that this rank keeps
+  MuonGetLayerState - Copies one state matrix of a layer on this rank
 
   Not Collective
 
   Input Parameters:
 + muon  - an optimizer that is set up
 . layer - one of its layers
-- name  - what: `momentum`, of this rank as a worker or as the layer's server; `weights`, of the server where the workers' are not the same; `estimate`, what the server of `MUONEF21` believes the momentum of this rank to be;
-          `aggregate`, the mean of these at the server; `excess`, what this rank has sent beyond its gradients under `MUONEF14`, minus the error e of the literature; `control`, the control variate C_j of `MUONLOCAL`; and what an optimizer of a layer or a compressor keeps, as
+- name  - `momentum`, of this rank as a worker or as the layer's server; `weights`, the server's own copy if it differs from the workers'; `estimate`, the estimate G_j of this rank's momentum in `MUONEF21`;
+          `aggregate`, the mean of the estimates at the server; `excess`, minus the error e_j of `MUONEF14`; `control`, the control variate C_j of `MUONLOCAL`; and the state of a layer's optimizer or a compressor, as
           `adamw.mean`, `adamw.square` and `compressor.basis[0]`, at a server `server.compressor.basis[0]`
 
   Output Parameters:
-+ A    - a `MATSEQDENSE` or `MATMPIDENSE` with the columns of the layer and, here, the rows whose state this rank keeps, all of them where its matrix is on one rank, or the entries as one column for a range of a parallel
-         vector; of what has no rows of the layer, one of its own shape, which is 1 x 1 for a number; gets the
-         state; may be `NULL`
-- kept - whether this rank keeps such a state; `A` is not touched where it does not
++ A    - a `MATSEQDENSE` or `MATMPIDENSE` for the state, or `NULL`. It has the columns of the layer and, on this rank, the rows whose state this rank keeps, which are all rows if the matrix is on one rank. For a range of a parallel
+         vector it has the entries as one column. State that is not in rows of the layer has its own shape, 1 x 1 for a number
+- kept - whether this rank keeps such a state; otherwise `A` does not change
 
   Level: advanced
 
   Note:
-  A state that would be equal to another matrix, or that a step makes afresh, is not kept\: with the
-  compressor identity the estimate is the momentum.
+  A state that equals another matrix, or that each step computes anew, is not kept. With the compressor identity, for
+  example, the estimate is the momentum.
 
 .seealso: `Muon`, `MUONEF21`, `MuonLayerGetServerWeights()`, `MuonGetMemory()`
 @*/

@@ -13,12 +13,12 @@ const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero
 const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
-  MuonCreate - Makes an optimizer
+  MuonCreate - Creates an optimizer
 
   Collective
 
   Input Parameter:
-. comm - the communicator; each of its ranks is a worker with its own gradients, and may be a server of layers
+. comm - the communicator; each rank is a worker with its own gradients, and may be a server of layers
 
   Output Parameter:
 . newmuon - the optimizer
@@ -73,8 +73,8 @@ PetscErrorCode MuonCreate(MPI_Comm comm, Muon *newmuon)
   Level: beginner
 
   Note:
-  The default is `MUONEF21`; with its default compressors, which send everything, it takes the steps of Muon
-  without Nesterov momentum.
+  The default is `MUONEF21`. Its default compressor is identity, with which it takes the steps of Muon without Nesterov
+  momentum.
 
 .seealso: `Muon`, `MuonType`, `MuonGetType()`, `MuonRegister()`
 @*/
@@ -127,7 +127,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
 . muon - the optimizer
 
   Output Parameter:
-. type - name of the algorithm, `NULL` where none was chosen yet
+. type - name of the algorithm, `NULL` if it was not set yet
 
   Level: beginner
 
@@ -150,7 +150,7 @@ static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 }
 
 /*@
-  MuonSetOptionsPrefix - Sets the prefix of all keys of an optimizer and of what belongs to it
+  MuonSetOptionsPrefix - Sets the prefix of all keys of an optimizer and its objects
 
   Logically Collective
 
@@ -202,7 +202,7 @@ PetscErrorCode MuonAppendOptionsPrefix(Muon muon, const char prefix[])
 . muon - the optimizer
 
   Output Parameter:
-. prefix - the prefix, borrowed, `NULL` where there is none
+. prefix - the prefix, borrowed, `NULL` if there is none
 
   Level: intermediate
 
@@ -314,73 +314,72 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_schedule schedule          - how the learning rate changes (constant|trapezoid|linear|cosine)
 . -muon_schedule_warmup steps      - steps in which the learning rate rises
 . -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat
-. -muon_schedule_minimum fraction  - part of the learning rate that schedules end at
+. -muon_schedule_minimum fraction  - fraction of the learning rate at which schedules end
 . -muon_momentum momentum          - weight of the old momentum
-. -muon_momentum_warmup steps      - steps in which the momentum goes to its value
-. -muon_momentum_warmup_start mu   - and from where
+. -muon_momentum_warmup steps      - steps in which the momentum rises to its value
+. -muon_momentum_warmup_start mu   - initial value of the momentum
 . -muon_momentum_style style       - how a gradient enters the momentum (ema|sgd)
 . -muon_momentum_at at             - where the momentum is kept (worker|server)
 . -muon_dampening dampening        - 1 minus the weight of a new gradient in the style sgd
-. -muon_nesterov nesterov          - what the LMO sees (none|ema|sgd|undamped)
+. -muon_nesterov nesterov          - Nesterov term in the LMO's input (none|ema|sgd|undamped)
 . -muon_weight_decay decay         - weight decay
 . -muon_weight_decay_style style   - how it enters a step (decoupled|coupled|cautious)
-. -muon_lookahead beta             - how many mean steps ahead of the weights gradients are taken, times the schedule
-. -muon_lookahead_gamma gamma      - weight of the old mean of the steps in it
+. -muon_lookahead beta             - gradients are taken ahead of the weights by beta x schedule mean steps
+. -muon_lookahead_gamma gamma      - weight of the old mean in the mean step
 . -muon_clip norm                  - the largest norm of a gradient
-. -muon_clip_layers layers         - whose gradients are clipped (others|all)
+. -muon_clip_layers layers         - layers whose gradients are clipped (others|all)
 . -muon_rule_match match           - optimizers of layers by their names, see `MuonSetRuleMatch()`
 . -muon_test_gradient              - compares gradients with differences of losses at the first step, see `MuonTestGradient()`
 . -muon_layer_rule rule            - optimizer of the layers that no pattern matches
-. -muon_adamw_learning_rate rate   - learning rate of layers that AdamW, NAdamW or SOAP updates
+. -muon_adamw_learning_rate rate   - learning rate of layers with AdamW, NAdamW or SOAP
 . -muon_adamw_weight_decay decay   - their weight decay
 . -muon_adamw_beta1 beta1          - decay of their mean of gradients
 . -muon_adamw_beta2 beta2          - decay of their mean of squares
 . -muon_adamw_epsilon epsilon      - added to its root
-. -muon_sgd_learning_rate rate     - learning rate of layers that gradient descent updates
+. -muon_sgd_learning_rate rate     - learning rate of layers with gradient descent
 . -muon_sgd_weight_decay decay     - their weight decay
 . -muon_measure_update_rms         - measures the size of updates, see `MuonLayerGetUpdateRMS()`
-. -muon_check_weights (true|false) - looks for weights that others changed or that differ between ranks
-. -muon_shape_factor factor        - how the shape of a layer enters its radius (none|kj|moonlight|scion)
-. -muon_step step                  - how far a norm ball moves a layer (lmo|sharp), see `MuonStepType`
+. -muon_check_weights (true|false) - detects weights that the caller changed or that differ between ranks
+. -muon_shape_factor factor        - factor of the radius by the shape of a layer (none|kj|moonlight|scion)
+. -muon_step step                  - length of an LMO's step (lmo|sharp), see `MuonStepType`
 . -muon_theory theorem             - step sizes by a theorem, see `MuonTheory` for the constants that it needs
-. -muon_theory_estimate n          - estimates these in every n-th step, see `MuonTheory`
-. -muon_assembly kind              - who has the whole of a matrix that is spread over ranks (allgather|owner|gram)
+. -muon_theory_estimate n          - estimates these constants every n steps, see `MuonTheory`
+. -muon_assembly kind              - ranks that assemble a distributed matrix (allgather|owner|gram), see `MuonAssemblyKind`
 . -muon_node_size (s|auto)         - ranks of a node that are one worker for layers on one rank; `auto` for all of each node
 . -muon_max_steps steps            - steps of `MuonSolve()` and of the schedule
 . -muon_seed seed                  - seed of the compressors' random numbers
-. -muon_check_device flg           - compares the kernels of a device with the host's before the first step
-. -muon_device_mpi flg             - MPI is given the memory of a device
-. -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together
+. -muon_check_device flg           - compares the device's kernels with the host's before the first step
+. -muon_device_mpi flg             - passes device memory to MPI
+. -muon_device_batch_bytes bytes   - device memory for layers that are computed together
 . -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
-. -muon_downlink_precision single  - weights that are not compressed come from their owners in single precision (native|single)
+. -muon_downlink_precision prec    - precision of weights that are sent uncompressed (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
-. -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)
+. -muon_nan policy                 - action on a NaN or Inf (stop|skip|zero)
 . -muon_error_if_not_converged     - a diverged step is a PETSc error
-. -muon_checkpoint folder          - where steps write checkpoints to
-. -muon_checkpoint_interval n      - every n-th step, and the last of `MuonSolve()`
-. -muon_checkpoint_keep n          - how many remain
-. -muon_checkpoint_seconds s       - and at the first step after so many seconds
-. -muon_restart folder             - where the checkpoint is that a run begins with
-. -muon_restart_if_present         - it begins anew where there is none
-. -muon_restart_state state        - what is loaded (all|weights)
-. -muon_restart_convert            - another precision is taken too
-. -muon_monitor [viewer]           - one line a step
-. -muon_monitor_csv file           - one row a step in a file
-. -muon_monitor_interval n         - every n-th step only
-. -muon_validation_interval n      - in which steps the routine of `MuonSetValidation()` is called
+. -muon_checkpoint folder          - folder for checkpoints
+. -muon_checkpoint_interval n      - writes one every n steps, and after the last of `MuonSolve()`
+. -muon_checkpoint_keep n          - number of checkpoints that remain
+. -muon_checkpoint_seconds s       - writes one at the first step after s seconds, too
+. -muon_restart folder             - folder of the checkpoint from which the run continues
+. -muon_restart_if_present         - starts a new run if there is no checkpoint
+. -muon_restart_state state        - part that is loaded (all|weights)
+. -muon_restart_convert            - accepts another precision
+. -muon_monitor [viewer]           - prints one line a step
+. -muon_monitor_csv file           - writes one row a step to a file
+. -muon_monitor_interval n         - calls monitors every n steps only
+. -muon_validation_interval n      - calls the routine of `MuonSetValidation()` every n steps
 . -muon_monitor_cancel             - removes the monitors that the program set
 . -muon_view [viewer]              - prints the optimizer at the end of `MuonSolve()`
-. -muon_view_cost [viewer]         - prints what each exchange would cost at the set-up, see `MuonViewCost()`
+. -muon_view_cost [viewer]         - prints the cost of each exchange at set-up, see `MuonViewCost()`
 - -muon_converged_reason [viewer]  - prints why `MuonSolve()` stopped
 
   Level: beginner
 
   Notes:
-  Layers may be added before or after. A key of a layer's optimizer, LMO or compressor holds for all layers;
-  behind `muon_layer_NAME_` it holds for the layer called NAME, as in `-muon_layer_embed_lmo_type max`.
+  Layers may be added before or after this call. A key of a layer's optimizer, LMO or compressor applies to all layers.
+  With `muon_layer_NAME_` in front it applies to the layer NAME, as in `-muon_layer_embed_lmo_type max`.
 
-  At the first step a warning names each key that begins as the keys of this library do and that nothing
-  reads.
+  At the first step a warning names each key that begins like the keys of this library and was not read.
 
 .seealso: `Muon`, `MuonSetOptionsPrefix()`, `MuonExchangeSetFromOptions()`, `MuonLMOSetFromOptions()`, `MuonCompressorSetFromOptions()`
 @*/
@@ -394,8 +393,8 @@ PetscErrorCode MuonSetFromOptions(Muon muon)
 }
 
 /*@
-  MuonReset - Drops the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights
-  and options
+  MuonReset - Removes the state of an optimizer: momentum, estimates, owners, step number; keeps layers, weights and
+  options
 
   Collective
 
@@ -436,7 +435,7 @@ PetscErrorCode MuonReset(Muon muon)
 }
 
 /*@
-  MuonDestroy - Frees an optimizer
+  MuonDestroy - Destroys an optimizer
 
   Collective
 
@@ -446,7 +445,7 @@ PetscErrorCode MuonReset(Muon muon)
   Level: beginner
 
   Note:
-  The weights that were given to it stay with the caller.
+  The weights belong to the caller and are not destroyed.
 
 .seealso: `Muon`, `MuonCreate()`, `MuonReset()`
 @*/

@@ -5,30 +5,29 @@
 */
 
 /*@
-  MuonSetCheckpoint - Sets the folder that steps write checkpoints to, and how often
+  MuonSetCheckpoint - Sets the folder for checkpoints and the interval between them
 
   Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
-. folder   - where to, on a file system that all ranks share; an empty name for nowhere, which is the default; `NULL` leaves it
-- interval - of how many steps one writes a checkpoint, at least 1, the default is 100; `PETSC_CURRENT` leaves it
+. folder   - the folder, on a file system that all ranks share; an empty name, the default, for no checkpoints; `NULL` keeps the current value
+- interval - number of steps between two checkpoints, at least 1, the default is 100; `PETSC_CURRENT` keeps the current value
 
   Options Database Keys:
 + -muon_checkpoint folder            - the folder
-. -muon_checkpoint_interval interval - every so many steps, and at the end of `MuonSolve()`
-. -muon_checkpoint_keep keep         - how many checkpoints remain in the folder, at least 1; by default 2, so that there is one before a damaged one
-- -muon_checkpoint_seconds seconds   - at the end of the first step behind which so much time has gone, too; 0, the default, is never
+. -muon_checkpoint_interval interval - the interval; `MuonSolve()` writes a checkpoint at its end, too
+. -muon_checkpoint_keep keep         - number of checkpoints that remain in the folder, at least 1, 2 by default, for the case that the last one is damaged
+- -muon_checkpoint_seconds seconds   - writes a checkpoint at the end of the first step after this time, too; 0, the default, for never
 
   Level: intermediate
 
   Notes:
-  `MuonStep()` writes a checkpoint after every step whose number, counted from 1, is a multiple of the
-  interval, when the step is applied and counted and monitors have spoken of it; `MuonSolve()` writes the end
-  of its last step too. A step that diverged writes none. A save that fails is an error on every rank, and the
-  step was taken.
+  `MuonStep()` writes a checkpoint after every step whose number, counted from 1, is a multiple of the interval, after
+  the step was applied and counted and the monitors were called. `MuonSolve()` writes one after its last step, too. A
+  step that diverged writes none. A failed save is an error on every rank; the step was taken.
 
-  Clocks of ranks differ\: they agree at the end of a step, and write where the time is up on any of them.
+  Clocks of ranks differ. At the end of a step the ranks write a checkpoint if the time is up on any of them.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonCheckpointRequest()`, `MuonSetRestart()`, `MuonViewWeights()`
 @*/
@@ -42,33 +41,33 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[], PetscInt interv
 }
 
 /*@
-  MuonSetRestart - Sets the folder of the checkpoint that a run begins with
+  MuonSetRestart - Sets the folder of the checkpoint from which a run continues
 
   Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
-- folder - of `MuonSetCheckpoint()` or `MuonSaveCheckpoint()`; an empty name for none, which is the default
+- folder - a folder of `MuonSetCheckpoint()` or `MuonSaveCheckpoint()`; an empty name, the default, for none
 
   Options Database Keys:
 + -muon_restart folder               - the folder, which may be that of `-muon_checkpoint`
-. -muon_restart_if_present flg       - whether a run begins anew where the folder has no checkpoint, which else is an error; a job that is started again and again has the same command line each time
-. -muon_restart_state (all|weights)  - `all`, the default, goes on with the run; `weights` begins another one with its weights
-- -muon_restart_convert (true|false) - whether weights and state of another precision are taken, which else is an error
+. -muon_restart_if_present flg       - whether a new run starts if the folder has no checkpoint, instead of an error; a job that is restarted can use the same command line each time
+. -muon_restart_state (all|weights)  - `all`, the default, continues the run; `weights` starts a new run from its weights
+- -muon_restart_convert (true|false) - whether weights and state of another precision are accepted, instead of an error
 
   Level: intermediate
 
   Notes:
-  `MuonSetUp()` loads its latest checkpoint as `MuonLoadCheckpoint()` does, once\: after `MuonReset()` a run
-  begins anew. Another folder that is set later is loaded by the next step. Where there are checkpoints and all
-  that may be taken are damaged it is an error, whatever `-muon_restart_if_present` says.
+  `MuonSetUp()` loads the latest checkpoint as `MuonLoadCheckpoint()` does, once. After `MuonReset()` a new run starts.
+  If another folder is set later, the next step loads it. If all usable checkpoints are damaged, it is an error, for
+  any `-muon_restart_if_present`.
 
-  With the weights alone an optimizer begins at step 0, without momentum and estimates, whatever algorithm,
-  rules and compressors the checkpoint is of. Names and shapes of all layers must be the same. What the
-  program gave to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
+  With the weights alone an optimizer starts at step 0, without momentum and estimates. The algorithm, the optimizers
+  of layers and the compressors of the checkpoint do not matter. Names and shapes of all layers must be the same. Data
+  of `MuonCheckpointRegister()` are ignored.
 
-  Entries of another precision are rounded once to the precision that they have here\: `-muon_state_precision`
-  may be another than it was, and so may be the scalars of PETSc. The run is then not the same to the bit.
+  Entries of another precision are rounded once to the current precision. `-muon_state_precision` and the precision of
+  PETSc may differ from those of the checkpoint. The run is then not the same to the bit.
 
 .seealso: `Muon`, `MuonRestartState`, `MuonLoadCheckpoint()`, `MuonSetCheckpoint()`
 @*/
@@ -81,31 +80,31 @@ PetscErrorCode MuonSetRestart(Muon muon, const char folder[])
 }
 
 /*@
-  MuonSaveCheckpoint - Writes all that a run needs to go on: weights, state of workers and servers, the number
-  of the step
+  MuonSaveCheckpoint - Writes a checkpoint, with all that a run needs to continue: weights, state of workers and
+  servers, the step number
 
   Collective
 
   Input Parameters:
 + muon   - an optimizer between two steps
-. folder - where to, on a file system that all ranks share; it is made where it is not there, in a folder that is
-- keep   - how many checkpoints remain in the folder, at least 1
+. folder - the folder, on a file system that all ranks share; it is created if necessary, its parent must exist
+- keep   - number of checkpoints that remain in the folder, at least 1
 
   Level: intermediate
 
   Notes:
-  A crash at any moment, of ranks, nodes or the file system, leaves the checkpoint before or the new one; when
-  the routine returns it is the new one. Older ones are removed only then. A save that fails removes its own
-  files and is an error on every rank, and nothing of the optimizer has changed.
+  A crash of ranks, nodes or the file system at any moment leaves the previous checkpoint or the new one. When the
+  routine returns, the new one is complete. Older ones are removed only then. A failed save removes its own files, is
+  an error on every rank, and does not change the optimizer.
 
-  A folder is written to by one job at a time. It is this optimizer's until it is destroyed or writes to
-  another; a folder that is another's is an error. A lock that was left by a job on another host is refused
-  too, and the message names the file to remove once that job is over.
+  Only one optimizer writes to a folder. It holds a lock until it is destroyed or writes to another folder; a folder
+  that is locked is an error. A lock left by a job on another host is an error, too. The message names the file to
+  remove when that job has ended.
 
-  Bytes of the program's own are written with it, `MuonCheckpointRegister()`. Python reads the files with
-  `share/petscmuon/checkpoint.py`; `src/file/README.md` is their format.
+  Data of `MuonCheckpointRegister()` are written, too. `share/petscmuon/checkpoint.py` reads the files in Python;
+  `src/file/README.md` describes their format.
 
-  `MUONEF21` measures before it whether servers and workers still agree, `MuonEF21GetAggregateError()`, which sends the
+  `MUONEF21` first measures whether servers and workers still agree (`MuonEF21GetAggregateError()`). This sends the
   workers' estimates uncompressed once.
 
 .seealso: `Muon`, `MuonLoadCheckpoint()`, `MuonCheckpointRegister()`, `MuonSetCheckpoint()`, `MuonStep()`, `MuonEF21GetAggregateError()`
@@ -134,38 +133,37 @@ static PetscErrorCode MuonLoaded_Private(Muon muon)
 }
 
 /*@
-  MuonLoadCheckpoint - Brings an optimizer and its weights to where a checkpoint was written
+  MuonLoadCheckpoint - Loads a checkpoint: weights, state and step number
 
   Collective
 
   Input Parameters:
-+ muon   - an optimizer with the layers that it had then
-- folder - of `MuonSaveCheckpoint()`
++ muon   - an optimizer with the layers of the checkpoint
+- folder - the folder of `MuonSaveCheckpoint()`
 
   Level: intermediate
 
   Notes:
-  All of the latest checkpoint is verified before anything is touched. Where it is damaged the one before it
-  is taken and a line says so; a checkpoint of a later version of the format is an error.
+  The latest checkpoint is verified completely before anything changes. If it is damaged, the previous one is loaded
+  and a line says so. A checkpoint of a later version of the format is an error.
 
-  What the optimizer keeps must be what is in the files, in the same precision\: layers of the same names and
-  shapes, the same algorithm, momentum at the same place. The first difference is an error that names it, and
-  nothing has changed. Options, such as the learning rate and the schedule, are what they are now.
+  The files must have the state that the optimizer keeps, in the same precision\: layers of the same names and shapes,
+  the same algorithm, momentum at the same place. An error names the first difference, and nothing changes. Options,
+  such as the learning rate and the schedule, keep their current values.
 
-  On the same ranks every array of weights and state is bit for bit what it was, whoever owns which layer.
-  Rows are taken by their numbers in the layer\: layers may be spread over other ranks, or be on one. With as
-  many workers as then each has its own state; with another number, or others of `MuonSetWorkerWeight()`,
-  weights and state of servers are the same, and each worker has the mean of what the workers had, which
-  leaves the mean over the workers as it was up to rounding, but not the votes of `MUONSIGN`. A basis of
-  `MUONCOMPRESSORPOWERSGD` starts anew where rows are cut in another way, and on other workers. The totals of
-  `MuonGetTraffic()`, summed over the ranks, go on.
+  On the same ranks every array of weights and state is restored bit for bit, for any owners of layers. Layers may be
+  distributed in another way, because rows are found by their indices in the layer. With the same number of workers
+  each gets its own state. With another number, or other weights of `MuonSetWorkerWeight()`, the weights and the
+  servers' state are the same, and each worker gets the mean of the workers' state. This keeps the mean over the
+  workers up to rounding, but not the votes of `MUONSIGN`. A basis of `MUONCOMPRESSORPOWERSGD` starts anew on other
+  workers or with another distribution of rows. The totals of `MuonGetTraffic()`, summed over the ranks, continue.
 
-  Options that were others then are listed, and hold as they are now. `-muon_restart_state weights` takes
-  the weights alone, and a run begins with them at step 0; `-muon_restart_convert` takes state of another
-  precision, `MuonSetRestart()`.
+  Options that differ from those of the checkpoint are listed; the current values apply. See `MuonSetRestart()` for
+  `-muon_restart_state weights`, which starts a new run from the weights, and `-muon_restart_convert`, which accepts
+  another precision.
 
-  State that is made at a first step, the moments of `MUONLAYERADAMW` among it, begins anew where the
-  checkpoint is of before that step.
+  State that a first step creates, such as the moments of `MUONLAYERADAMW`, starts anew if the checkpoint was written
+  before that step.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonSetRestart()`, `MuonCheckpointRegister()`, `MuonGetStepNumber()`
 @*/
@@ -192,10 +190,9 @@ PetscErrorCode MuonLoadCheckpoint(Muon muon, const char folder[])
   Level: intermediate
 
   Note:
-  They are dense matrices of `PetscScalar` one behind the other, in the order in which the layers were added,
-  also of layers that are vectors or arrays, and that are frozen. `MatLoad()` reads each of them, on any
-  number of ranks, and so does the PetscBinaryIO of PETSc in Python. They are the weights at the workers,
-  those that gradients are taken at.
+  The file has one dense matrix of `PetscScalar` for each layer, in the order in which the layers were added, also for
+  layers that are vectors, arrays or frozen. `MatLoad()` reads each of them on any number of ranks, and PETSc's
+  PetscBinaryIO reads them in Python. They are the workers' weights, at which gradients are computed.
 
 .seealso: `Muon`, `MuonSetCheckpoint()`, `MuonView()`, `MuonLayerGetWeights()`
 @*/

@@ -63,7 +63,7 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
 
   Input Parameters:
 + muon - the optimizer
-. name - name of the layer: a letter, then letters, digits, points and underscores; the same on every rank, different from other names by more than case
+. name - name of the layer: a letter, then letters, digits, points and underscores; the same on every rank; two names must differ in more than case
 - W    - the weights; rows are outputs, columns inputs; the optimizer keeps a reference and updates them
 
   Output Parameter:
@@ -72,21 +72,20 @@ static PetscErrorCode MuonAdd_Private(Muon muon, MuonLayer layer, MuonLayer *new
   Level: beginner
 
   Notes:
-  The communicator of the matrix is the layer's worker, which has one gradient. A `MATSEQDENSE` makes each
-  rank a worker; its weights are the same on all.
+  The ranks of the matrix's communicator are one worker, which has one gradient. With a `MATSEQDENSE` each rank is a
+  worker, and the weights are the same on all ranks.
 
-  A `MATMPIDENSE` makes its ranks one worker, and its rows, and those of all state, are spread over them as
-  PETSc's layout says, maybe none on some. The optimizer's communicator must be made of workers of the same
-  number of ranks with the same layout, whose weights are the same: one such matrix on all ranks (as in FSDP
-  and ZeRO-3), or one on each of several groups of ranks (hybrid sharding). Ranks of the same position in
-  their workers exchange what they hold of the layer; inside a worker the matrix is assembled for its LMO
-  (`-muon_assembly`). Compressors act on the rows of a rank as on a matrix of their own\: low rank
-  sends its right factors once a rank.
+  With a `MATMPIDENSE` its ranks are one worker. Its rows, and those of all state, are distributed by PETSc's layout; a
+  rank may have none. All workers must have the same number of ranks and the same layout, and together be the
+  optimizer's communicator; their weights are the same. This is one matrix on all ranks (as in FSDP and ZeRO-3), or one
+  on each of several groups of ranks (hybrid sharding). Ranks of the same position in their workers exchange their
+  rows. Inside a worker the matrix is assembled for its LMO (`-muon_assembly`). Compressors treat the rows of a rank as
+  a matrix of its own, so that low rank sends its right factors once a rank.
 
-  Layers of different workers may live in one optimizer.
+  An optimizer may have layers with different workers.
 
-  Matrices of the same kinds in the memory of a device, such as `MATSEQDENSECUDA`, are used where they are
-  (`MatDenseGetArrayAndMemType()`): their gradients are matrices of that memory too.
+  Matrices of these kinds in device memory, such as `MATSEQDENSECUDA`, are used in place
+  (`MatDenseGetArrayAndMemType()`). Their gradients are matrices in that memory, too.
 
 .seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonGetLayer()`, `MuonGetLayerByName()`, `MuonLayerGetGradient()`, `MuonLayerSetBlocks()`
 @*/
@@ -112,7 +111,7 @@ PetscErrorCode MuonAddLayer(Muon muon, const char name[], Mat W, MuonLayer *newl
   Input Parameters:
 + muon - the optimizer
 . name - name of the layer, as in `MuonAddLayer()`
-- w    - the weights, sequential or spread over the ranks of a worker, as in `MuonAddLayer()`; the optimizer keeps a reference and updates them
+- w    - the weights, sequential or distributed over the ranks of a worker, as in `MuonAddLayer()`; the optimizer keeps a reference and updates them
 
   Output Parameter:
 . newlayer - the layer, borrowed; may be `NULL`
@@ -155,35 +154,33 @@ static PetscErrorCode MuonVecsAreAlike_Private(Muon muon, PetscObject x, Vec y, 
 }
 
 /*@C
-  MuonAddVecLayers - Adds ranges of one vector to an optimizer, each of which is a matrix of weights
+  MuonAddVecLayers - Adds ranges of one vector to an optimizer, each as a matrix of weights
 
   Logically Collective; No Fortran Support
 
   Input Parameters:
 + muon     - the optimizer
 . x        - the weights, a `VECSEQ`, or a `VECMPI` whose ranks are one worker, as in `MuonAddLayer()`; the optimizer keeps a reference and updates them
-. g        - the worker's mean gradient, of the type and distribution of `x`, which each step reads and does not change; the optimizer keeps a reference
+. g        - the worker's mean gradient, of the type and distribution of `x`; steps only read it; the optimizer keeps a reference
 . n        - number of layers
 . names    - their names, as in `MuonAddLayer()`
 . m        - their rows (outputs)
 . k        - their columns (inputs), 1 for a vector
-- rowmajor - whether the entries of a row lie side by side, as in C and numpy, for each layer; `NULL` where those of a column do in all of them, as in PETSc's dense matrices
+- rowmajor - for each layer, whether the entries of a row are contiguous, as in C and numpy; `NULL` if those of a column are contiguous in all layers, as in PETSc's dense matrices
 
   Level: beginner
 
   Notes:
-  The layers follow each other in the order of the entries of x, and are all of x\: the sum of m k is its
-  size.
+  The layers follow each other in the order of the entries of x. They cover x\: the sum of m k is its size.
 
-  A rank has a range of the entries of x, which may cut a row or column, and none of some layers. Such a layer
-  is assembled for its LMO (`-muon_assembly`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`,
-  and has no blocks of its own\: blocks whose entries follow each other are added as ranges. Compressors act
-  on the entries of a rank as on one column; low rank has nothing to save there.
+  A rank has a range of the entries of x, which may cut a row or column, and may have no entries of some layers. A
+  distributed layer is assembled for its LMO (`-muon_assembly`) by `MUON_ASSEMBLY_ALLGATHER` or `MUON_ASSEMBLY_OWNER`.
+  It cannot have blocks; add blocks with contiguous entries as ranges. Compressors treat the entries of a rank as one
+  column, for which low rank saves nothing.
 
-  The memory of both vectors is taken and given back inside each step, which changes `x` as
-  `VecRestoreArray()` does\: norms that PETSc keeps are forgotten.
+  Each step gets and restores the arrays of both vectors. `VecRestoreArray()` of `x` removes norms that PETSc cached.
 
-  `MuonGetLayerByName()` and `MuonGetLayer()` give the layers, `MuonLayerGetVecRange()` says where one is.
+  `MuonGetLayerByName()` and `MuonGetLayer()` return the layers, `MuonLayerGetVecRange()` the range of one.
 
 .seealso: `Muon`, `MuonLayer`, `MuonAddVecLayer()`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerGetVecRange()`, `MuonGetLayerByName()`
 @*/
@@ -247,14 +244,14 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 }
 
 /*@C
-  MuonAddLayerArray - Adds weights in memory that is not PETSc's to an optimizer
+  MuonAddLayerArray - Adds weights in memory of the caller to an optimizer
 
   Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
 . name  - name of the layer, as in `MuonAddLayer()`
-- array - where the weights and, if it has any, the gradients are, of which precision and in which order; made by `MuonLayerArrayInitialize()`
+- array - pointers, precision and order of the weights and, optionally, the gradients; initialized by `MuonLayerArrayInitialize()`
 
   Output Parameter:
 . newlayer - the layer, borrowed; may be `NULL`
@@ -262,14 +259,13 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
   Level: intermediate
 
   Notes:
-  Nothing is copied: steps write to the weights where they are, and the memory must stay until the optimizer
-  is destroyed. Gradients are only read.
+  Nothing is copied. Steps change the weights in place, and the memory must exist until the optimizer is destroyed.
+  Gradients are only read.
 
-  Layers in single and in double precision, in the order of C and of Fortran, live in one optimizer, whatever
-  `PetscScalar` is.
+  An optimizer may have layers in single and in double precision, in the order of C and of Fortran, for any
+  `PetscScalar`.
 
-  The weights may be in the memory of a device, on all ranks or on none. A rank that has no row of them says
-  so by `memtype`, as it has no pointer that would show it.
+  The weights may be in device memory, on all ranks or on none. A rank without rows has no pointer and sets `memtype`.
 
 .seealso: `Muon`, `MuonLayer`, `MuonLayerArray`, `MuonAddLayer()`, `MuonAddVecLayer()`, `MuonLayerGetGradientArray()`, `MuonSetParameter()`
 @*/
@@ -341,10 +337,10 @@ PetscErrorCode MuonGetLayer(Muon muon, PetscInt i, MuonLayer *layer)
 
   Input Parameters:
 + muon - the optimizer
-- name - the name, up to case
+- name - the name, case insensitive
 
   Output Parameter:
-. layer - the layer, borrowed; `NULL` where there is none of that name
+. layer - the layer, borrowed; `NULL` if there is none with this name
 
   Level: beginner
 

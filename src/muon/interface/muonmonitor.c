@@ -13,7 +13,7 @@
   Level: developer
 
   Note:
-  `MuonStep()` calls this routine; a caller who writes another step does it there.
+  `MuonStep()` calls this routine. A program with its own step calls it at the step's end.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonStep()`
 @*/
@@ -49,9 +49,9 @@ PetscErrorCode MuonMonitor(Muon muon, PetscInt step, PetscReal loss)
 - ctx  - the context
 
   Options Database Keys:
-+ -muon_monitor [viewer]   - one line a step, or graphs of the loss and of the layers, `draw::draw_lg`
-. -muon_monitor_csv file   - one row a step in a file
-- -muon_monitor_interval n - every n-th step only
++ -muon_monitor [viewer]   - prints one line a step, or draws graphs of the loss and of the layers, `draw::draw_lg`
+. -muon_monitor_csv file   - writes one row a step to a file
+- -muon_monitor_interval n - calls monitors every n steps only
 
   Level: intermediate
 
@@ -85,7 +85,7 @@ PetscErrorCode MuonMonitorSet(Muon muon, MuonMonitorFn *monitor, void *ctx, Pets
 . muon - the optimizer
 
   Options Database Key:
-. -muon_monitor_cancel - removes the monitors that the program set, those of the options database stay
+. -muon_monitor_cancel - removes the monitors that the program set, but not those of the options database
 
   Level: intermediate
 

@@ -227,7 +227,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
 }
 
 /*@
-  MuonSetPreset - Sets what a published optimizer fixes, by its name
+  MuonSetPreset - Sets the parameters of a published optimizer by its name
 
   Logically Collective
 
@@ -241,9 +241,9 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
   Level: beginner
 
   Notes:
-  A preset is of a type and sets keys, which the setters called after it and the options database change one
-  by one\: `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. A type that is not
-  the preset's is an error. It is set before `MuonSetUp()`, and holds for layers that are added later too.
+  A preset sets a type and some keys. Setters that are called later, and the options database, can change single keys\:
+  `-muon_preset kj -muon_momentum 0.9` is K. Jordan's Muon with another momentum. Another type than the preset's is an
+  error. Set it before `MuonSetUp()`. It also applies to layers that are added later.
 
 .vb
   name                 type   momentum, Nesterov   factor     polar factor        decay       exchange                          rate; AdamW: rate, betas, epsilon, decay
@@ -284,30 +284,29 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
                                                                                               4096, 2 bits
 .ve
 
-  kj is `MuonWithAuxAdam` of K. Jordan's repository and torch is `torch.optim.Muon` with `torch.optim.AdamW`
-  beside it, with their defaults; algoperf is the entry of the Muon team to AlgoPerf with its numbers for
-  PyTorch, its variants those that were tried beside it; ef21 is the paper's run of EF21-Muon with Top-15% and
-  natural values up. signmuon and signmuon-1step vote with polar factors, the latter of gradients of all
-  layers that are clipped at the norm 1 (Table 1 of its paper), signadam and signsgd with the directions adam
-  and gradient of `MUONSIGN`; the update is that of `-sign_update`. The learning rate of modded-nanogpt
-  and dmuon, and the scales of the layers for scion and ef21, belong to a model and are left to the user; what
-  is blank is the library's own.
+  kj is `MuonWithAuxAdam` of K. Jordan's repository, torch is `torch.optim.Muon` with `torch.optim.AdamW`, both with
+  their defaults. algoperf is the entry of the Muon team to AlgoPerf with its numbers for PyTorch; its variants were
+  tried with it. ef21 is the paper's run of EF21-Muon with Top-15% and natural values up. signmuon and signmuon-1step
+  vote with polar factors. signmuon-1step clips the gradients of all layers at the norm 1 (Table 1 of its paper).
+  signadam and signsgd vote with the directions adam and gradient of `MUONSIGN`. The update is that of `-sign_update`.
+  The learning rates of modded-nanogpt and dmuon, and the scales of the layers for scion and ef21, depend on the model
+  and are left to the user. Blank fields are the library's defaults.
 
   muloco has the rounds and the outer optimizer of its paper, and the inner Muon of its program. sparseloco sends the largest 64 of each
-  4096 entries with values of 2 bits, as its paper; the two magnitudes of a block are ours. Of the rounds of 15 to 250 steps in its paper
-  it has 30.
+  4096 entries with values of 2 bits, as in its paper; the choice of the two magnitudes of a block is ours. Its paper has rounds of 15 to
+  250 steps; the preset has 30.
 
-  Layers are split as these programs split them\: AdamW updates vectors, embeddings and heads, by their names, and
-  with ef21 and scion embeddings and heads have the norm `MUONLMOMAX`. What `MuonLayerSetRule()` said of a layer
-  stays, and `MuonSetRuleMatch()` has the last word. The page on presets of the manual has the names; `MuonView()`
-  prints what chose each layer's optimizer.
+  Layers get their optimizers as in these programs\: AdamW updates vectors, embeddings and heads, by their names. With
+  ef21 and scion embeddings and heads have the norm `MUONLMOMAX`. `MuonLayerSetRule()` overrides the preset for a
+  layer, and `MuonSetRuleMatch()` overrides both. The manual's page on presets lists the names. `MuonView()` prints the
+  source of each layer's optimizer.
 
-  muoneq, normuon and nanochat have what `MUONLAYERBEFORE` and `MUONLAYERAFTER` do in these; nanochat's decay is that of the plain rate here, and
-  its rates belong to its model. soap has the numbers of the program of its authors, which also turns embeddings and heads, on one side; soap-muon has one side of record 46 of
+  muoneq, normuon and nanochat use `MUONLAYERBEFORE` and `MUONLAYERAFTER`. nanochat's decay uses the plain rate here, and its rates depend on its
+  model. soap has the numbers of its authors' program, which also rotates embeddings and heads, on one side. soap-muon has one side, as record 46 of
   modded-nanogpt's third track, with an exact polar factor.
 
-  What is not taken over\: those programs compute polar factors in bfloat16, for which there is
-  `-lmo_polar_precision bf16`, and divide by the Frobenius norm and a tiny number more.
+  Two differences remain\: those programs compute polar factors in bfloat16 (here `-lmo_polar_precision bf16`), and add
+  a tiny number to the Frobenius norm before they divide by it.
 
   References:
 + * - K. Jordan et al., Muon\: An optimizer for hidden layers in neural networks, 2024

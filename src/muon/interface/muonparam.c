@@ -137,23 +137,23 @@ PetscErrorCode MuonChanged_Private(PetscObject object, const MuonParameter *row)
 }
 
 /*@C
-  MuonSetParameter - Sets a parameter of an optimizer, or of what belongs to it, by the key of its option
+  MuonSetParameter - Sets a parameter of an optimizer, or of one of its objects, by its option key
 
   Logically Collective
 
   Input Parameters:
 + muon  - the optimizer
-. key   - the key behind prefix and dash: "muon_nan", "lmo_polar_steps", "muon_layer_head_scale", "ef21_compressor_ratio"
-- value - the value as text, numbers with a decimal point whatever the locale
+. key   - the key without hyphen and prefix: "muon_nan", "lmo_polar_steps", "muon_layer_head_scale", "ef21_compressor_ratio"
+- value - the value as text; numbers have a decimal point in any locale
 
   Level: beginner
 
   Notes:
-  It acts as the option would, at once, with the same errors; `MuonSetFromOptions()` has the last word. A key
-  that holds for all layers reaches those that are there.
+  It acts like the option, immediately, with the same errors. A later `MuonSetFromOptions()` overrides it. A key for
+  all layers applies to the layers that were added already.
 
-  A key of a type that is not set is an error that names the type. Before a type of optimizer is set, keys of
-  it wait for it.
+  A key of another type than the one that is set is an error, which names the type. Keys of an optimizer's type may be
+  set before the type; they apply when it is set.
 
 .seealso: `Muon`, `MuonGetParameter()`, `MuonSetFromOptions()`, `MuonObjectSetParameter()`
 @*/
@@ -175,7 +175,7 @@ PetscErrorCode MuonSetParameter(Muon muon, const char key[], const char value[])
 }
 
 /*@C
-  MuonGetParameter - Gets a parameter of an optimizer, or of what belongs to it, by the key of its option
+  MuonGetParameter - Gets a parameter of an optimizer, or of one of its objects, by its option key
 
   Not Collective
 
@@ -185,7 +185,7 @@ PetscErrorCode MuonSetParameter(Muon muon, const char key[], const char value[])
 - length - length of `value`
 
   Output Parameter:
-. value - the value as text, "auto" where a type or another object decides
+. value - the value as text, "auto" if a type or another object decides
 
   Level: beginner
 
@@ -267,18 +267,18 @@ PetscErrorCode MuonGetLearningRate(Muon muon, PetscReal *rate)
 . schedule - its type, or `MUON_SCHEDULE_CURRENT`
 . warmup   - steps in which the rate rises, or `PETSC_CURRENT`
 . constant - fraction of the steps for which the trapezoid is flat, in [0,1), or `PETSC_CURRENT`
-- minimum  - part of the rate that schedules end at, in [0,1], or `PETSC_CURRENT`
+- minimum  - fraction of the rate at which schedules end, in [0,1], or `PETSC_CURRENT`
 
   Options Database Keys:
 + -muon_schedule schedule          - how the rate changes (constant|trapezoid|linear|cosine), by default constant, and linear in `MuonSolve()` with a chosen number of steps
 . -muon_schedule_warmup steps      - steps in which the rate rises, 0 by default
 . -muon_schedule_constant fraction - fraction of the steps for which the trapezoid is flat, 0.4 by default
-- -muon_schedule_minimum fraction  - part of the rate that schedules end at, 0 by default
+- -muon_schedule_minimum fraction  - fraction of the rate at which schedules end, 0 by default
 
   Level: intermediate
 
   Notes:
-  Schedules end at the number of steps of `MuonSetMaxSteps()`, at a rate that is not 0. With w steps of
+  Schedules end at the number of steps of `MuonSetMaxSteps()`, with a positive rate in the last step. With w steps of
   warm-up the rate of step s = 0, 1, ... is multiplied by min(1, (s+1)/w). A schedule f becomes minimum +
   (1 - minimum) f before the warm-up.
 
@@ -295,7 +295,7 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule, PetscInt wa
 }
 
 /*@
-  MuonSetMomentum - Sets the momentum, and what the LMO sees of it
+  MuonSetMomentum - Sets the momentum and its Nesterov term
 
   Logically Collective
 
@@ -303,28 +303,28 @@ PetscErrorCode MuonSetSchedule(Muon muon, MuonScheduleType schedule, PetscInt wa
 + muon     - the optimizer
 . momentum - weight of the old momentum, in [0,1), or `PETSC_CURRENT`
 . style    - how a gradient enters it, or `MUON_MOMENTUM_CURRENT`
-- nesterov - what the LMO sees, or `MUON_NESTEROV_CURRENT`
+- nesterov - the Nesterov term in the LMO's input, or `MUON_NESTEROV_CURRENT`
 
   Options Database Keys:
 + -muon_momentum momentum              - weight of the old momentum, 0.9 by default
 . -muon_momentum_style style           - how a gradient enters it (ema|sgd), ema by default
-. -muon_nesterov nesterov              - what the LMO sees (none|ema|sgd|undamped), none by default
+. -muon_nesterov nesterov              - the Nesterov term (none|ema|sgd|undamped), none by default
 . -muon_dampening dampening            - 1 minus the weight of a new gradient in the style sgd, 0 by default
 . -muon_momentum_at at                 - where it is kept (worker|server), by default at the workers for ef21 and sign and at the server for dense and ef14
-. -muon_momentum_warmup steps          - steps in which the momentum goes to its value, 0 by default
-- -muon_momentum_warmup_start momentum - and from where, 0.85 by default
+. -muon_momentum_warmup steps          - steps in which the momentum rises to its value, 0 by default
+- -muon_momentum_warmup_start momentum - initial value of the momentum, 0.85 by default
 
   Level: intermediate
 
   Notes:
-  A momentum of 0.9 is beta = 0.1 in the EF21-Muon paper; 0 is the deterministic algorithm and needs no memory
-  for a momentum. It cannot be made positive after `MuonSetUp()` where it was 0.
+  A momentum of 0.9 is beta = 0.1 in the EF21-Muon paper. 0 is the deterministic algorithm and needs no memory for a
+  momentum. A momentum of 0 cannot become positive after `MuonSetUp()`.
 
-  The Nesterov term ema or undamped needs the style ema, and sgd the style sgd; each needs the momentum at the
-  server. What does not go together is an error of `MuonSetUp()` or of the next `MuonStep()`.
+  The Nesterov terms ema and undamped need the style ema, the term sgd the style sgd. All need the momentum at the
+  server. Other combinations are errors of `MuonSetUp()` or of the next `MuonStep()`.
 
-  In step s = 0, 1, ... of a warm-up the momentum is start + min(1, s/steps) (momentum - start). A layer with a
-  momentum of its own keeps it.
+  In step s = 0, 1, ... of a warm-up the momentum is start + min(1, s/steps) (momentum - start). It does not change the
+  momentum of a layer with its own value.
 
 .seealso: `Muon`, `MuonMomentumStyle`, `MuonNesterovType`, `MuonMomentumAt`, `MuonSetScheduleFunction()`, `MuonSetParameter()`
 @*/
@@ -354,8 +354,8 @@ PetscErrorCode MuonSetMomentum(Muon muon, PetscReal momentum, MuonMomentumStyle 
   Level: intermediate
 
   Note:
-  The style holds for all layers, whatever updates them. Where decay is coupled it is added to the gradient
-  where the momentum is kept, after clipping.
+  The style applies to all layers, for any optimizer of the layer. Coupled decay is added to the gradient where the
+  momentum is kept, after clipping.
 
 .seealso: `Muon`, `MuonWeightDecayStyle`, `MuonSetAdamW()`
 @*/
@@ -368,7 +368,7 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
 }
 
 /*@
-  MuonSetAdamW - Sets the numbers of the layers that AdamW or NAdamW updates
+  MuonSetAdamW - Sets the parameters of layers with AdamW or NAdamW
 
   Logically Collective
 
@@ -390,9 +390,9 @@ PetscErrorCode MuonSetWeightDecay(Muon muon, PetscReal decay, MuonWeightDecaySty
   Level: intermediate
 
   Note:
-  The rate is 1e-3 whatever that of `MuonSetLearningRate()` is\: every entry changes by about the rate in a
-  step, where the rate of Muon is the length of all singular values. The schedule multiplies it;
-  `MuonLayerSetLearningRate()` goes before.
+  The default rate of 1e-3 does not depend on `MuonSetLearningRate()`, because the two have different meanings. A step
+  of AdamW changes every entry by about the rate. A step of Muon has singular values equal to the rate. The schedule
+  multiplies both. `MuonLayerSetLearningRate()` overrides the rate for a layer.
 
 .seealso: `Muon`, `MuonSetLearningRate()`, `MuonSetRuleMatch()`, `MUONLAYERADAMW`, `MUONLAYERNADAMW`
 @*/
@@ -408,7 +408,7 @@ PetscErrorCode MuonSetAdamW(Muon muon, PetscReal rate, PetscReal beta1, PetscRea
 }
 
 /*@
-  MuonSetMaxSteps - Sets the number of steps that `MuonSolve()` takes and that schedules count on
+  MuonSetMaxSteps - Sets the number of steps of `MuonSolve()` and of the schedule
 
   Logically Collective
 
@@ -431,7 +431,7 @@ PetscErrorCode MuonSetMaxSteps(Muon muon, PetscInt steps)
 }
 
 /*@
-  MuonGetMaxSteps - Gets the number of steps that `MuonSolve()` takes and that schedules count on
+  MuonGetMaxSteps - Gets the number of steps of `MuonSolve()` and of the schedule
 
   Not Collective
 

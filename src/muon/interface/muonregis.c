@@ -16,14 +16,14 @@ static PetscBool MuonRegisterAllCalled  = PETSC_FALSE;
 static PetscBool MuonPackageInitialized = PETSC_FALSE;
 
 /*@C
-  MuonRegister - Adds an algorithm
+  MuonRegister - Adds an algorithm to the `Muon` package
 
   Not Collective; No Fortran Support
 
   Input Parameters:
 + sname      - name of the algorithm
-. function   - routine that gives an optimizer the algorithm's operations
-- parameters - the rows of its parameters, the last one without a key; `NULL` for none
+. function   - routine that sets the algorithm's operations of an optimizer
+- parameters - table of its parameters, ended by a row without a key; `NULL` for none
 
   Level: advanced
 
@@ -94,7 +94,7 @@ void *MuonAddonData(Muon muon, const char name[])
 }
 
 /*@C
-  MuonRegisterAll - Registers the algorithms of this library, and what optimizers have beside them
+  MuonRegisterAll - Registers all algorithms and addons of this library
 
   Not Collective
 
@@ -123,7 +123,7 @@ PetscErrorCode MuonRegisterAll(void)
 }
 
 /*@C
-  MuonFinalizePackage - Frees what the package of optimizers holds; called from `PetscFinalize()`
+  MuonFinalizePackage - Frees the data of the `Muon` package; called from `PetscFinalize()`
 
   Not Collective
 
@@ -142,8 +142,8 @@ PetscErrorCode MuonFinalizePackage(void)
 }
 
 /*@C
-  MuonInitializePackage - Registers the class of optimizers, its types, its log events and what optimizers are
-  made of; called when the first optimizer is made
+  MuonInitializePackage - Registers the class `Muon`, its types, its log events and the classes that it uses; called
+  when the first optimizer is created
 
   Not Collective
 

@@ -11,8 +11,7 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
 }
 
 /*@
-  MuonSetUp - Makes an optimizer ready for its first step: layers are fixed, owners are assigned, state is
-  allocated
+  MuonSetUp - Prepares an optimizer for its first step: fixes layers, assigns owners, allocates state
 
   Collective
 
@@ -22,8 +21,8 @@ PetscErrorCode MuonResetShards_Private(Muon muon)
   Level: intermediate
 
   Note:
-  Names, shapes, blocks, options and weights are compared between the ranks; a difference is an error on all
-  of them. `MuonStep()` calls this routine. The checkpoint of `MuonSetRestart()` is loaded at the end.
+  The ranks compare names, shapes, blocks, options and weights. A difference is an error on all of them. `MuonStep()`
+  calls this routine. At its end it loads the checkpoint of `MuonSetRestart()`.
 
 .seealso: `Muon`, `MuonSetRestart()`, `MuonStep()`, `MuonSolve()`, `MuonReset()`
 @*/

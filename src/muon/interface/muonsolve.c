@@ -20,8 +20,8 @@
 
   Note:
   The routine reads the weights of each layer (`MuonLayerGetWeights()`) and fills its gradient
-  (`MuonLayerGetGradient()`) with the worker's own mean gradient; it must not communicate the gradient, that
-  is what the optimizer does. Without a routine `MuonStep()` takes the gradients that it finds.
+  (`MuonLayerGetGradient()`) with the worker's own mean gradient. It must not average gradients over workers; the
+  optimizer does so. Without a routine `MuonStep()` uses the gradients as the caller left them.
 
 .seealso: `Muon`, `MuonLayerGetGradient()`, `MuonStep()`
 @*/
@@ -146,31 +146,30 @@ static PetscErrorCode MuonTakeStep_Private(Muon muon)
 . muon - the optimizer
 
   Options Database Keys:
-+ -muon_delay (0|1)      - whether the layers of LMOs move along the gradients of this step, or of the one before
-- -muon_delay_correction - adds to each late change of the weights by how much it differs from the one before
++ -muon_delay (0|1)      - layers with LMOs use the gradients of this step (0) or of the previous step (1)
+- -muon_delay_correction - adds to each delayed change of the weights its difference to the previous change
 
   Level: beginner
 
   Notes:
-  Step s = 0, 1, ... takes the gradients at the weights W^s, through the routine of
-  `MuonSetObjectiveAndGradient()` where one is set, else as the caller left them. The loss that
-  `MuonGetLoss()` gives afterwards is that of W^s.
+  Step s = 0, 1, ... uses the gradients at the weights W^s. The routine of `MuonSetObjectiveAndGradient()` computes
+  them, or the caller does before the step. Afterwards `MuonGetLoss()` gives the loss at W^s.
 
-  With `-muon_delay 1` messages of LMO layers are in flight when this routine returns\: step s changes
-  those layers along the gradients of step s - 1, with the rate of that step. `MuonProgress()` helps messages on.
+  With `-muon_delay 1` messages of LMO layers are in flight when this routine returns. Step s updates those layers with
+  the gradients and the rate of step s - 1. `MuonProgress()` progresses the messages.
 
-  What a layer's gradient holds after a step is undefined, for every algorithm\: the next routine fills all of
-  its entries. Its memory may be another after each step, `MuonLayerGetGradient()` gives it.
+  The contents of a layer's gradient after a step are undefined, for every algorithm. The next gradient must set all of
+  its entries. Its memory may change in a step, call `MuonLayerGetGradient()` again.
 
-  The step is counted, and the rate of `MuonGetRate()` is that of the next one, before monitors speak\: a
-  monitor that fails does not undo it.
+  The step is counted, and `MuonGetRate()` gives the next rate, before monitors are called. A monitor that fails does
+  not undo the step.
 
-  Ranks compare their options, layers and state of set-up before they send anything, in one reduction of 24 bytes\: a setter
-  that was called on some ranks only, or with other values, is an error on all of them, and nothing was applied.
-  What the program's routine changes during the step is compared with the status at the step's end, with the same outcome.
+  Before they send anything, ranks compare their options, layers and set-up in one reduction of 24 bytes. If a setter was
+  called on some ranks only, or with different values, it is an error on all of them, and nothing was applied. Changes by
+  the program's routine during the step are compared at the step's end, with the same result.
 
-  Numerical trouble on any rank is not a PETSc error: the step ends with a `MuonConvergedReason` below zero on
-  every rank, with weights and state as they were before it.
+  Numerical trouble on any rank is not a PETSc error. The step ends with a negative `MuonConvergedReason` on every rank
+  and leaves weights and state unchanged.
 
 .seealso: `Muon`, `MuonSolve()`, `MuonProgress()`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`, `MuonGetConvergedReason()`, `MuonGetTraffic()`, `MuonWeightsChanged()`
 @*/
@@ -229,7 +228,7 @@ PetscErrorCode MuonStep(Muon muon)
 }
 
 /*@
-  MuonSolve - Takes steps until all are taken or one diverges
+  MuonSolve - Takes all steps, or stops at a step that diverges
 
   Collective
 
@@ -238,16 +237,16 @@ PetscErrorCode MuonStep(Muon muon)
 
   Options Database Keys:
 + -muon_max_steps steps   - number of steps
-. -muon_checkpoint folder - writes checkpoints, one of the last step among them
+. -muon_checkpoint folder - writes checkpoints, also after the last step
 . -muon_view              - prints the optimizer at the end
-- -muon_converged_reason  - prints why it stopped
+- -muon_converged_reason  - prints the reason of the stop
 
   Level: beginner
 
   Note:
-  The number of steps counts those taken before by `MuonStep()` or `MuonSolve()`, and before a checkpoint that
-  was loaded. Where it was chosen, and no schedule, preset or theory was, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in
-  a norm ball have the length of their radius, and end in a walk about a minimum where it is constant. A run that diverges prints one line on rank 0 that says why, unless `-muon_converged_reason` does.
+  The number of steps includes earlier steps by `MuonStep()` or `MuonSolve()`, and those before a checkpoint that was loaded. If it was set, and no
+  schedule, preset or theory was, the schedule is `MUON_SCHEDULE_LINEAR`\: steps in a norm ball have the length of the radius, and with a constant
+  radius they oscillate around a minimum. If a run diverges, rank 0 prints one line with the reason, unless `-muon_converged_reason` does.
 
 .seealso: `Muon`, `MuonStep()`, `MuonSetMaxSteps()`, `MuonGetConvergedReason()`
 @*/
@@ -285,15 +284,15 @@ PetscErrorCode MuonSolve(Muon muon)
 
   Input Parameters:
 + muon - the optimizer
-- step - the number, which is also that of the coming step, at least 0; the same on every rank
+- step - the number of steps taken, which is the index of the next step, at least 0; the same on every rank
 
   Level: advanced
 
   Notes:
-  It is for programs that keep weights themselves\: schedules, random numbers and intervals go by this number.
-  Nothing else changes; `MuonReset()` makes it 0. `MuonLoadCheckpoint()` sets it with the state.
+  It is for programs that save weights themselves. Schedules, random numbers and intervals depend on this number.
+  Nothing else changes. `MuonReset()` sets it to 0, `MuonLoadCheckpoint()` restores it.
 
-  The samples of weights that are compared between ranks go by this number too.
+  The choice of weights that are compared between ranks depends on it, too.
 
 .seealso: `Muon`, `MuonGetStepNumber()`, `MuonLoadCheckpoint()`, `MuonSetMaxSteps()`
 @*/
@@ -316,7 +315,7 @@ PetscErrorCode MuonSetStepNumber(Muon muon, PetscInt step)
 . muon - the optimizer
 
   Output Parameter:
-. step - the number, which is also that of the coming step
+. step - the number of steps taken, which is the index of the next step
 
   Level: beginner
 
@@ -338,7 +337,7 @@ PetscErrorCode MuonGetStepNumber(Muon muon, PetscInt *step)
 . muon - the optimizer
 
   Output Parameter:
-. loss - mean over the ranks of the loss at the weights before that step, with the weights of `MuonSetWorkerWeight()`
+. loss - mean over the ranks of the loss at the weights before that step, weighted by `MuonSetWorkerWeight()`
 
   Level: beginner
 
@@ -365,8 +364,8 @@ PetscErrorCode MuonGetLoss(Muon muon, PetscReal *loss)
   Level: intermediate
 
   Note:
-  With exact LMOs this is the dual norm in the product of the layers' unit balls; iterative polar factors
-  make it an estimate. It is 0 after a step that was refused.
+  With exact LMOs this is the dual norm in the product of the layers' unit balls. With iterative polar factors it is an
+  estimate. It is 0 after a step that was refused.
 
 .seealso: `Muon`, `MuonStep()`, `MuonLMOComputeDualNorm()`
 @*/
@@ -400,7 +399,7 @@ PetscErrorCode MuonGetConvergedReason(Muon muon, MuonConvergedReason *reason)
 }
 
 /*@
-  MuonGetNaNCount - Gets how often the policy on NaN and Inf went on
+  MuonGetNaNCount - Gets the number of steps left out, or of entries set to zero, because of NaN or Inf
 
   Not Collective
 
@@ -422,7 +421,7 @@ PetscErrorCode MuonGetNaNCount(Muon muon, PetscInt64 *count)
 }
 
 /*@
-  MuonGetTraffic - Gets what this rank sent and received
+  MuonGetTraffic - Gets the bits that this rank sent and received
 
   Not Collective
 
@@ -461,7 +460,7 @@ PetscErrorCode MuonGetAllWeights_Private(MuonLayer layer, MuonArray *W, MuonArra
 }
 
 /*@
-  MuonWeightsChanged - Tells an optimizer that the caller changed weights of layers since the last step
+  MuonWeightsChanged - Informs an optimizer that the caller changed weights since the last step
 
   Collective
 
@@ -471,11 +470,11 @@ PetscErrorCode MuonGetAllWeights_Private(MuonLayer layer, MuonArray *W, MuonArra
   Level: intermediate
 
   Notes:
-  Servers that keep weights of their own take over the new ones, which must be the same on every rank;
-  momentum and estimates stay.
+  Servers with their own copy of the weights take over the new ones, which must be the same on every rank. Momentum and
+  estimates do not change.
 
-  Most changes are noticed without it, see `MuonGetMismatchedLayer()`. This routine compares all weights between
-  the ranks, and it holds for what is not noticed too.
+  Most changes are detected without this call, see `MuonGetMismatchedLayer()`. This routine compares all weights
+  between the ranks, and also works for changes that are not detected.
 
 .seealso: `Muon`, `MuonStep()`, `MuonGetMismatchedLayer()`, `MuonLayerGetWeights()`, `MuonLayerGetServerWeights()`
 @*/

@@ -86,7 +86,7 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
 
   Input Parameters:
 + muon   - the optimizer
-- viewer - where to, `NULL` for standard output
+- viewer - the viewer, `NULL` for standard output
 
   Options Database Key:
 . -muon_view [viewer] - prints at the end of `MuonSolve()`
@@ -94,8 +94,8 @@ static PetscErrorCode MuonViewLayers_Private(Muon muon, PetscViewer viewer)
   Level: beginner
 
   Note:
-  Viewers of other types than `PETSCVIEWERASCII` and `PETSCVIEWERSTRING` are an error. State is written by
-  `MuonSaveCheckpoint()`, weights by `MuonViewWeights()`.
+  The viewer must be a `PETSCVIEWERASCII` or a `PETSCVIEWERSTRING`. `MuonSaveCheckpoint()` writes state,
+  `MuonViewWeights()` writes weights.
 
 .seealso: `Muon`, `MuonSaveCheckpoint()`, `MuonViewWeights()`, `MuonViewFromOptions()`, `MuonGetMemory()`, `MuonLayerView()`
 @*/
@@ -166,13 +166,13 @@ PetscErrorCode MuonView(Muon muon, PetscViewer viewer)
 }
 
 /*@
-  MuonViewFromOptions - Prints an optimizer where the options database says so
+  MuonViewFromOptions - Views an optimizer as set in the options database
 
   Collective
 
   Input Parameters:
 + muon - the optimizer
-. obj  - object whose prefix is used, `NULL` for the optimizer itself
+. obj  - object whose prefix is used, `NULL` for the optimizer
 - name - the key
 
   Options Database Key:
@@ -197,7 +197,7 @@ PetscErrorCode MuonViewFromOptions(Muon muon, PetscObject obj, const char name[]
 
   Input Parameters:
 + muon   - the optimizer
-- viewer - where to, `NULL` for standard output
+- viewer - the viewer, `NULL` for standard output
 
   Options Database Key:
 . -muon_converged_reason - prints the reason at the end of `MuonSolve()`
@@ -227,7 +227,7 @@ PetscErrorCode MuonConvergedReasonView(Muon muon, PetscViewer viewer)
 }
 
 /*@
-  MuonConvergedReasonViewFromOptions - Prints why an optimizer stopped, where the options database says so
+  MuonConvergedReasonViewFromOptions - Prints why an optimizer stopped, as set in the options database
 
   Collective
 

@@ -37,27 +37,26 @@ PetscErrorCode MuonSetUpWeights_Private(Muon muon)
 }
 
 /*@
-  MuonSetWorkerWeight - Sets what this rank's gradients and losses weigh in the means over the workers
+  MuonSetWorkerWeight - Sets the weight of this rank's gradients and losses in means over the workers
 
   Not Collective
 
   Input Parameters:
 + muon   - the optimizer
-- weight - finite and at least 0, such as the number of samples that this rank has; the sum over the ranks must be positive
+- weight - the weight, finite and at least 0, such as the number of this rank's samples; the sum over the ranks must be positive
 
   Level: intermediate
 
   Notes:
-  The default is 1. Each mean becomes the sum of weight times term over the sum of the weights\: of gradients,
-  of momenta, of the messages of `MUONEF21`, whose servers then have the weighted mean of the estimates, and
-  of losses. So the step is that of the mean over all samples, where ranks have unequal numbers of them and
-  each gives the mean over its own.
+  The default is 1. Means of gradients, momenta, messages of `MUONEF21` and losses become weighted means. If each rank
+  gives the mean over its own samples and has their number as its weight, the step is that of the mean over all
+  samples.
 
-  A worker that is several ranks, which have the rows of a matrix, weighs what they weigh together.
+  A worker of several ranks, which share the rows of a matrix, has the sum of their weights.
 
-  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint keeps the
-  weights of its workers. Where a run goes on with others, or with another number of workers, each of these
-  gets the weighted mean of what the workers had.
+  It is fixed at `MuonSetUp()`. `MUONSIGN` counts votes and refuses unequal weights. A checkpoint has the weights of
+  its workers. If a run continues with others, or with another number of workers, each worker gets the weighted mean of
+  the workers' state.
 
 .seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonGetLoss()`
 @*/

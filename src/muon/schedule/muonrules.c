@@ -197,7 +197,7 @@ PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
 }
 
 /*@
-  MuonSetRuleMatch - Chooses the optimizers of layers by their names
+  MuonSetRuleMatch - Sets the optimizers of layers by patterns for their names
 
   Logically Collective
 
@@ -211,13 +211,13 @@ PetscErrorCode MuonCheckRuleText_Private(Muon muon, const char rule[])
   Level: intermediate
 
   Notes:
-  The first pattern that a name matches decides; a layer whose name none matches keeps its optimizer. In a pattern
-  * stands for any letters, none among them, and ? for one; large and small letters are the same. The layers
-  that are there take the optimizer at once, the others when they are added; `MuonLayerSetRule()` after that, and
-  `-muon_layer_NAME_rule`, go before.
+  The first pattern that matches a name decides. A layer that no pattern matches keeps its optimizer. In a pattern *
+  stands for any number of characters, even none, and ? for one. Case does not matter. Existing layers get their
+  optimizer immediately, others when they are added. A later `MuonLayerSetRule()` and `-muon_layer_NAME_rule` override
+  it.
 
-  The patterns are fixed at `MuonSetUp()`, where ranks compare them. A pattern that decides nothing is named there. `MuonView()` prints how many layers and parameters
-  each optimizer updates.
+  The patterns are fixed at `MuonSetUp()`, where ranks compare them and unused patterns are reported. `MuonView()` prints the number of layers and
+  parameters of each optimizer.
 
 .seealso: `Muon`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonSetAdamW()`
 @*/

@@ -132,8 +132,8 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
 }
 
 /*@C
-  MuonSetScheduleFunction - Sets a routine that has the last word on the learning rate, the momentum and the
-  weight decay of each step
+  MuonSetScheduleFunction - Sets a routine that changes the learning rate, the momentum and the weight decay of each
+  step
 
   Logically Collective
 
@@ -144,25 +144,23 @@ PetscErrorCode MuonCheckSchedule_Private(Muon muon)
 
   Calling sequence of `schedule`:
 + muon     - the optimizer
-. step     - the step that is to be taken, from 0
-. factor   - what the learning rates are multiplied by: on input schedule x warm-up, on output a number of at least 0
-. momentum - on input the momentum with its warm-up, on output one in [0,1)
+. step     - index of the step, from 0
+. factor   - factor of the learning rates: on input schedule x warm-up, on output a number of at least 0
+. momentum - on input the momentum with its warm-up, on output a momentum in [0,1)
 . decay    - on input the weight decay, on output a number of at least 0
 - ctx      - the context
 
   Level: intermediate
 
   Notes:
-  The routine is called by every rank at the beginning of each `MuonStep()`, before the routine of
-  `MuonSetObjectiveAndGradient()`, and must give the same numbers on each: they are compared with all else
-  that was chosen, and a difference, or a number that is illegal, is an error on all ranks that leaves all as
-  it was. It may communicate, and ask for the loss of the step before.
+  Every rank calls the routine at the beginning of each `MuonStep()`, before the routine of
+  `MuonSetObjectiveAndGradient()`. It must return the same numbers on every rank. A difference, or an illegal number,
+  is an error on all ranks and changes nothing. The routine may communicate, and may get the loss of the previous step.
 
-  The factor multiplies all learning rates, those of optimizers of layers and of single layers too. Momentum and decay are
-  the optimizer's: a layer, or its optimizer, that has its own keeps them. To give rates as such set the learning
-  rate 1.
+  The factor multiplies all learning rates, also those of single layers. Momentum and decay apply to layers without values
+  of their own. To return absolute rates, set the learning rate to 1.
 
-  `MuonGetRate()` gives the rate of the step that is taken, or was taken last, where there is such a routine.
+  With such a routine `MuonGetRate()` gives the rate of the current or the last step.
 
 .seealso: `Muon`, `MuonSetSchedule()`, `MuonSetLearningRate()`, `MuonSetMomentum()`, `MuonSetWeightDecay()`
 @*/
@@ -177,7 +175,7 @@ PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void
 }
 
 /*@
-  MuonGetRate - Gets the learning rate of the coming step, schedule and warm-up included
+  MuonGetRate - Gets the learning rate of the next step, with schedule and warm-up
 
   Not Collective
 
@@ -185,7 +183,7 @@ PetscErrorCode MuonSetScheduleFunction(Muon muon, MuonScheduleFn *schedule, void
 . muon - the optimizer
 
   Output Parameter:
-. rate - learning rate x schedule x warm-up; with a routine of `MuonSetScheduleFunction()` that of the step that is taken, or was taken last
+. rate - learning rate x schedule x warm-up; with a routine of `MuonSetScheduleFunction()` that of the current or the last step
 
   Level: intermediate
 

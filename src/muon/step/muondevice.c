@@ -99,27 +99,25 @@ PetscErrorCode MuonDeviceEnd_Private(Muon muon)
 }
 
 /*@
-  MuonSetDeviceStream - Sets the stream of a device in whose order gradients become ready and weights change
+  MuonSetDeviceStream - Sets the device stream that orders gradients and changes of weights
 
   Logically Collective
 
   Input Parameters:
 + muon   - the optimizer
-- stream - the stream of the back end, a `cudaStream_t` for CUDA; `NULL` for that of Kokkos
+- stream - the stream of the back end, a `cudaStream_t` for CUDA; `NULL` for Kokkos' stream
 
   Level: intermediate
 
   Notes:
-  Kernels on layers in the memory of a device are queued behind what the stream has. Where a device is the
-  host there is no stream, and the call does nothing but remember it. All optimizers of a process share one
-  device; that whose step begins sets its stream, after a wait for the one before. A stream has to stay until
-  a step begins with another one.
+  Kernels on layers in device memory are queued on this stream. If the device is the host, there are no streams, and
+  the call only stores the value. All optimizers of a process share one device. A step sets its optimizer's stream,
+  after a wait for the previous stream. A stream must exist until a step begins with another one.
 
-  With a PETSc that was built for devices, `-log_view` has the copies between the memories and their bytes in
-  its columns CpuToGpu and GpuToCpu, in the event of the step, and in each event the percentage of flops that
-  ran on the device. With `-log_view_gpu_time` it has their time too, which PETSc takes in the stream of its
-  current `PetscDeviceContext`\: that should be this one. Matrices of PETSc's, such as `MATSEQDENSECUDA`,
-  change in the order of that context as well.
+  With a PETSc that was built for devices, `-log_view` counts copies between host and device in the columns CpuToGpu
+  and GpuToCpu of the step's event, and in each event the percentage of flops on the device. `-log_view_gpu_time` adds
+  their time. PETSc measures it in the stream of its current `PetscDeviceContext`, which should be this stream. PETSc's
+  matrices, such as `MATSEQDENSECUDA`, change in the order of that context, too.
 
 .seealso: `Muon`, `MuonAddLayer()`, `MuonAddLayerArray()`, `MuonLayerArray`
 @*/

@@ -39,7 +39,7 @@ PetscErrorCode MuonLateCorrect_Private(MuonShard *shard, const MuonArray *Xnew, 
 }
 
 /*@
-  MuonProgress - Lets messages of late steps move while a gradient is computed
+  MuonProgress - Progresses the messages of delayed steps while a gradient is computed
 
   Not Collective
 
@@ -49,13 +49,13 @@ PetscErrorCode MuonLateCorrect_Private(MuonShard *shard, const MuonArray *Xnew, 
   Level: intermediate
 
   Notes:
-  With `-muon_delay 1` the messages of a step are under way when `MuonStep()` returns. Most MPI libraries move them
-  only inside of calls of MPI. A program whose gradient takes long calls this routine now and then, say after each
-  layer or every 5 ms: it asks MPI once, without waiting, and costs about a microsecond. `MuonLayerGradientReady()` does
-  the same.
+  With `-muon_delay 1` the messages of a step are in flight when `MuonStep()` returns. Most MPI libraries progress them
+  only inside MPI calls. A program with long gradients should call this routine now and then, for example after each
+  layer or every 5 ms. It tests the requests once, without waiting, which costs about a microsecond.
+  `MuonLayerGradientReady()` does the same.
 
-  Nothing happens where nothing is under way. No result depends on when, how often or on which ranks it is called. It is
-  called by the thread that calls `MuonStep()`.
+  Without messages in flight it does nothing. No result depends on when, how often or on which ranks it is called. Call
+  it from the thread that calls `MuonStep()`.
 
 .seealso: `Muon`, `MuonStep()`, `MuonLayerGradientReady()`, `MUONLOCAL`
 @*/

@@ -5,7 +5,7 @@ const char *const MuonPolarPrecisions[]     = {"single", "double", "bf16", "tf32
 const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPolarNormalization", "MUON_POLAR_NORMALIZATION_", NULL};
 
 /*@
-  MuonPolarCreate - Creates an object that computes orthogonal polar factors
+  MuonPolarCreate - Creates an object for orthogonal polar factors
 
   Collective
 
@@ -18,8 +18,8 @@ const char *const MuonPolarNormalizations[] = {"frobenius", "spectral", "MuonPol
   Level: intermediate
 
   Note:
-  `MuonPolarApply()` is collective on the matrix that it gets, not on `comm`: with a sequential matrix it
-  communicates nothing, and any rank of `comm` may call it alone.
+  `MuonPolarApply()` is collective on its matrix, not on `comm`. With a sequential matrix it does not communicate, and
+  any rank of `comm` may call it alone.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetFromOptions()`, `MuonPolarApply()`, `MuonPolarDestroy()`
 @*/
@@ -107,7 +107,7 @@ PetscErrorCode MuonPolarSetDefaultType_Private(MuonPolar polar)
 . polar - the object
 
   Output Parameter:
-. type - name of the method, `NULL` as long as none is set
+. type - name of the method, `NULL` if none was set
 
   Level: intermediate
 
@@ -121,7 +121,7 @@ PetscErrorCode MuonPolarGetType(MuonPolar polar, MuonPolarType *type)
 }
 
 /*@C
-  MuonPolarSetOptionsPrefix - Sets what goes before the keys `-lmo_polar_...` of this object
+  MuonPolarSetOptionsPrefix - Sets the prefix of the keys `-lmo_polar_...`
 
   Logically Collective
 
@@ -153,34 +153,34 @@ PetscErrorCode MuonPolarSetOptionsPrefix(MuonPolar polar, const char prefix[])
 + -lmo_polar_type type                         - the method, see `MuonPolarType`
 . -lmo_polar_precision single|double|bf16|tf32 - precision of the arithmetic, see the notes
 . -lmo_polar_products blas|onednn              - library of the products in single precision, see the notes
-- -lmo_polar_monitor [viewer]                  - prints how good each factor is, see the notes
+- -lmo_polar_monitor [viewer]                  - prints the accuracy of each factor, see the notes
 
   Level: intermediate
 
   Notes:
-  The keys of a method are on its page. A key that the method has no use for is not read, so that
-  `-options_left` names it. `MuonObjectSetParameter()` takes the same keys.
+  The keys of a method are on its page. A key that the method does not use is not read, so that `-options_left` names
+  it. `MuonObjectSetParameter()` takes the same keys.
 
-  A precision other than the method's own holds whatever `PetscScalar` is. The matrix is divided by its norm
-  before it is rounded, so that nothing overflows or underflows on the way down, and the result is rounded to
-  the precision of the matrix. The type `svd` computes in `PetscScalar` and refuses another precision.
+  The precision does not depend on `PetscScalar`. The matrix is divided by its norm before it is rounded, so that
+  nothing overflows or underflows, and the result is rounded to the precision of the matrix. The type `svd` computes in
+  `PetscScalar`; another precision is an error.
 
   With `bf16` the arrays are binary32 and the operands of each product are rounded to bfloat16 (8 bits of
   significand), by oneDNN and the matrix registers of processors that have them; sums are accumulated in
   binary32. The rounded copies are kept, shared by all objects of the process and freed by `PetscFinalize()`.
-  oneDNN keeps its code for each shape itself, see its `ONEDNN_PRIMITIVE_CACHE_CAPACITY`, and runs as many threads as `OMP_NUM_THREADS` says, whatever the BLAS
-  does: set it to one where each core has a rank.
+  oneDNN caches its code for each shape (`ONEDNN_PRIMITIVE_CACHE_CAPACITY`) and uses `OMP_NUM_THREADS` threads, independent of the BLAS. Set this to
+  one if each core has a rank.
 
-  An OpenBLAS that is older than the processor may run kernels for narrower vectors, several times slower.
-  Products in single precision on the host then go through oneDNN, where the library was built with it, and
-  `MuonStep()` warns once: `OPENBLAS_CORETYPE` in the environment makes the BLAS itself faster, and with it double
-  precision and the program's own products. Where that variable is set nothing of this happens.
-  `-lmo_polar_products` chooses the one or the other; results differ by rounding.
+  An OpenBLAS that is older than the processor may use kernels for narrower vectors, which are several times slower.
+  Products in single precision on the host then use oneDNN, if the library was built with it, and `MuonStep()` warns
+  once. Set `OPENBLAS_CORETYPE` in the environment to make the BLAS itself faster, also for double precision and for
+  the program's own products. This also switches the check off. `-lmo_polar_products` selects the library; results
+  differ by rounding.
 
-  The monitor prints the numbers of `MuonPolarComputeQuality()`, which cost more than the factor, or the status
-  of a matrix that has no factor. Every rank has a viewer of its own, and the first rank of a matrix prints: the
-  layers of an optimizer are computed by different ranks at different times. Several objects and ranks write to
-  one file where it is given as `ascii:FILE::append`.
+  The monitor prints the numbers of `MuonPolarComputeQuality()`, which cost more than the factor, or the status if
+  there is no factor. Different ranks compute the layers of an optimizer at different times. Every rank therefore has
+  its own viewer, and the first rank of a matrix prints. With `ascii:FILE::append` several objects and ranks can write
+  to one file.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MuonPolarSetOptionsPrefix()`, `MuonPolarPrecision`, `MuonObjectSetParameter()`
 @*/
@@ -218,7 +218,7 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
 }
 
 /*@
-  MuonPolarSetUp - Raises what `MuonPolarApply()` would refuse of the type and its parameters
+  MuonPolarSetUp - Checks the type and its parameters
 
   Collective
 
@@ -228,8 +228,8 @@ PetscErrorCode MuonPolarGetPrecision(MuonPolar polar, MuonPolarPrecision *precis
   Level: intermediate
 
   Note:
-  `MuonPolarApply()` calls it. Where ranks apply the object at different times it is called on all of them
-  first, so that a wrong option is an error on each.
+  `MuonPolarApply()` calls it. If ranks apply the object at different times, call it on all of them first, so that a
+  wrong option is an error on each.
 
 .seealso: `MuonPolar`, `MuonPolarSetFromOptions()`, `MuonPolarApply()`
 @*/
@@ -299,7 +299,7 @@ PetscErrorCode MuonPolarWarnBLAS(MPI_Comm comm)
 
   Input Parameters:
 + polar  - the object
-- viewer - where to print, `NULL` for standard output
+- viewer - the viewer, `NULL` for standard output
 
   Level: intermediate
 

@@ -93,16 +93,15 @@ PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar 
   Level: intermediate
 
   Notes:
-  With the singular value decomposition $G = U \Sigma V^T$ over the singular values that are not zero, $Q = U
-  V^T$: the orthogonal matrix nearest to `G`, or the canonical partial isometry where the rank of `G` is not
-  full. The method of type `svd` gives that to working accuracy; iterative methods give $U f(\Sigma) V^T$ with
-  values of $f$ near 1, and the page of each says how near. The factor of a zero matrix is zero.
+  With the singular value decomposition $G = U \Sigma V^T$ over the nonzero singular values, $Q = U V^T$. It is the
+  orthogonal matrix nearest to `G`, or the canonical partial isometry if `G` does not have full rank. The type `svd`
+  computes it to working accuracy. Iterative methods give $U f(\Sigma) V^T$ with values of $f$ near 1; their pages give
+  bounds. The factor of a zero matrix is zero.
 
-  The ranks of `G` call it together, whatever the communicator of `polar` is; with a sequential matrix any
-  rank calls it alone.
+  The ranks of `G` call it together, for any communicator of `polar`. With a sequential matrix a rank calls it alone.
 
-  An entry of `G` that is NaN or Inf gives the status `MUON_STATUS_NANORINF`, a decomposition that failed
-  `MUON_STATUS_LMO`. The first leaves `Q` as it was, the second need not. The ranks of a parallel matrix have the same status.
+  An entry of `G` that is NaN or Inf gives the status `MUON_STATUS_NANORINF` and leaves `Q` unchanged. A failed decomposition
+  gives `MUON_STATUS_LMO` and may change `Q`. The ranks of a parallel matrix get the same status.
 
 .seealso: `MuonPolar`, `MuonPolarApplyMany()`, `MuonStatus`, `MuonPolarSetType()`, `MuonLMOApply()`
 @*/
@@ -124,24 +123,23 @@ PetscErrorCode MuonPolarApply(MuonPolar polar, Mat G, Mat Q, MuonStatus *status)
 - G     - the matrices, of any types, shapes and distributions that `MuonPolarApply()` takes; they are not modified
 
   Output Parameters:
-+ Q      - as many other matrices of the same types, shapes and distributions
-- status - how each ended, see `MuonPolarApply()`; may be `NULL`
++ Q      - n other matrices of the same types, shapes and distributions
+- status - the status of each, see `MuonPolarApply()`; may be `NULL`
 
   Level: intermediate
 
   Notes:
-  Each is what `MuonPolarApply()` gives, to the last bit. The matrices share one event of `-log_view` and the
-  scratch memory. Products are not batched: an optimized BLAS multiplies 64 x 64 matrices at the rate of large
+  The results are those of `MuonPolarApply()`, to the last bit. The matrices share one event of `-log_view` and the
+  scratch memory. Products are not batched, because an optimized BLAS multiplies 64 x 64 matrices at the rate of large
   ones.
 
   On a device the types `newtonschulz` and `gram` multiply matrices with the same shorter side together, by
-  batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round otherwise
-  than single ones. Where the longer sides differ, and the largest of these matrices has at most $2^{22}$
-  entries, zeros are added to the shorter ones while that makes at most a quarter more of them in all.
+  batched products of the vendor's library, up to 64 and within 1 GiB of scratch; these may round differently. If the
+  longer sides differ, and the largest of these matrices has at most $2^{22}$ entries, shorter ones are padded with
+  zeros, which adds at most a quarter to the entries.
 
-  Ranks that have several parallel matrices in common give them in the same order.
-
-  A matrix that failed does not keep the others from being computed.
+  Ranks with several parallel matrices in common must pass them in the same order. The failure of one matrix does not
+  affect the others.
 
 .seealso: `MuonPolar`, `MuonPolarApply()`, `MuonStatus`
 @*/

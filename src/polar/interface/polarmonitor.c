@@ -41,7 +41,7 @@ static PetscErrorCode MuonPolarGetQuality_Private(MuonPolar polar, const MuonMat
 }
 
 /*@C
-  MuonPolarComputeQuality - Computes how good a polar factor is, whatever computed it
+  MuonPolarComputeQuality - Computes the accuracy of a polar factor
 
   Collective on G
 
@@ -51,7 +51,7 @@ static PetscErrorCode MuonPolarGetQuality_Private(MuonPolar polar, const MuonMat
 - Q     - its factor, of the same type, shape and distribution
 
   Output Parameter:
-. quality - the numbers, see `MuonPolarQuality`
+. quality - the accuracy, see `MuonPolarQuality`
 
   Options Database Key:
 . -lmo_polar_monitor [viewer] - prints them after each factor
@@ -59,9 +59,9 @@ static PetscErrorCode MuonPolarGetQuality_Private(MuonPolar polar, const MuonMat
   Level: intermediate
 
   Notes:
-  They come from the singular values of `G` and `Q`, by SLEPc in the precision of `PetscScalar`, which cost
-  many times what the factor does; a parallel matrix is gathered on its first rank for them. A matrix with NaN
-  or Inf gives NaN; for a zero matrix the alignment is one.
+  It computes the singular values of `G` and `Q` by SLEPc in the precision of `PetscScalar`, which costs many times as
+  much as the factor. A parallel matrix is gathered on its first rank. A matrix with NaN or Inf gives NaN. For a zero
+  matrix the alignment is one.
 
 .seealso: `MuonPolar`, `MuonPolarQuality`, `MuonPolarApply()`, `MuonPolarSetFromOptions()`
 @*/

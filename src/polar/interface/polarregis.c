@@ -43,14 +43,14 @@ static PetscErrorCode MuonPolarChanged_Private(PetscObject polar, const MuonPara
 }
 
 /*@C
-  MuonPolarRegister - Adds a method to the polar factors that `MuonPolarSetType()` knows
+  MuonPolarRegister - Adds a method to the `MuonPolar` package
 
   Not Collective; No Fortran Support
 
   Input Parameters:
 + name     - name of the new type
-. function - routine that fills an object with the type's operations
-- rows     - the parameters of the type, the last without a key, or `NULL`; they must stay
+. function - routine that sets the type's operations of an object
+- rows     - the parameters of the type, ended by a row without a key, or `NULL`; the array is not copied
 
   Level: advanced
 

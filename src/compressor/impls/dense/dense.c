@@ -204,16 +204,16 @@ static PetscErrorCode MuonCompressorAlphaOf_Dense(MuonCompressor c, const MuonAr
 }
 
 /*MC
-   MUONCOMPRESSORIDENTITY - Sends everything, in the precision of the matrix
+   MUONCOMPRESSORIDENTITY - Sends the matrix uncompressed, in its precision
 
    Level: beginner
 
    Notes:
-   This is the default. With it a receiver gets a matrix and not a difference: `MuonCompressorEncode()` sends
-   T whatever R is, and the receiver assigns it, so that the copies are equal to the last bit.
+   This is the default. It sends a matrix and not a difference. `MuonCompressorEncode()` sends T for any R, and the
+   receiver assigns it, so that the copies are equal to the last bit.
 
-   `-compressor_values single` sends numbers in single, which both then have; other values have no meaning for
-   this type, nor have `-compressor_ratio`, `-compressor_rank` and `-compressor_bits`.
+   `-compressor_values single` sends numbers in single precision, which sender and receiver then have. Other values,
+   `-compressor_ratio`, `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MUONCOMPRESSORNATURAL`, `MUONCOMPRESSORTOPK`, `MUONCOMPRESSORRANKK`
 M*/
@@ -225,19 +225,18 @@ M*/
    Level: beginner
 
    Notes:
-   An entry is rounded to binary32, then its mantissa is dropped or carried into the exponent with the
-   probability that makes the expectation exact: an unbiased compressor with variance at most 1/8 of the
-   square, contractive with constant 7/8, less 2e-8 where entries are doubles, by the rounding to binary32.
-   Zero stays zero, what is subnormal in binary32 becomes zero, and the largest magnitude is 2^127. An entry
-   takes at most 9 bits, 3.6 of normally distributed ones.
+   An entry is rounded to binary32. Then its mantissa is dropped or carried into the exponent, with the probability
+   that makes the expectation exact. The compressor is unbiased with variance at most 1/8 of the square. Its constant
+   of contraction is 7/8, minus 2e-8 for doubles, by the rounding to binary32. Zero stays zero, subnormal numbers of
+   binary32 become zero, and the largest magnitude is 2^127. An entry takes at most 9 bits, 3.6 if entries are normally
+   distributed.
 
-   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set
-   and on the entry's number in the order of memory: different senders and steps draw independently, and any
-   rank can reproduce them.
+   The random number of an entry depends on `MuonCompressorSetStream()`, on `MuonCompressorSetStep()` and on the index
+   of the entry in memory. Different senders and steps draw independently, and any rank can reproduce them.
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
-   this type. To round what `MUONCOMPRESSORTOPK` or `MUONCOMPRESSORRANKK` keep, use `-compressor_values
-   natural` with them.
+   this type. `MUONCOMPRESSORTOPK` and `MUONCOMPRESSORRANKK` round their values in this way with
+   `-compressor_values natural`.
 
    Reference:
    S. Horvath, C.-Y. Ho, L. Horvath, A. N. Sahu, M. Canini, P. Richtarik, Natural Compression for Distributed
@@ -252,14 +251,13 @@ M*/
    Level: intermediate
 
    Notes:
-   An entry is rounded to binary32, then to the power of two that is nearest, the larger one from the middle,
-   1.5 2^a, on. The error of an entry is at most a third of it, but for the rounding to binary32, which gives
-   the constant of contraction 8/9, less 6e-8 where entries are doubles, in the Frobenius norm and in every
-   norm of the entries that looks at their absolute values alone. It is biased: `MUONCOMPRESSORNATURAL` is
-   not, at a constant of 7/8.
+   An entry is rounded to binary32, then to the nearest power of two, from the middle 1.5 2^a on to the larger one. The
+   error of an entry is at most a third of it, besides the rounding to binary32. The constant of contraction is 8/9,
+   minus 6e-8 for doubles, in the Frobenius norm and in every norm of the absolute values of the entries. The
+   compressor is biased. `MUONCOMPRESSORNATURAL` is not, with a constant of 7/8.
 
-   Zero stays zero and what is subnormal in binary32 becomes zero. The largest magnitude is 2^127: for entries
-   of 1.5 2^127 and more the constant does not hold. An entry takes at most 9 bits, fewer where some powers
+   Zero stays zero, and subnormal numbers of binary32 become zero. The largest magnitude is 2^127, so that the constant
+   does not hold for entries of 1.5 2^127 and more. An entry takes at most 9 bits, fewer where some powers
    are frequent.
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
@@ -278,14 +276,13 @@ M*/
    Level: intermediate
 
    Notes:
-   An entry is rounded to binary32, then its mantissa is dropped: what is left is the largest power of two
-   that is not above it. The error of an entry is less than a half of it, which gives the constant of
-   contraction 3/4, in the Frobenius norm and in every norm of the entries that looks at their absolute values
-   alone. No binary32 grows; a double that is rounded up to a power of two in binary32 does, by 2^-24 of it at
-   most.
+   An entry is rounded to binary32, then its mantissa is dropped. The result is the largest power of two that is not
+   above it. The error of an entry is less than a half of it. This gives the constant of contraction 3/4, in the
+   Frobenius norm and in every norm of the absolute values of the entries. No binary32 grows. A double that is rounded
+   up to a power of two in binary32 grows by at most 2^-24 of it.
 
-   Zero stays zero and what is subnormal in binary32 becomes zero. An entry takes at most 9 bits, fewer where
-   some powers are frequent.
+   Zero stays zero, and subnormal numbers of binary32 become zero. An entry takes at most 9 bits, fewer if some powers
+   are frequent.
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
    this type.
@@ -303,11 +300,10 @@ M*/
    Level: intermediate
 
    Notes:
-   An entry is rounded to binary32, and from there to the nearest number with 8 binary digits and the
-   exponents of binary32, ties to even: 16 bits, with an error of at most 2^-8 of the entry. The constant of
-   contraction is 1 - 2^-16, in the Frobenius norm and in every norm of the entries that looks at their
-   absolute values alone. It holds for entries that are not subnormal in binary32. An entry whose bfloat16 is
-   not finite makes the message fail with `MUON_STATUS_NANORINF`.
+   An entry is rounded to binary32, then to the nearest number with 8 binary digits and the exponents of binary32, ties
+   to even. It takes 16 bits and has an error of at most 2^-8 of the entry. The constant of contraction is 1 - 2^-16,
+   in the Frobenius norm and in every norm of the absolute values of the entries. It holds for entries that are not
+   subnormal in binary32. If the bfloat16 of an entry is not finite, the status is `MUON_STATUS_NANORINF`.
 
    `-compressor_ratio`, `-compressor_rank`, `-compressor_values` and `-compressor_bits` have no meaning for
    this type. Sparse and low-rank types write bfloat16 with `-compressor_values bf16`.
@@ -320,18 +316,18 @@ M*/
 
    Options Database Keys:
 +  -compressor_ratio r                                    - the factor, in (0, 1]
--  -compressor_values (native|double|single|bf16|natural) - how the entries are written
+-  -compressor_values (native|double|single|bf16|natural) - format of the entries
 
    Level: intermediate
 
    Notes:
-   The message is r (T - R), every entry of it in the width that the values have. It saves nothing beyond that
-   width: it is the simplest operator that contracts in every norm, by 1 - (1 - r)^2, and stands in where a
-   theory asks for that, such as the servers' messages under the spectral norm.
+   The message is r (T - R) with all entries. Only the format of the values saves bytes. It is the simplest operator
+   that contracts in every norm, by 1 - (1 - r)^2, for theories that require this, as for the servers' messages in the
+   spectral norm.
 
    The constant of contraction in the Frobenius norm includes the rounding: 1 - (1 - r)^2 - r^2 / 8 with
-   natural values, 1 - (1 - r + u r)^2 where values are rounded to nearest with relative errors of at most u,
-   the rounding of r times an entry included.
+   natural values, 1 - (1 - r + u r)^2 for values rounded to nearest with relative errors of at most u, including the
+   rounding of r times an entry.
 
    `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 
@@ -343,28 +339,27 @@ M*/
 M*/
 
 /*MC
-   MUONCOMPRESSORDROPOUT - Sends the full matrix with some probability, and else nothing
+   MUONCOMPRESSORDROPOUT - Sends the full matrix with some probability, otherwise nothing
 
    Options Database Keys:
 +  -compressor_ratio p                                    - the probability, in (0, 1]
--  -compressor_values (native|double|single|bf16|natural) - how the entries are written
+-  -compressor_values (native|double|single|bf16|natural) - format of the entries
 
    Level: intermediate
 
    Notes:
-   A message holds T - R as it is, not divided by p, or is a header alone. In expectation the squared error is
-   1 - p of the square, in every norm: p, rounded up to the next multiple of 2^-32, is the constant of
-   contraction, exactly, times that of how values are written; `MuonCompressorGetAlpha()` gives p.
+   A message has T - R, not divided by p, or only a header. The expected squared error is 1 - p of the square, in every
+   norm. The constant of contraction is p, rounded up to a multiple of 2^-32, times that of the format of the values;
+   `MuonCompressorGetAlpha()` gives p.
 
-   The coin is one 32-bit random number of the object's own, word 0 of the block 2^32 - 1 that no entry has,
-   see `MuonCompressorSetStream()`: the matrix is sent where the number is below p 2^32. Layers, senders,
-   directions and steps throw independently, and any rank can know how a coin fell. With probability 1
-   everything is sent.
+   The coin is one 32-bit random number of the object, word 0 of the block 2^32 - 1, which no entry has, see
+   `MuonCompressorSetStream()`. The matrix is sent if the number is below p 2^32. Coins of layers, senders, directions
+   and steps are independent, and any rank can reproduce them. With probability 1 every message has the matrix.
 
-   An entry that is not finite, or too large for how values are written, makes the message fail, whether or
-   not it is sent.
+   An entry that is not finite, or too large for the format of the values, makes the message fail, even if it is not
+   sent.
 
-   The paper's accounting counts p times the matrix, whatever becomes of it. `-compressor_rank` and
+   The paper's accounting always counts p times the matrix. `-compressor_rank` and
    `-compressor_bits` have no meaning for this type.
 
    Reference:

@@ -340,35 +340,35 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
    MUONCOMPRESSORRANKK - Keeps the leading singular triples
 
    Options Database Keys:
-+  -compressor_rank k                                     - how many triples are kept, min(m, n) where there are no more
-.  -compressor_ratio r                                    - where no rank is set: keeps max(1, floor(r min(m, n))) of them
-.  -compressor_values (native|double|single|bf16|natural) - how the two factors are written
++  -compressor_rank k                                     - number of triples, at most min(m, n)
+.  -compressor_ratio r                                    - without a rank, keeps max(1, floor(r min(m, n))) of them
+.  -compressor_values (native|double|single|bf16|natural) - format of the two factors
 .  -compressor_rankk_method (exact|range)                 - by a decomposition, the default, or by products
 -  -compressor_svd_type, -compressor_svd_...              - the solver of `exact`, see `SVDSetFromOptions()`
 
    Level: beginner
 
    Notes:
-   With `exact` the message holds the factors U sqrt(Sigma) and V sqrt(Sigma), and fewer triples than asked for where the
-   matrix has no more: none at all for a zero matrix. The triples are those of a truncated singular value
-   decomposition by SLEPc; where it fails the status is `MUON_STATUS_LMO`.
+   With `exact` the message has the factors U sqrt(Sigma) and V sqrt(Sigma), with fewer triples if the rank of the matrix
+   is smaller, none for a zero matrix. SLEPc computes a truncated singular value decomposition. If it fails, the status
+   is `MUON_STATUS_LMO`.
 
-   With `range` a subspace of K dimensions, K + 10 up to K = 64, is found by products, for arrays in the memory of a
-   device as well. The start Y is Gaussian and new in each message: after the last one the residual has next to nothing left in
-   the last subspace. With A the matrix in memory, or its transpose where that has the shorter rows, G = A^T A has s rows
+   With `range` products find a subspace of K dimensions, K + 10 up to K = 64, also in device memory. The start Y is Gaussian
+   and new in each message, because the residual has almost no part in the subspace of the last message. With A the matrix in
+   memory, or its transpose where that has the shorter rows, G = A^T A has s rows
    and the trace t, and Y has l columns. Y becomes orth(T3(2 G/e - I) Y) with Chebyshev's polynomial T3 = 4 x^3 - 3 x and e = t/s,
    which damps eigenvalues up to the mean. Where 4 l > s, or .4 ||G Y||_F^2 > l t^2/s, few eigenvalues may exceed the mean: then Y
    becomes orth(G Y) first, and afterwards orth(T2(2 G/e - I) Y) with T2 = 2 x^2 - 1 and the mean of those that are left, e = (t - ||A Y||_F^2)/(s
    - l), or t/s where that is smaller; orth(G Y) once more where nothing is left but rounding. Where s > 7 l there is another step with T2, at s > 56 l one more, and so on.
-   The message holds A Y and Y, turned to the K leading directions where there are more, and stands for a projection of A.
-   It has at least .95 of the square that `exact` sends on Gaussian matrices and on the residuals of the quickstart, and
-   all of it where the singular values fall fast. Columns that are no larger than the rounding of A are not sent.
+   The message has A Y and Y, restricted to the K leading directions, and represents a projection of A. On Gaussian
+   matrices and on the residuals of the quickstart it has at least .95 of the square that `exact` sends, and all of it if
+   the singular values decay fast. Columns of the size of A's rounding errors are not sent.
    Entries e and e + 1 of the start, e even, are sqrt(-2 log((w + 1)/2^32)) times cos(2 pi v/2^32) and the sine, where w and
    v are the random numbers 2^33 + e and 2^33 + e + 1 of the sender, see `MuonCompressorSetStream()`.
 
-   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples, with `range` for the
-   expectation over its start; natural values, which round both factors independently, make it 47/64 of that. It
-   holds up to the rounding of the values and of the decomposition.
+   The constant of contraction in the Frobenius norm is the kept fraction of the min(m, n) triples, with `range` in
+   expectation over its start. Natural values, which round both factors independently, multiply it by 47/64. It holds up
+   to the rounding of the values and of the decomposition.
 
    References:
 +  * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
@@ -379,29 +379,28 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
 M*/
 
 /*MC
-   MUONCOMPRESSORTOPSVD - Keeps the leading singular triples and sends them as triples
+   MUONCOMPRESSORTOPSVD - Keeps the leading singular triples and sends singular values and vectors separately
 
    Options Database Keys:
-+  -compressor_rank k                                     - how many triples are kept, min(m, n) where there are no more
-.  -compressor_ratio r                                    - where no rank is set: keeps max(1, floor(r min(m, n))) of them
-.  -compressor_values (native|double|single|bf16|natural) - how singular values and vectors are written
-.  -compressor_topsvd_schatten p                          - the norm that `MuonCompressorGetAlpha()` answers in: 1 nuclear, 2 Frobenius (the default), inf spectral
++  -compressor_rank k                                     - number of triples, at most min(m, n)
+.  -compressor_ratio r                                    - without a rank, keeps max(1, floor(r min(m, n))) of them
+.  -compressor_values (native|double|single|bf16|natural) - format of singular values and vectors
+.  -compressor_topsvd_schatten p                          - the norm of `MuonCompressorGetAlpha()`: 1 nuclear, 2 Frobenius (the default), inf spectral
 -  -compressor_svd_type, -compressor_svd_...              - the solver, see `SVDSetFromOptions()`
 
    Level: intermediate
 
    Notes:
-   The triples are those of `MUONCOMPRESSORRANKK`. There the two factors share each singular value, here it
-   stands by itself beside unit vectors, so that a receiver has the spectrum and three things are rounded, not
-   two. The message has fewer triples than asked for where the matrix has no more, none for a zero matrix, and
-   leaves out those whose singular value is below the range of how values are written.
+   The triples are those of `MUONCOMPRESSORRANKK`. There the two factors share each singular value. Here it is sent
+   with unit vectors, so that the receiver has the spectrum, and three parts are rounded instead of two. The message
+   has fewer triples if the rank of the matrix is smaller, none for a zero matrix. It leaves out triples whose singular
+   value is below the range of the format.
 
-   With K of r = min(m, n) triples kept and no rounding the constant of contraction in the Schatten norm of
-   exponent p is that of a flat spectrum, 1 - (1 - K/r)^(2/p): 1 - (1 - K/r)^2 in the nuclear norm, K/r in the
-   Frobenius norm and 0 in the spectral one, where nothing is left out but 1. Values that are rounded to
-   nearest make it a little smaller, by a bound of the rounding, so that in the spectral norm none is known;
-   none is known for blocks either but in the Frobenius norm. Natural values, which round U, sigma and V
-   independently, make it 295/512 K/r in the Frobenius norm; none is known for them in any other. All hold up
+   With K of r = min(m, n) triples and no rounding, the constant of contraction in the Schatten norm of exponent p is
+   that of a flat spectrum, 1 - (1 - K/r)^(2/p). This is 1 - (1 - K/r)^2 in the nuclear norm, K/r in the Frobenius norm
+   and 0 in the spectral norm, except that K = r gives 1. Rounding to nearest makes it a little smaller, so that none
+   is known in the spectral norm. For blocks one is known in the Frobenius norm only. Natural values, which round U,
+   sigma and V independently, make it 295/512 K/r in the Frobenius norm, and none is known in other norms. All hold up
    to the rounding of the decomposition.
 
    By the formula of the paper a message costs 32 K (1 + m + n) bits, 16 for each value in natural compression

@@ -210,43 +210,43 @@ const MuonParameter MuonCompressorParameters_PowerSGD[] = {{"powersgd_sweeps", M
 #undef AT
 
 /*MC
-   MUONCOMPRESSORPOWERSGD - Projects onto a subspace that follows the leading singular vectors from message to
+   MUONCOMPRESSORPOWERSGD - Projects onto a subspace that approaches the leading singular vectors from message to
    message
 
    Options Database Keys:
-+  -compressor_rank k                                     - columns of the factors, min(m, n) where there are no more
-.  -compressor_ratio r                                    - where no rank is set: they have max(1, floor(r min(m, n))) columns
-.  -compressor_values (native|double|single|bf16|natural) - how the two factors are written
-.  -compressor_powersgd_sweeps s                          - how often a message multiplies by the matrix and its transpose, 1 by default
--  -compressor_powersgd_oversampling p                    - by how many columns the subspace exceeds what is sent, 0 by default
++  -compressor_rank k                                     - number of columns of the factors, at most min(m, n)
+.  -compressor_ratio r                                    - without a rank, max(1, floor(r min(m, n))) columns
+.  -compressor_values (native|double|single|bf16|natural) - format of the two factors
+.  -compressor_powersgd_sweeps s                          - number of products with the matrix and its transpose in a message, 1 by default
+-  -compressor_powersgd_oversampling p                    - number of columns of the subspace that are not sent, 0 by default
 
    Level: beginner
 
    Notes:
-   Of the matrix A = T - R as it lies in memory, with m entries in each of n columns (rows, where it is stored
-   by rows), each sweep makes P = orth(A Q) by Householder's method and Q = A^T P; the message holds P and Q,
-   and stands for P Q^T = P P^T A. The sweep costs two products with K columns and a factorization of m x K
-   numbers, which is far less than the singular value decomposition of `MUONCOMPRESSORRANKK`. The Q of the
-   last message that was committed is kept for the next one: where the matrix changes little from step to step
-   the subspace becomes that of the leading singular vectors, by (sigma_{K+1} / sigma_K)^2 for each sweep.
-   This is the form of PowerSGD for one sender, who compresses his own matrix, and not the one in which all
-   senders sum P and Q.
+   The matrix A = T - R has n columns of m entries in memory (rows, if it is stored by rows). Each sweep computes P =
+   orth(A Q) by Householder's method and Q = A^T P. The message has P and Q and represents P Q^T = P P^T A. A sweep
+   costs two products with K columns and a factorization of m x K numbers, far less than the singular value
+   decomposition of `MUONCOMPRESSORRANKK`. The Q of the last committed message starts the next one. If the matrix
+   changes little from step to step, the subspace converges to that of the leading singular vectors, by (sigma_{K+1} /
+   sigma_K)^2 for each sweep.
+   This is the form of PowerSGD in which each sender compresses its own matrix, not the one in which all senders sum P
+   and Q.
 
-   Columns that are no larger than the rounding of A are not sent, so that a matrix of small rank has a short
-   message and a zero matrix one of rank 0, which leaves the state as it was. A column that vanished begins
-   anew the next time, as Gaussian as the first time, and so does at once one that A is orthogonal to.
+   Columns of the size of A's rounding errors are not sent. A matrix of small rank has a short message, and a zero
+   matrix one of rank 0, which does not change the state. A column that vanished is Gaussian again in the next message.
+   A column to which A is orthogonal is Gaussian again at once.
 
    With oversampling, the K leading singular triples of the projection P P^T A on a subspace of K + p columns
    are sent.
 
    The first Q is Gaussian. Its entry (i, k) is sqrt(-2 log((w + 1)/2^32)) cos(2 pi v/2^32), where w and v are
    the random numbers 2 (k n + i) and 2 (k n + i) + 1 of the sender, see `MuonCompressorSetStream()`, with
-   2^32 - 1 for the step. A change of the sizes, the rank or the oversampling begins anew. A second state holds what `MuonCompressorCommit()` will make the first, so that
-   encoding changes nothing; `MuonView()` counts both. Each block of `MuonCompressorSetBlocks()` has its own.
+   2^32 - 1 for the step. A change of the sizes, the rank or the oversampling starts from a new Q. Encoding writes a second copy of the state, which
+   `MuonCompressorCommit()` makes current; `MuonView()` counts both. Each block of `MuonCompressorSetBlocks()` has its own state.
 
-   The error without rounding has the square ||A||^2 - ||P^T A||^2, which is never larger than ||A||^2, and
-   with natural values, which round both factors independently, an expectation of at most ||A||^2 - (47/64)
-   ||P^T A||^2. It depends on what was kept: no constant of contraction is known.
+   The squared error without rounding is ||A||^2 - ||P^T A||^2, at most ||A||^2. With natural values, which round both
+   factors independently, its expectation is at most ||A||^2 - (47/64) ||P^T A||^2. It depends on the state, so that no
+   constant of contraction is known.
 
    By the formula of the paper a message costs 32 K (m + n) bits, 16 for each value in natural compression or
    bf16.

@@ -247,35 +247,35 @@ const MuonParameter MuonCompressorParameters_QSGD[] = {{"qsgd_block_length", MUO
    Options Database Keys:
 +  -compressor_bits b                                     - bits of an entry, 2 to 8, 4 by default: a sign, and a level from 0 to $s = 2^{b-1} - 1$
 .  -compressor_qsgd_block_length n                        - entries of a block, a power of two from 16 to 65536, 256 by default
-.  -compressor_qsgd_block_norm (max|l2)                   - the norm of a block that is its scale, max by default
--  -compressor_values (native|double|single|bf16|natural) - how scales are written, rounded up
+.  -compressor_qsgd_block_norm (max|l2)                   - norm of a block that gives its scale, max by default
+-  -compressor_values (native|double|single|bf16|natural) - format of scales, rounded up
 
    Level: beginner
 
    Notes:
-   The entries in the order of memory are divided into blocks. An entry x becomes level l of the scale S of its
-   block, sign(x) l S / s, where l is s |x| / S rounded down, or up with the probability that makes the
-   expectation exact. What is below the rounding of s |x| / S to binary32 and random numbers of 24 bits is
-   lost.
+   The entries are divided into blocks in the order of memory. In a block with the scale S an entry x becomes sign(x) l
+   S / s. The level l is s |x| / S rounded down or up, with the probabilities that make the expectation exact, up to
+   the rounding of s |x| / S to binary32 and random numbers of 24 bits.
 
-   S is the norm of the block, rounded up to what `-compressor_values` writes, so that no level exceeds s. A
-   norm below 1e-300 with values in double, and below the normal range of binary32 with all others, makes the
-   block zero; one that does not fit is `MUON_STATUS_NANORINF`. A matrix with no scale has an empty message.
+   S is the norm of the block, rounded up in the format of `-compressor_values`, so that no level exceeds s. A norm
+   below 1e-300 with values in double, or below the normal range of binary32 with others, makes the block zero. A norm
+   that overflows gives `MUON_STATUS_NANORINF`. A matrix of zero blocks has an empty message.
 
-   The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set
-   and on the entry's number: different senders and steps draw independently, and any rank can reproduce them.
+   The random number of an entry depends on `MuonCompressorSetStream()`, on `MuonCompressorSetStep()` and on the index
+   of the entry. Different senders and steps draw independently, and any rank can reproduce them.
 
    The compressor is unbiased, and its variance is at most $\omega \|X\|^2$. For blocks of B entries $\omega =
    (\sqrt{1 + (B-1)/s^2} - 1)/2$ with the norm max, and with l2 $\omega = B/(4 s^2)$ where $B < 4 s^2$ and
-   $\sqrt{B}/s - 1$ else: there are matrices that come to it, or close. Scales that are rounded make it larger, by up to some eight percent with bf16 and four times with natural. Error feedback is proved for $\omega < 1$, where
-   the constant of contraction is $1 - \omega$. With scales that are not natural it holds for blocks of up to
+   $\sqrt{B}/s - 1$ otherwise. Some matrices reach it, or almost. Rounded scales make it larger, by about eight percent with bf16 and up to four times
+   with natural. Error feedback is proved for $\omega < 1$, where the constant of contraction is $1 - \omega$. With scales that are not natural this
+   holds for blocks of up to
 
    b 3, 4, 5, 6, 7, 8 - max 64, 256, 1024, 4096, 16384, 65536 - l2 32, 128, 512, 2048, 8192, 32768
 
-   entries, and for none with 2 bits. The default is the longest block for which 4 bits have it: $\omega =
-   0.75$ for the worst matrix, 0.03 for normally distributed entries. For others `MuonCompressorGetAlpha()`
-   gives -1. With 2 bits normally distributed entries have 1.4, and error feedback diverges: the compressor is
-   not scaled to be contractive.
+   entries, and for none with 2 bits. The default is the longest block for 4 bits, with $\omega = 0.75$ for the worst
+   matrix and 0.03 for normally distributed entries. For longer blocks `MuonCompressorGetAlpha()` gives -1. With 2 bits
+   normally distributed entries have 1.4, and error feedback diverges, because the compressor is not scaled to be
+   contractive.
 
    `-compressor_ratio` and `-compressor_rank` have no meaning for this type.
 

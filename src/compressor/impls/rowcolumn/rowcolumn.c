@@ -221,24 +221,24 @@ const MuonParameter MuonCompressorParameters_RowColumn[] = {{"line_norm", MUON_P
 
    Options Database Keys:
 +  -compressor_ratio r                                    - keeps max(1, floor(r n)) columns of an m x n matrix
-.  -compressor_line_norm p                                - by their norms l_p, 1 to `inf`, 2 by default
--  -compressor_values (native|double|single|bf16|natural) - how the entries of these columns are written
+.  -compressor_line_norm p                                - exponent p of the norm l_p of a column, 1 to `inf`, 2 by default
+-  -compressor_values (native|double|single|bf16|natural) - format of the entries
 
    Level: intermediate
 
    Notes:
-   Of columns of equal norm the first are kept. Norms are sums in double, in a fixed order, of entries of any
-   size; for p = 1, 2 and `inf` columns whose norms are equal compare as equal as long as these sums are
-   exact, for other p up to rounding.
+   Of columns with equal norms the first are kept. Norms are sums in double, in a fixed order, without overflow
+   or underflow. For p = 1, 2 and `inf` equal norms compare as equal as long as these sums are exact, for other
+   p up to rounding.
 
    With K of n columns the constant of contraction in the Frobenius norm is K/n for p = 2, and K / (K + (n -
    K) m^|1 - 2/p|) for any p, because the l_2 norm of a column that is left out is at most m^|1/2 - 1/p| times
-   that of any kept one. Natural values make it 7/8 of that, because a square that is kept has an error of 1/8
-   of it at most. With values that are exact it contracts in the norms of `MUONLMOMIXED` that have the same p:
+   that of any kept one. Natural values multiply it by 7/8, because the squared error of a kept entry is at most
+   1/8 of its square. With exact values it contracts in the norms of `MUONLMOMIXED` with the same p:
    ||C(X) - X||^2 <= (1 - alpha) ||X||^2 in l_{p,q} with alpha = 1 - (1 - K/n)^(2/q), which is 0 for q =
    `inf`.
 
-   The message holds the numbers of the columns, then their entries. By the formula of the paper it costs K
+   The message has the indices of the columns, then their entries. By the formula of the paper it costs K
    (32 m + ceil(log2 n)) bits, and 16 for 32 with natural values and bf16.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORROWTOPK`, `MUONCOMPRESSORTOPK`
@@ -249,15 +249,14 @@ M*/
 
    Options Database Keys:
 +  -compressor_ratio r                                    - keeps max(1, floor(r m)) rows of an m x n matrix
-.  -compressor_line_norm p                                - by their norms l_p, 1 to `inf`, 2 by default
--  -compressor_values (native|double|single|bf16|natural) - how the entries of these rows are written
+.  -compressor_line_norm p                                - exponent p of the norm l_p of a row, 1 to `inf`, 2 by default
+-  -compressor_values (native|double|single|bf16|natural) - format of the entries
 
    Level: intermediate
 
    Note:
-   It is `MUONCOMPRESSORCOLUMNTOPK` of the transposed matrix, with the same constants for m in place of n and
-   n in place of m; the entries of natural values have the random numbers of their places in the matrix
-   itself.
+   It is `MUONCOMPRESSORCOLUMNTOPK` of the transposed matrix, with m and n exchanged in the constants. The random
+   numbers of natural values are those of the entries' places in the matrix itself.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MUONCOMPRESSORCOLUMNTOPK`, `MUONCOMPRESSORTOPK`
 M*/

@@ -92,23 +92,21 @@ static PetscErrorCode MuonCompressorAlpha_Sign(MuonCompressor c, const MuonArray
 }
 
 /*MC
-   MUONCOMPRESSORSIGN - Keeps the sign of every entry, and the mean of their absolute values as the magnitude
-   of all
+   MUONCOMPRESSORSIGN - Keeps the signs of the entries, and the mean of their absolute values as the common magnitude
 
    Options Database Key:
-.  -compressor_values (native|double|single|bf16|natural) - how the magnitude is written
+.  -compressor_values (native|double|single|bf16|natural) - format of the magnitude
 
    Level: beginner
 
    Notes:
-   $C(X) = (\|X\|_1 / d) \, \mathrm{sign}(X)$ for a matrix of d entries, in one bit an entry; a zero counts as positive. A zero matrix, or one whose magnitude is too small for how it is written, has an empty message.
+   $C(X) = (\|X\|_1 / d) \, \mathrm{sign}(X)$ for a matrix of d entries, in one bit an entry. A zero counts as positive. A zero matrix, or one whose magnitude underflows, has an empty message.
 
    The constant of contraction in the Frobenius norm is $\|X\|_1^2 / (d \|X\|^2)$, 2/pi for normally
    distributed entries, times $1 - e^2$ where the magnitude was written with the relative error e.
-   `MuonCompressorGetAlpha()` gives what holds for any X: 1/d, which a matrix with one entry that is not zero
-   reaches, times 7/8 with a natural magnitude, 1 - 2^-16 with bf16 and 1 - 2^-48 with single. It holds where
-   the magnitude is in the normal range of how it is written, which few large entries of many do not ensure.
-   Error feedback needs no more.
+   `MuonCompressorGetAlpha()` gives the bound for any X, 1/d, which a matrix with one nonzero entry attains, times 7/8
+   with a natural magnitude, 1 - 2^-16 with bf16 and 1 - 2^-48 with single. It holds if the magnitude is in the normal
+   range of its format, which is not certain for a few large entries of many. Error feedback needs no more.
 
    `-compressor_ratio`, `-compressor_rank` and `-compressor_bits` have no meaning for this type.
 

@@ -305,26 +305,26 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
 
    Options Database Keys:
 +  -compressor_ratio r                                         - keeps max(1, floor(r m n)) entries of an m x n matrix
-.  -compressor_block_entries n                                 - keeps max(1, floor(r n)) of each n entries that lie one after the other in memory, a multiple of 64; 0, the default: of the matrix
--  -compressor_values (native|double|single|bf16|natural|2bit) - how the kept entries are written
+.  -compressor_block_entries n                                 - keeps max(1, floor(r n)) of each n consecutive entries in memory, a multiple of 64; 0, the default, for one block
+-  -compressor_values (native|double|single|bf16|natural|2bit) - format of the kept entries
 
    Level: beginner
 
    Notes:
-   Entries are compared as they are sent: rounded to binary32 where the values are single, bf16 or natural,
-   and as they are where they are double. Of entries of equal absolute value those first in the order of
-   memory are kept: the result does not depend on the leading dimension, the machine or the number of ranks.
-   The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with
-   natural values; in the spectral norm the compressor is not contractive. With blocks it is the least fraction
-   that is kept of any: the last block may be shorter. With values of 2 bits none is known.
+   Entries are compared after rounding to binary32 if values are single, bf16 or natural, and unrounded if they are
+   double. Of equal absolute values the first in the order of memory are kept, so that the result does not depend on
+   the leading dimension, the machine or the number of ranks.
+   The constant of contraction in the Frobenius norm is the kept fraction of the entries, 7/8 of it with natural
+   values. In the spectral norm the compressor is not contractive. With blocks it is the smallest kept fraction of a
+   block; the last block may be shorter. With values of 2 bits none is known.
 
-   2bit: 64 kept entries in the order of memory share two magnitudes, the means of those that are larger than their mean
-   and of the others, in bfloat16. With 64 of each 4096 entries these are the entries of a block, as in SparseLoCo.
-   That the magnitudes are these is this library's own choice.
+   2bit: 64 kept entries in the order of memory share two magnitudes in bfloat16, the mean of those above the mean of
+   all, and the mean of the others. With 64 of each 4096 entries these are the entries of a block, as in SparseLoCo. The
+   choice of the magnitudes is this library's own.
 
-   The two matrices are read once, rarely twice. The scratch memory holds, of K kept entries, K + max(K/4,
-   4096) values, and a bit for each entry of the matrix: no copy of the matrix is made. With blocks K is that of a block, and
-   all kept entries are there; a device is called for each block.
+   The two matrices are read once, rarely twice, and not copied. For K kept entries the scratch memory has K + max(K/4, 4096)
+   values, and a bit for each entry of the matrix. With blocks K is that of a block, with memory for all kept entries; on a
+   device each block has its own kernels.
 
    The positions are sent as codes of the gaps between them, as a bitmap or as raw numbers, whichever is
    smallest.
@@ -341,24 +341,22 @@ M*/
 
    Options Database Keys:
 +  -compressor_ratio r                                    - keeps max(1, floor(r m n)) entries of an m x n matrix
--  -compressor_values (native|double|single|bf16|natural) - how the kept entries are written
+-  -compressor_values (native|double|single|bf16|natural) - format of the kept entries
 
    Level: intermediate
 
    Notes:
-   Every set of that many entries is equally likely, up to what the 64 bits of a seed can tell apart. Kept
-   entries are not scaled, so that the compressor is biased and contracts: the constant in the Frobenius norm
-   is the kept fraction K/(m n) of the entries, times 7/8 with natural values, and with exact values E ||C(X)
-   - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
+   Every set of this number of entries is equally likely, up to the 64 bits of a seed. Kept entries are not scaled, so
+   that the compressor is biased and contracts. The constant in the Frobenius norm is the kept fraction K/(m n) of the
+   entries, times 7/8 with natural values. With exact values E ||C(X) - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
 
-   The message holds the seed and the values, no positions: the receiver draws them again. The seed is a
-   random number of the stream that `MuonCompressorSetStream()` and `MuonCompressorSetStep()` choose: words 0
-   and 1 of Philox4x32-10 at the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). What it
-   stands for is defined in src/wire/README.md. Senders, steps, layers and directions have different seeds,
-   the same object has the same for the same step.
+   The message has the seed and the values, but no positions, which the receiver draws again. The seed is a random
+   number of the stream of `MuonCompressorSetStream()` and `MuonCompressorSetStep()`, words 0 and 1 of Philox4x32-10 at
+   the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). src/wire/README.md defines the positions of
+   a seed. Senders, steps, layers and directions have different seeds. An object has one seed for each step.
 
-   An entry that is not finite, or too large for how values are written, makes the message fail, whether or
-   not it is kept.
+   An entry that is not finite, or too large for the format of the values, makes the message fail, even if it is not
+   kept.
 
 .seealso: `MuonCompressor`, `MuonCompressorType`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`, `MuonCompressorSetStream()`, `MUONCOMPRESSORTOPK`
 M*/

@@ -14,13 +14,13 @@ static PetscErrorCode MuonExchangeAssign_Range(MuonExchange exchange)
   Level: intermediate
 
   Notes:
-  For votes, whose entries have nothing to do with each other: `MUONSIGN`. Up, every worker sends each of the
-  others the bits of its range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts the votes on its
-  own; down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
+  It is for votes (`MUONSIGN`), because votes on different entries are independent. Up, every worker sends each other
+  worker the bits of that worker's range (`MPI_Alltoall()` of the sizes, `MPI_Alltoallv()`), and counts the votes on
+  its own range. Down, all workers get the bits of all ranges (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`).
 
-  With J workers and d entries, one bit each both ways, a worker sends (1 + 1/J) d/8 bytes, what it keeps for
-  itself counted as MPI gets it, and some hundred bytes for each worker: nothing grows with the workers, and all
-  work is shared. Ties that move nothing take another d/(8 J).
+  With J workers and d entries, one bit each in both directions, a worker passes (1 + 1/J) d/8 bytes to MPI, with its
+  own part, and about a hundred bytes for each worker. The bits do not grow with the number of workers, and all workers
+  share the work. Ties of value zero take another d/(8 J).
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MUONEXCHANGELAYERWISE`, `MUONEXCHANGEREPLICATED`, `MUONSIGN`
 M*/

@@ -7,13 +7,12 @@
 
   Notes:
   Up, every worker gets the packets of all (`MPI_Allgather()` of the sizes, `MPI_Allgatherv()`), or the sums
-  of their arrays (one `MPI_Iallreduce()` a layer), or, uncompressed, their arrays (one `MPI_Iallgather()` a layer). Down, nothing is sent: every worker applies the message that
-  it made itself, and all make the same.
+  of their arrays (one `MPI_Iallreduce()` a layer), or, uncompressed, their arrays (one `MPI_Iallgather()` a layer). Down, nothing is sent. All
+  workers compute the same message, and each applies its own.
 
-  Votes go to all as bits, or as sums of integers in one `MPI_Iallreduce()`.
+  Votes are sent to all workers as bits, or summed as integers in one `MPI_Iallreduce()`.
 
-  Every worker does all work of the servers. This is the way of most implementations of Muon, and right where
-  that work is small.
+  Every worker does all work of the servers. Most implementations of Muon do this. It is right if that work is small.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MUONEXCHANGESTAR`, `MUONEXCHANGELAYERWISE`
 M*/

@@ -1,21 +1,19 @@
 #include <petscmuon/private/muonexchangeimpl.h> /*I "petscmuonexchange.h" I*/
 
 /*MC
-  MUONEXCHANGEROWS - "rows" - Every rank keeps rows of the state of every layer, whose weights are whole on
-  all ranks
+  MUONEXCHANGEROWS - "rows" - Every rank owns some rows of each layer, and every rank has all weights
 
   Level: intermediate
 
   Notes:
-  This is ZeRO-1, as Moonlight and Motif publish their Muons. All ranks together are one worker: its gradients
-  are summed so that each rank gets its rows of the mean (`MPI_Ireduce_scatter()`), and momentum, aggregate,
-  moments and server's weights are kept in rows. What an LMO needs of a matrix is assembled inside the
-  worker, see `MuonAssemblyKind`; new rows are gathered to whole weights (`MPI_Allgatherv()`).
+  This is ZeRO-1, as in the Muons of Moonlight and Motif. All ranks together are one worker. Each rank gets its rows of
+  the mean gradient (`MPI_Ireduce_scatter()`), and keeps its rows of momentum, aggregate, moments and server's weights.
+  The worker assembles matrices for their LMOs, see `MuonAssemblyKind`. New rows are gathered to whole weights
+  (`MPI_Allgatherv()`).
 
-  As there is one worker, nothing is exchanged between workers: a lossy compressor saves nothing here.
+  With one worker there are no messages between workers, and a lossy compressor saves nothing.
 
-  Layers whose weights are spread over ranks have their state in rows by themselves, with any type of
-  exchange, and are refused.
+  Layers whose weights are distributed have their state in rows with any type of exchange. They are an error here.
 
 .seealso: `MuonExchange`, `MuonExchangeType`, `MuonExchangeSetType()`, `MuonAssemblyKind`, `MUONEXCHANGEREPLICATED`, `MUONEXCHANGELAYERWISE`
 M*/

@@ -15,10 +15,10 @@ static PetscErrorCode MuonExchangeAssign_Star(MuonExchange exchange)
   Notes:
   Up, the workers' packets are gathered at worker 0 (`MPI_Gather()` of the sizes, `MPI_Gatherv()`), or their
   arrays are summed there (one `MPI_Ireduce()` a layer). Down, the packet of worker 0 is broadcast.
-  What is uncompressed has no packets: arrays go by one `MPI_Igather()` a layer up and one `MPI_Ibcast()` down.
+  Uncompressed arrays are sent without packets, by one `MPI_Igather()` a layer up and one `MPI_Ibcast()` down.
 
-  Votes go up by gather, or by reduce along a binomial tree whose messages count them in as few bits as the
-  number of workers below needs: the parameter server and the tree of the SignMuon paper.
+  Votes are sent up by gather, or by reduce along a binomial tree. These are the parameter server and the tree of the
+  SignMuon paper. A message in the tree counts votes in as few bits as the number of workers below it needs.
 
   This is the parameter server of the EF21-Muon paper. Worker 0 receives what all workers send and does all
   work of the servers.

@@ -123,21 +123,21 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
   MUONLAYERADAMW - Updates a layer by AdamW
 
   Options Database Keys:
-+ -muon_layer_NAME_adamw_beta1 beta1     - decay of the mean of gradients, the optimizer's by default
-. -muon_layer_NAME_adamw_beta2 beta2     - decay of the mean of squares, the optimizer's by default
-- -muon_layer_NAME_adamw_epsilon epsilon - added to the root of the mean of squares, the optimizer's by default
++ -muon_layer_NAME_adamw_beta1 beta1     - decay of the mean of gradients, by default that of `MuonSetAdamW()`
+. -muon_layer_NAME_adamw_beta2 beta2     - decay of the mean of squares, likewise
+- -muon_layer_NAME_adamw_epsilon epsilon - added to the root of the mean of squares, likewise
 
   Level: intermediate
 
   Notes:
   With t = 1, 2, ... m becomes b1 m + (1-b1) G, v becomes b2 v + (1-b2) G^2, X becomes (1 - rate decay) X -
-  rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule. Scale and shape factor of
-  the layer are those of its norm ball, and do not enter.
+  rate (m/(1-b1^t)) / (sqrt(v/(1-b2^t)) + epsilon); rate is learning rate x schedule. Scale and shape factor of the
+  layer apply to norm balls only.
 
-  The learning rate is that of `-muon_adamw_learning_rate`, 1e-3 by default, whatever the optimizer's is.
+  The learning rate is that of `-muon_adamw_learning_rate`, 1e-3 by default, independent of `-muon_learning_rate`.
 
-  The moments are kept at the layer's owner, in the precision of the optimizer's state. Parameters take effect
-  at the next step.
+  The layer's owner keeps the moments, in the precision of the optimizer's state. Parameters take effect at the next
+  step.
 
 .seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`
 M*/

@@ -1,7 +1,7 @@
 #include <petscmuon/private/muonlayerimpl.h>
 
 /*MC
-  MUONLAYERFROZEN - Leaves a layer as it is
+  MUONLAYERFROZEN - Does not update a layer
 
   Level: beginner
 

@@ -373,19 +373,19 @@ static PetscErrorCode MuonLayerView_LMO(MuonLayer layer, PetscViewer viewer)
 }
 
 /*MC
-  MUONLAYERLMO - Moves a layer by a step inside a norm ball: X becomes (1 - rate decay) X + radius D, with D
-  the point of the unit ball where <G,D> is least
+  MUONLAYERLMO - Updates a layer by a step inside a norm ball: X becomes (1 - rate decay) X + radius D, with D the
+  point of the unit ball that minimizes <G,D>
 
   Level: beginner
 
   Notes:
   With `-muon_step sharp` the radius is multiplied by scale, shape factor and dual norm, see `MuonStepType`.
 
-  The norm is that of the layer's `MuonLMO`, for the spectral norm this is Muon. Where the layer has blocks
-  (`MuonLayerSetBlocks()`) each is moved by itself, with the radius factor of its own shape.
+  The norm is that of the layer's `MuonLMO`. With the spectral norm this is Muon. Each block of a layer
+  (`MuonLayerSetBlocks()`) has its own step, with the radius factor of its own shape.
 
-  What the LMO gets, and the point that it gives, may be scaled by rows, columns or entries\: `MUONLAYERBEFORE`,
-  `MUONLAYERAFTER`; `MUONLAYERHYPERBALL` keeps the norm of the weights.
+  `MUONLAYERBEFORE` and `MUONLAYERAFTER` scale the input and the result of the LMO by rows, columns or entries.
+  `MUONLAYERHYPERBALL` keeps the norm of the weights.
 
 .seealso: `MuonLayer`, `MuonLayerSetBlocks()`, `MuonLayerSetRule()`, `MuonLayerRule`, `MuonLMO`, `MuonLayerGetLMO()`, `MUONLAYERBEFORE`, `MUONLAYERAFTER`, `MUONLAYERHYPERBALL`
 M*/

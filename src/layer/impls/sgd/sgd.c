@@ -10,7 +10,7 @@ static PetscErrorCode MuonLayerStep_SGD(MuonLayer layer, MuonLayerStepInfo *info
 }
 
 /*MC
-  MUONLAYERSGD - Moves a layer along its gradient: X becomes (1 - rate decay) X - rate G, without momentum
+  MUONLAYERSGD - Updates a layer by gradient descent: X becomes (1 - rate decay) X - rate G, without momentum
 
   Level: intermediate
 

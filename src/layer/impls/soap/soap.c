@@ -190,15 +190,15 @@ static PetscErrorCode MuonLayerDestroy_SOAP(MuonLayer layer)
 }
 
 /*MC
-  MUONLAYERSOAP - Updates a matrix by Adam in the basis of the eigenvectors of the covariances of both sides
+  MUONLAYERSOAP - Updates a matrix by Adam in the eigenbases of the covariances of both sides
 
   Options Database Keys:
 + -muon_layer_soap_beta1 beta1    - decay of the mean of gradients, 0.95 by default, of all layers
 . -muon_layer_soap_beta2 beta2    - decay of the mean of squares and of the covariances, 0.95 by default
 . -muon_layer_soap_epsilon eps    - added to the root of the mean of squares, 1e-8 by default
-. -muon_layer_soap_interval steps - steps from one basis to the next, 10 by default
-. -muon_layer_soap_basis kind     - (eigen|qr) how a basis is computed from the one before
-- -muon_layer_NAME_soap_KEY value - each of these of the layer called NAME
+. -muon_layer_soap_interval steps - number of steps between two bases, 10 by default
+. -muon_layer_soap_basis kind     - (eigen|qr) method that computes a new basis from the old one
+- -muon_layer_NAME_soap_KEY value - sets one of these for the layer called NAME
 
   Level: intermediate
 
@@ -207,15 +207,16 @@ static PetscErrorCode MuonLayerDestroy_SOAP(MuonLayer layer)
   bases is $P = Q_L^T G Q_R$. $M \leftarrow \beta_1 M + (1 - \beta_1) P$, $V \leftarrow \beta_2 V + (1 - \beta_2) P^2$ entry by entry, and with the rate $t$ and
   the decay $d$ $X$ becomes $(1 - t d) X - t Q_L ((M / (1 - \beta_1^k)) / (\sqrt{V / (1 - \beta_2^k)} + \epsilon)) Q_R^T$.
 
-  The first step has no basis yet\: it computes the first ones and does not move the weights, nor do they decay. Step $k + 1$ is the one with the powers $k$. A step takes the bases of the steps
-  before, which are computed after the first step and then after each so many steps as the interval says. Then the columns of $Q$ are sorted by the diagonal of
-  $Q^T L Q$, and $V$ with them; the new basis is that of LAPACK's `syevd`, or with qr, $L Q$ orthonormalized. $M$ is turned out of the old basis and into the new one.
+  The first step only computes the first bases. It does not change the weights, not even by decay. Step $k + 1$ uses the powers $k$. New bases are
+  computed at the end of the first step and then at the end of every `interval` steps. The columns of $Q$, and $V$ with them, are then sorted by the
+  diagonal of $Q^T L Q$. The new basis is that of LAPACK's `syevd`, or with qr $L Q$ orthonormalized. $M$ is transformed from the old basis to the new
+  one.
 
-  The learning rate and the weight decay are those of `-muon_adamw_learning_rate` and `-muon_adamw_weight_decay`. Scale and shape factor of the layer do not enter. Blocks of a layer (`MuonLayerSetBlocks()`)
-  have bases of their own.
+  The learning rate and the weight decay are those of `-muon_adamw_learning_rate` and `-muon_adamw_weight_decay`. Scale and shape factor of the layer
+  are not used. Blocks of a layer (`MuonLayerSetBlocks()`) have their own bases.
 
-  All of this is at the layer's owner, in the precision of the optimizer's state, and on the host. It is two matrices of the layer's shape, and two of $m \times m$ and two of $n \times n$ numbers. A vector,
-  and rows that are spread over ranks, are errors. Parameters take effect at the next step.
+  The layer's owner keeps this state, in the precision of the optimizer's state, on the host. It has two matrices of the layer's shape, two of
+  $m \times m$ and two of $n \times n$ numbers. A vector, and a matrix with rows on several ranks, are errors. Parameters take effect at the next step.
 
   The state is `soap.mean`, `soap.square`, `soap.rows.covariance`, `soap.rows.basis`, `soap.columns.covariance`, `soap.columns.basis` and `soap.steps` in `MuonGetLayerState()`, with blocks that of block b with `[b]`.
 

@@ -151,30 +151,30 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
 }
 
 /*MC
-  MUONLAYERAFTER - What is done to the point of the norm ball that the LMO of a layer gave
+  MUONLAYERAFTER - Scaling of the point that a layer's LMO returns
 
   Options Database Keys:
-+ -muon_layer_after list           - none, or some of normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius in their order, of all layers
-. -muon_layer_after_beta beta      - weight of the mean squares of the steps before in NorMuon, 0.95 by default
-. -muon_layer_NAME_after list      - the same of the layer called NAME
-- -muon_layer_NAME_after_beta beta - the same of the layer called NAME
++ -muon_layer_after list           - for all layers none, or some of normuon_long, normuon_row, normuon_column, lines_rows, lines_columns, frobenius, in the order of application
+. -muon_layer_after_beta beta      - weight of the mean squares of earlier steps in NorMuon, 0.95 by default
+. -muon_layer_NAME_after list      - the same for the layer called NAME
+- -muon_layer_NAME_after_beta beta - the same for the layer called NAME
 
   Level: intermediate
 
   Notes:
   NorMuon keeps $v \leftarrow \beta v + (1 - \beta) s$ from 0, with $s_i$ the mean square of row or column $i$, divides that by
-  $\sqrt{\max(v_i, 10^{-10})}$, and gives the matrix its Frobenius norm back. normuon_row and normuon_column say which lines, normuon_long those of
-  which there are more. lines_rows and lines_columns divide each by its norm, whereby the Frobenius norm changes
-  (Muon+). frobenius makes that norm $\sqrt{\min(m, n)}$.
+  $\sqrt{\max(v_i, 10^{-10})}$, and restores the Frobenius norm of the matrix. normuon_row uses rows, normuon_column columns, normuon_long those of
+  the longer side. lines_rows and lines_columns divide each row or column by its norm and change the Frobenius norm (Muon+). frobenius sets that
+  norm to $\sqrt{\min(m, n)}$.
 
-  An exact polar factor of full rank has orthonormal rows or columns along its short side: there these choices
-  change nothing, and measure the error of an inexact iteration. `-muon_view` names them.
+  An exact polar factor of full rank has orthonormal rows or columns along its short side. On that side these choices
+  change nothing but the error of an inexact iteration. `-muon_view` names such choices.
 
-  A step may be longer than the radius in the norm of the LMO. It never ascends where one side is scaled.
-  `-ef21_downlink step` and `-ef14_downlink step` are refused. Blocks of a layer are scaled by themselves.
+  A step may be longer than the radius in the norm of the LMO. With one side scaled it is still a descent direction.
+  `-ef21_downlink step` and `-ef14_downlink step` are errors. Each block of a layer is scaled separately.
 
-  Where the rows of a layer are spread over ranks, the norms of columns and the Frobenius norm are summed over
-  these. The mean squares of a layer that is spread can be restarted on as many ranks as saved them.
+  If the rows of a layer are distributed, the norms of columns and the Frobenius norm are summed over the ranks. The
+  mean squares of a distributed layer can be restarted only on the same number of ranks.
 
   The state is `after.kept[k]` in `MuonGetLayerState()`, by blocks and then by the NorMuons of the list.
 

@@ -148,40 +148,41 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
 }
 
 /*MC
-  MUONLAYERBEFORE - What is done to the matrix of a layer before its LMO
+  MUONLAYERBEFORE - Scaling of a layer's matrix before its LMO
 
   Options Database Keys:
-+ -muon_layer_before kind                - (none|rows|columns|entries|soap) what is divided by its norm, of all layers
-. -muon_layer_before_beta beta           - weight of the squares of the steps before, 0 by default, so that the norms are those of this step alone; 0.95 for soap
-. -muon_layer_before_soap_interval steps - steps from one basis of soap to the next, 10 by default
-. -muon_layer_before_soap_basis kind     - (eigen|qr) how soap computes a basis from the one before
-. -muon_layer_NAME_before kind           - the same of the layer called NAME
-- -muon_layer_NAME_before_beta beta      - and so on, of the layer called NAME
++ -muon_layer_before kind                - parts that are divided by their norms (none|rows|columns|entries|soap), for all layers
+. -muon_layer_before_beta beta           - weight of the squares of earlier steps, 0 by default, which uses this step only; 0.95 for soap
+. -muon_layer_before_soap_interval steps - number of steps between two bases of soap, 10 by default
+. -muon_layer_before_soap_basis kind     - method of soap that computes a new basis from the old one (eigen|qr)
+. -muon_layer_NAME_before kind           - the same for the layer called NAME
+- -muon_layer_NAME_before_beta beta      - and so on, for the layer called NAME
 
   Level: intermediate
 
   Notes:
-  With rows, row $i$ of the matrix $U$ that the LMO is about to get is divided by $\sqrt{v_i}$, where
+  With rows, row $i$ of the LMO's input $U$ is divided by $\sqrt{v_i}$, where
   $v \leftarrow \beta v + (1 - \beta) \|U_{i:}\|_2^2$ from 0; columns likewise. With entries each entry is divided by the root
   of its own mean square, plus 1e-10. Rows and columns of zeros stay zeros.
 
-  Static rows are MuonEq, rows before the polar factor of nanochat, and rows with a beta are a one-sided form of Muon2;
-  entries are Muon2 itself. No choice scales both sides\: such a step may ascend.
+  rows with beta 0 is MuonEq, and the scaling before nanochat's polar factor. rows with a beta is a one-sided form of
+  Muon2, entries is Muon2 itself. No choice scales both sides, because such a step may be an ascent direction.
 
   With soap the entries are divided in the basis of the short side. $C \leftarrow \beta C + (1 - \beta) G G^T$, or $G^T G$, is the
   covariance of that side, and $Q$ has its eigenvectors. $V \leftarrow \beta V + (1 - \beta) P^2$ entry by entry with $P = Q^T U$, and the LMO gets
-  $Q (P / (\sqrt{V} + 10^{-10}))$; for the columns $P = U Q$ likewise. $G$ is the gradient that the server's momentum took in, with `-muon_momentum_at worker`
-  and with `MUONEF21` it is $U$. A step works with the $Q$ of the steps before\: the first step is one without soap. A basis comes from the first step, and then from each one
-  after `-muon_layer_before_soap_interval` steps. It is that of LAPACK's `syevd`, or with qr, $C Q$ orthonormalized. Before that the columns of $Q$, and $V$ with them, are
-  sorted by the diagonal of $Q^T C Q$. Where eigenvalues are equal, as those of the null space of $G^T G$ at first, the basis and the step are not unique. One that is one column is an error.
+  $Q (P / (\sqrt{V} + 10^{-10}))$; for the columns $P = U Q$ likewise. $G$ is the gradient that enters the server's momentum; with
+  `-muon_momentum_at worker` and with `MUONEF21` it is $U$. A step uses the $Q$ of earlier steps, so that the first step is one without soap. A basis
+  is computed at the first step, and then every `-muon_layer_before_soap_interval` steps. The columns of $Q$, and $V$ with them, are sorted by the
+  diagonal of $Q^T C Q$. The new basis is that of LAPACK's `syevd`, or with qr $C Q$ orthonormalized. With equal eigenvalues, as those of the null
+  space of $G^T G$ at first, basis and step are not unique. A layer with one column is an error.
 
-  The mean squares are of what the server has: the mean of gradients with `-muon_momentum_at server` and no momentum, else
-  momenta, and of estimates with `MUONEF21`. Blocks of a layer (`MuonLayerSetBlocks()`) have norms of their own. The dual norm that
-  monitors show is that of the scaled matrix.
+  The mean squares are those of the server's matrix: of the mean gradient with `-muon_momentum_at server` and no momentum, of
+  estimates with `MUONEF21`, otherwise of momenta. Blocks of a layer (`MuonLayerSetBlocks()`) have their own norms. Monitors show
+  the dual norm of the scaled matrix.
 
-  Where the rows of a layer are spread over ranks, the norms of columns are summed over these, once a step. soap gathers the rows three times a step where
-  the short side is that of the rows, else it sums the covariance; the first of the ranks computes the basis for all. The mean squares of rows that are
-  spread, and those of entries with blocks, can be restarted on as many ranks as saved them.
+  If the rows of a layer are distributed, the norms of columns are summed over the ranks once a step. soap gathers the rows three times a step if
+  there are fewer rows than columns, otherwise it sums the covariance. The first rank computes the basis for all. The mean squares of distributed
+  rows, and those of entries with blocks, can be restarted only on the same number of ranks.
 
   The state is `before.kept[b]` of block b in `MuonGetLayerState()`; of soap it is `before.kept[4b]`, V, and then covariance, basis, number of steps.
 

@@ -95,23 +95,23 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
   MUONLAYERHYPERBALL - Keeps the Frobenius norm of the weights of a layer, in place of weight decay
 
   Options Database Keys:
-+ -muon_layer_hyperball      - of all layers that have an LMO
-- -muon_layer_NAME_hyperball - of the layer called NAME
++ -muon_layer_hyperball      - keeps the norm of all layers with an LMO
+- -muon_layer_NAME_hyperball - keeps the norm of the layer called NAME
 
   Level: intermediate
 
   Notes:
   With $N(x) = x / \|x\|_F$, $D$ the point of the norm ball and $\eta$ the learning rate times the schedule,
-  $W^+ = R\,N(W + \eta R\,N(D))$. $R$ is the norm of the weights before the first step, kept as one number for each block. The rate is an angle\: a direction
-  at a right angle to the weights turns them by $\arctan \eta$. Scale and shape factor do not enter.
+  $W^+ = R\,N(W + \eta R\,N(D))$. $R$ is the norm of the weights before the first step, kept as one number for each block. The rate is an angle\: a
+  direction at a right angle to the weights rotates them by $\arctan \eta$. Scale and shape factor are not used.
 
-  A weight decay beside it is an error, since it is another rate; so are weights of zeros, which have no direction, step sizes by theorems, and
-  `-ef21_downlink step`. Where the rows of a layer are spread over ranks, three numbers are summed over these.
+  Weight decay together with it is an error, because both set the rate of rotation. Zero weights, which have no direction, step sizes by
+  theorems, and `-ef21_downlink step` are errors, too. If the rows of a layer are distributed, three numbers are summed over the ranks.
 
-  The owner's weights are on the sphere. Where the way down is compressed those of the workers are not\: `-muon_view` prints by how much
-  their norm is off.
+  The owner's weights are on the sphere. With compressed messages down those of the workers are not\: `-muon_view` prints the error of
+  their norm.
 
-  A run that was trained with the decay $\lambda$ at the rate $\eta$ turns its weights by about $\sqrt{2 \eta \lambda}$ a step, which is where to begin.
+  A run with the decay $\lambda$ at the rate $\eta$ rotates its weights by about $\sqrt{2 \eta \lambda}$ a step. Start with this value.
 
   The state is `hyperball.kept[b]` of block b in `MuonGetLayerState()`.
 

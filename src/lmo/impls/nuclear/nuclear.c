@@ -36,12 +36,12 @@ static PetscErrorCode MuonLMOGetFlops_Nuclear(MuonLMO lmo, PetscInt m, PetscInt 
   Level: intermediate
 
   Notes:
-  The minimizer is $-u_1 v_1^T$ with the leading singular vectors, of rank 1. Where $\sigma_1 = \sigma_2$ they
-  are not unique: the minimizer is then one of several, of the same value. It is zero for a zero matrix.
+  The minimizer is $-u_1 v_1^T$ with the leading singular vectors. If $\sigma_1 = \sigma_2$, it is one of several
+  minimizers with the same value. It is zero for a zero matrix.
 
-  The solver finds one singular triple of the triangle of the matrix's QR factorization; where it does not
-  converge, LAPACK takes over. `MuonLMOGetFlops()` counts for LAPACK. `MuonLMOComputeNorm()` needs all
-  singular values and costs many times what `MuonLMOApply()` does.
+  The solver computes one singular triple of the triangular factor of the matrix. If it does not converge, LAPACK is
+  used. `MuonLMOGetFlops()` counts for LAPACK. `MuonLMOComputeNorm()` needs all singular values and costs many times as
+  much as `MuonLMOApply()`.
 
   A parallel matrix is gathered on the first rank of its communicator, which computes the triple and sends
   each rank its part.

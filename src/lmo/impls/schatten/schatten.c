@@ -19,11 +19,11 @@ const MuonParameter MuonLMOParameters_Schatten[] = {{"schatten_exponent", MUON_P
   zero for a zero matrix.
 
   The exponents 1, 2 and inf are the norms `MUONLMONUCLEAR`, `MUONLMOFROBENIUS` and `MUONLMOSPECTRAL`, the
-  last with an exact polar factor. For 2 nothing is decomposed; 1 takes one singular triple, any other
-  exponent all of them, and the operations that `MuonLMOGetFlops()` counts are those of LAPACK.
+  last with an exact polar factor. Exponent 2 needs no decomposition, 1 needs one singular triple, any other exponent
+  all of them. `MuonLMOGetFlops()` counts the operations of LAPACK.
 
-  A parallel matrix is gathered on the first rank of its communicator, which computes the decomposition and
-  sends each rank its rows of $U$, and $V$ whole. For 2 nothing is gathered.
+  A parallel matrix is gathered on the first rank of its communicator, which computes the decomposition and sends each
+  rank its rows of $U$ and all of $V$. Exponent 2 gathers nothing.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOMIXED`, `MUONLMOSPECTRAL`
 M*/

@@ -74,13 +74,12 @@ static PetscErrorCode MuonLMOView_Spectral(MuonLMO lmo, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  The minimizer is $-U V^T$, the polar factor of the matrix with the other sign, as the object of
-  `MuonLMOGetPolar()` computes it: exact with `MUONPOLARSVD`, near and inside the ball with
-  `MUONPOLARZOLOTAREV`, near with the others.
+  The minimizer is $-U V^T$, minus the polar factor of the matrix, computed by the object of `MuonLMOGetPolar()`. It is
+  exact with `MUONPOLARSVD`, approximate and inside the ball with `MUONPOLARZOLOTAREV`, approximate with the others.
 
-  `MuonLMOComputeDualNorm()` needs all singular values and costs many times what `MuonLMOApply()` does. For it
-  and for `MuonLMOComputeNorm()` a parallel matrix is gathered on the first rank of its communicator; what
-  `MuonLMOApply()` does with one is on the pages of the types of `MuonPolar`.
+  `MuonLMOComputeDualNorm()` needs all singular values and costs many times as much as `MuonLMOApply()`. It and
+  `MuonLMOComputeNorm()` gather a parallel matrix on the first rank of its communicator. For `MuonLMOApply()` see the
+  types of `MuonPolar`.
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOGetPolar()`, `MuonPolar`
 M*/

@@ -67,11 +67,11 @@ M*/
   Level: intermediate
 
   Notes:
-  The minimizer has one entry, $-\mathrm{sign}(G_{rc})$ where $|G_{rc}|$ is largest; of several that is the
-  first in the order of the memory, which for a `Mat` is by columns, also where they are on different ranks.
-  It is zero for a zero matrix.
+  The minimizer has one entry, $-\mathrm{sign}(G_{rc})$ where $|G_{rc}|$ is largest. Of several largest entries it
+  takes the first in memory order, which for a `Mat` is by columns, on any number of ranks. It is zero for a zero
+  matrix.
 
-  The matrix is read once; no operation is counted, since comparisons are none.
+  The matrix is read once. Comparisons do not count as operations.
 
   The norm is $\ell_{1,1}$ of `MUONLMOMIXED`. Its use for messages is from appendix D.1 of K. Gruntkowska, A.
   Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643
@@ -86,7 +86,7 @@ M*/
   Level: intermediate
 
   Notes:
-  Column $j$ of the minimizer is $-G_{:j} / \|G_{:j}\|_2$, zero where that of $G$ is.
+  Column $j$ of the minimizer is $-G_{:j} / \|G_{:j}\|_2$, or zero if that of $G$ is zero.
 
   Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 4
   operations an entry and reads the matrix twice.
@@ -105,7 +105,7 @@ M*/
   Level: intermediate
 
   Notes:
-  Row $i$ of the minimizer is $-G_{i:} / \|G_{i:}\|_2$, zero where that of $G$ is.
+  Row $i$ of the minimizer is $-G_{i:} / \|G_{i:}\|_2$, or zero if that of $G$ is zero.
 
   Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 4
   operations an entry and reads the matrix twice, column by column. Rows of a parallel matrix are whole on
@@ -125,7 +125,7 @@ M*/
 
   Notes:
   Column $j$ of the minimizer has one entry, $-\mathrm{sign}(G_{rj})$ where $|G_{rj}|$ is largest in the
-  column, in the lowest row of several, also where they are on different ranks. A column of zeros stays zero.
+  column, in the lowest row of several, on any number of ranks. A column of zeros stays zero.
 
   The matrix is read once; one operation for each column is counted.
 
@@ -149,9 +149,8 @@ M*/
   The matrix is read once, column by column; one operation for each row is counted. Rows of a parallel matrix
   are whole on their ranks: only the dual norm is communicated.
 
-  Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error
-  Feedback for Muon and Friends, https://arxiv.org/abs/2510.00643; what is described there under this name is
-  `MUONLMOCOLSUM`
+  Its use for messages is from appendix D.1 of K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback
+  for Muon and Friends, https://arxiv.org/abs/2510.00643, where this name means `MUONLMOCOLSUM`
 
 .seealso: `MuonLMO`, `MuonLMOSetType()`, `MuonLMOType`, `MUONLMOCOLSUM`, `MUONLMOROW`
 M*/
@@ -165,8 +164,8 @@ M*/
   The minimizer has one column, $-G_{:c} / \|G_{:c}\|_2$ where the norm is largest, the first of several. It
   is zero for a zero matrix.
 
-  Norms are accumulated in double, without overflow or underflow on the way; `MuonLMOApply()` takes 2
-  operations an entry for them, and as many again are counted for the column.
+  Norms are accumulated in double, without overflow or underflow on the way. `MuonLMOApply()` takes 2 operations an
+  entry for them, and as many again for the column.
 
   The norm is $\ell_{2,1}$ of `MUONLMOMIXED`, known from the group lasso of M. Yuan and Y. Lin, Model
   selection and estimation in regression with grouped variables (2006)

@@ -338,42 +338,44 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
 }
 
 /*@
-  MuonViewCost - Prints what the messages of a step cost by the alpha-beta model, for each exchange
+  MuonViewCost - Prints the cost of a step's messages in the alpha-beta model, for each exchange
 
   Collective
 
   Input Parameters:
-+ muon   - the optimizer; it is set up where it was not
-- viewer - where to, an ASCII viewer, `NULL` for standard output
++ muon   - the optimizer; this routine calls `MuonSetUp()` if necessary
+- viewer - an ASCII viewer, `NULL` for standard output
 
   Options Database Keys:
-+ -muon_view_cost [viewer] - prints it at the end of `MuonSetUp()`
++ -muon_view_cost [viewer] - prints the cost at the end of `MuonSetUp()`
 . -muon_cost_alpha time    - latency of the link in seconds, 25e-6 by default
 . -muon_cost_beta speed    - speed of the link in each direction in bits a second, 10e9 by default
-. -muon_cost_gamma speed   - how fast a rank sums messages or votes on them, in bytes a second, 4e9 by default
-. -muon_cost_workers J     - predicts for so many workers with even shares, 0 for those that there are
-- -muon_cost_entries d     - predicts for matrices of so many entries together, of the shapes of the layers, 0 for these
+. -muon_cost_gamma speed   - speed at which a rank sums messages or counts votes, in bytes a second, 4e9 by default
+. -muon_cost_workers J     - predicts for J workers with equal shares, 0 for the workers of this run
+- -muon_cost_entries d     - predicts for d entries in matrices of the layers' shapes, 0 for the layers of this run
 
   Level: intermediate
 
   Notes:
-  A message of s bytes takes alpha + beta s seconds, and each byte that is summed or voted on gamma\: the
-  seconds are alpha times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's
-  link, plus gamma times the bytes that it sums. A link carries as much in each direction at once.
+  A message of s bytes takes alpha + beta s seconds, and each byte that is summed takes gamma. The seconds are alpha
+  times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's link, plus gamma times the
+  bytes that this rank sums. A link has this speed in both directions at once.
 
-  Sums and broadcasts go along trees. The seconds take them as cut into parts that follow one another, or for
-  sums everywhere as a ring; the last column has whole messages along binomial trees, where what a rank sends
-  on waits for what it receives. Which of them MPI does depends on MPI, sizes and ranks. Sums are one call a
-  layer, each of which pays the latency; messages are one packet for all layers.
 
-  The first table is of the optimizer's own messages, whatever its type is, with the owners that each exchange
-  would choose; sizes are the most that a message may have, and after a step those of this step. The second
-  is of votes on signs, one bit an entry up; down it is two with `-sign_tie zero` and an even number of workers. What is sent inside a worker of several ranks is in neither.
-  With `-muon_node_size` a node has one link, which its ranks share; without, each rank has one.
+  Reductions and broadcasts use trees. The column of seconds assumes pipelined trees, and a ring for allreduce. The
+  last column assumes binomial trees of whole messages, where a rank sends on only what it has received completely. MPI
+  chooses between them by sizes and ranks. Sums are one call for each layer, which pays its own latency. Messages are
+  one packet for all layers.
 
-  With local steps these are the messages of the outer optimizer, once in so many steps.
 
-  No step is taken, and nothing is measured; `share/petscmuon/advise` puts this beside what `-log_view` measured.
+  The first table is for the messages of the optimizer's type, with the owners that each exchange would choose. Sizes
+  are upper bounds of the messages, and after a step those of this step. The second table is for votes on signs, one
+  bit an entry up. Down it is two bits with `-sign_tie zero` and an even number of workers. Neither table has messages
+  inside a worker of several ranks.
+
+  With `-muon_node_size` the ranks of a node share one link. Otherwise each rank has its own. With `MUONLOCAL` the
+  tables are for the messages of the outer optimizer, once a round. Nothing is measured; `share/petscmuon/advise`
+  compares the model with the times of `-log_view`.
 
   References:
 . * - SignMuon\: Communication-Efficient Distributed Muon Optimization, 2026, arXiv 2605.16311; the model, and the votes except range

@@ -78,30 +78,30 @@ typedef struct {
 } MuonCSV;
 
 /*@C
-  MuonSetValidation - Sets a routine that measures how good the weights are on data that no worker trains on
+  MuonSetValidation - Sets a routine that evaluates the weights on data that no worker trains on
 
   Logically Collective
 
   Input Parameters:
 + muon     - the optimizer
 . fn       - the routine, or `NULL` for none
-. interval - it is called after every so many steps, and after the last one of `MuonSetMaxSteps()`; at least 1
+. interval - number of steps between two calls, at least 1; the routine is called after the last step of `MuonSetMaxSteps()`, too
 - ctx      - its context, or `NULL`
 
   Calling sequence of `fn`:
 + muon  - the optimizer
-. value - what this rank found, of which the mean over the ranks is shown; with the weights of `MuonSetWorkerWeight()` where these differ
+. value - the value on this rank; its mean over the ranks, weighted by `MuonSetWorkerWeight()`, is shown
 - ctx   - the context
 
   Options Database Key:
-. -muon_validation_interval interval - the interval, 0 for none
+. -muon_validation_interval interval - the interval, 0 for no validation
 
   Level: intermediate
 
   Note:
-  Every rank calls it at the same time, after the step was committed. The value stands in the lines of
-  `-muon_monitor` for the steps that have one, and in the column validation of `-muon_monitor_csv`, which is
-  empty for the others. Both speak of such a step, whatever `-muon_monitor_interval` says.
+  All ranks call the routine together, after the step was committed. `-muon_monitor` prints the value, and
+  `-muon_monitor_csv` has it in the column validation, which is empty for the other steps. Both report a step with
+  validation for any `-muon_monitor_interval`.
 
 .seealso: `Muon`, `MuonGetValidation()`, `MuonMonitorSet()`, `MuonMonitorSetCSV()`, `MuonSetObjectiveAndGradient()`
 @*/
@@ -118,7 +118,7 @@ PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt inter
 }
 
 /*@
-  MuonGetValidation - Gets what the routine of `MuonSetValidation()` found last
+  MuonGetValidation - Gets the last value of the routine of `MuonSetValidation()`
 
   Not Collective
 
@@ -127,7 +127,7 @@ PetscErrorCode MuonSetValidation(Muon muon, MuonValidationFn *fn, PetscInt inter
 
   Output Parameters:
 + value - the mean over the ranks; may be `NULL`
-- step  - the step after which it was found, -1 where there is none; may be `NULL`
+- step  - the step of this value, -1 if there is none; may be `NULL`
 
   Level: intermediate
 
@@ -244,8 +244,8 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
 }
 
 /*@C
-  MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in
-  both directions and their part of those of fp32
+  MuonMonitorDefault - Prints one line a step: step, loss, learning rate, dual norm of the gradient, bits in both
+  directions and their ratio to fp32
 
   Collective; No Fortran Support
 
@@ -262,21 +262,19 @@ static PetscErrorCode MuonMonitorUpdate_Private(Muon muon, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  On a viewer of type `PETSCVIEWERDRAW` it is a line graph of the loss over the steps and bars of the step's layers\:
-  bytes up and down, and what `-ef21_monitor_compression` measures, the lags in the Frobenius norm. Layers that vote have no bars.
+  A viewer of type `PETSCVIEWERDRAW` shows a line graph of the loss over the steps, and bars of the step's layers\: bytes up and
+  down, and with `-ef21_monitor_compression` the lags in the Frobenius norm. Layers that vote have no bars.
 
-  The loss is left out where there is no routine of `MuonSetObjectiveAndGradient()`, as in a program's own loop.
-  The rate is that of `MuonGetRate()`, or where no layer has the optimizer `lmo` that of the first layer.
+  The loss is left out without a routine of `MuonSetObjectiveAndGradient()`, as in a program with its own loop.
+  The rate is that of `MuonGetRate()`. If no layer has the optimizer `lmo`, it is the rate of the first layer.
 
-  The dual norm is the sum over the layers of <G,-D>, with G the LMO's input and D its point: how fast
-  the loss can fall in the product of the unit balls. It is left out where there is no such layer, as they
-  vote or have another optimizer.
+  The dual norm is the sum over the layers of <G,-D>, with G the LMO's input and D its point\: the fastest decrease of
+  the loss in the product of the unit balls. It is left out if all layers vote or have another optimizer.
 
-  Bits are means over the ranks of what the network sees, headers of messages included and what a rank sends to
-  itself left out; on one rank there are none. `MuonGetTraffic()` has all messages. Behind them are these bits
-  over those of the same messages in fp32, 32 bits an entry. The value of `MuonSetValidation()` follows in the steps that have one. Where layers vote,
-  `MUONSIGN`, their agreement follows, `MuonSignGetAgreement()`; with `-muon_measure_update_rms` the largest
-  root mean square of an update, and whose it is.
+  Bits are means over the ranks of what the network carries, with the headers of messages and without messages of a rank to itself. `MuonGetTraffic()`
+  counts all messages. The ratios compare them with the same messages in fp32, 32 bits an entry. The value of `MuonSetValidation()` follows in steps
+  that have one. With `MUONSIGN` the agreement follows (`MuonSignGetAgreement()`), with `-muon_measure_update_rms` the largest root mean square of an
+  update and its layer.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonGetGradientDualNorm()`, `MuonGetTraffic()`
 @*/
@@ -410,13 +408,11 @@ static PetscErrorCode MuonMonitorCSVDestroy_Private(void **ctx)
   Level: intermediate
 
   Notes:
-  The columns are step, loss, rate, dual norm, bits up, bits down, these two over the bits of fp32, reason, and
-  validation, empty where there was none; the first row names them. Bits are those of `MuonMonitorDefault()`\:
-  what a rank sends to itself is left out.
+  The first row names the columns\: step, loss, rate, dual norm, bits up, bits down, their ratios to fp32, reason, and
+  validation, empty in steps without one. Bits are counted as by `MuonMonitorDefault()`.
 
-  A file that is there is begun anew at the first row. A run that goes on with a checkpoint,
-  `MuonSetRestart()`, appends to it\: rows of the steps before stay, and those behind the checkpoint, whose
-  steps are taken again, go.
+  An existing file is overwritten. A run that continues from a checkpoint (`MuonSetRestart()`) appends to it\: it keeps
+  the rows up to the checkpoint and removes the later ones, whose steps are taken again.
 
 .seealso: `Muon`, `MuonMonitorSet()`, `MuonMonitorDefault()`
 @*/

@@ -51,34 +51,35 @@ static PetscErrorCode MuonHeadsClip_Private(MuonLayer layer, PetscInt row, Petsc
 }
 
 /*@
-  MuonLayerClipHeads - Scales queries and keys of attention heads whose logits are too large, as QK-clip does
+  MuonLayerClipHeads - Scales the queries and keys of attention heads with too large logits (QK-clip)
 
   Collective on the optimizer
 
   Input Parameters:
-+ q        - the layer of the queries, whose rows are those of one head behind those of the other
-. k        - the layer of the keys, or `q`, where one layer has all queries, then all keys, then as many values
++ q        - the layer of the queries; its rows are ordered by heads
+. k        - the layer of the keys, or `q` if one layer has all queries, then all keys, then as many values
 . heads    - number of query heads
-. keyheads - number of key heads, each of which as many query heads in a row share; `heads` where each has its own
-. logit    - the largest logit of each query head that this rank has seen since the last step, scaled as attention scales it; any finite number, such as 0, where it has seen none
-. tau      - logits are to be at most this, above 0
-- power    - share of the queries in what logits are to shrink by, in [0,1]; 1/2 is usual
+. keyheads - number of key heads; consecutive query heads share one, and `heads` gives each its own
+. logit    - the largest logit of each query head on this rank since the last step, with attention's scaling; any finite number, such as 0, if there was none
+. tau      - upper bound for the logits, above 0
+- power    - share of the queries in the scaling, in [0,1]; 1/2 is usual
 
   Output Parameters:
 + clipped  - number of query heads that were scaled; may be `NULL`
-- smallest - the smallest factor, 1 where none was; may be `NULL`
+- smallest - the smallest factor gamma, 1 if no head was scaled; may be `NULL`
 
   Level: advanced
 
   Notes:
-  Call it in a routine of `MuonSetPostStep()`. With S the largest logit over all ranks and over the query heads that share a key head, the rows of these query heads are multiplied
-  by gamma^power and those of the key head by gamma^(1-power), gamma = min(1, tau / max(S, tau)). Logits of the weights that S was measured with become at most tau.
+  Call it in a routine of `MuonSetPostStep()`. S is the largest logit over all ranks and over the query heads that share a key head. With gamma =
+  min(1, tau / max(S, tau)), the rows of these query heads are multiplied by gamma^power, and those of the key head by gamma^(1-power). The weights
+  for which S was measured then have logits of at most tau.
 
-  All ranks scale their weights, and servers those that they have of their own, by the same numbers\: compression has nothing to make up for. Momentum and all other state stay. Rows may be
-  spread over ranks. Biases of queries and keys are two layers more, with the same logits.
+  All ranks scale their weights, and servers their own copies, by the same numbers, so that no message is needed. Momentum and all other state do not
+  change. Rows may be distributed over ranks. Biases of queries and keys are two more layers, with the same logits.
 
-  A logit that is not finite, heads that are not all rows of their layers, a layer that is frozen, is a range of a parallel vector, keeps its norm by `-muon_layer_hyperball`, or belongs to a
-  `MUONLOCAL` is an error on all ranks, and nothing was scaled.
+  It is an error on all ranks, and nothing is scaled, if a logit is not finite, or if the heads are not all rows of their layers. The same holds for a
+  layer that is frozen, is a range of a parallel vector, has `-muon_layer_hyperball`, or belongs to a `MUONLOCAL`.
 
   References:
 . * - Kimi Team, Kimi K2\: open agentic intelligence, arXiv\:2507.20534, 2025

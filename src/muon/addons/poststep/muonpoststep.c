@@ -7,7 +7,7 @@ typedef struct {
 } MuonPostStep;
 
 /*@C
-  MuonSetPostStep - Sets a routine that is called after each step that was taken
+  MuonSetPostStep - Sets a routine that is called after each successful step
 
   Logically Collective
 
@@ -24,10 +24,11 @@ typedef struct {
   Level: intermediate
 
   Notes:
-  Every rank calls it, when the step was committed and counted, ahead of validation, monitors and look-ahead (`-muon_lookahead`). It may
-  communicate and change weights, on all ranks alike\: `MuonLayerClipHeads()` does so, and after changes of its own it calls `MuonWeightsChanged()`.
+  Every rank calls the routine, after the step was committed and counted, before validation, monitors and look-ahead (`-muon_lookahead`). It may
+  communicate, and may change weights in the same way on all ranks, by `MuonLayerClipHeads()`, or directly, followed by `MuonWeightsChanged()`.
 
-  It is not called after a step that was refused or left out. A routine on some of the ranks is an error on all of them, and so is one that fails on some\: the step stays taken.
+  It is not called after a step that was refused or left out. It is an error on all ranks if only some have a routine,
+  or if it fails on some; the step is not undone.
 
 .seealso: `Muon`, `MuonStep()`, `MuonLayerClipHeads()`, `MuonWeightsChanged()`, `MuonMonitorSet()`
 @*/

@@ -198,7 +198,7 @@ static PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
 }
 
 /*@
-  MuonTestGradient - Compares the gradients that the user's routine gives with differences of its losses
+  MuonTestGradient - Compares the gradients of the user's routine with finite differences of its losses
 
   Collective
 
@@ -206,27 +206,27 @@ static PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
 . muon - the optimizer, with a routine of `MuonSetObjectiveAndGradient()`
 
   Output Parameter:
-. error - the largest relative error over the layers; with `NULL` gradients that are wrong are an error, on all ranks
+. error - the largest relative error over the layers; with `NULL` a wrong gradient is an error on all ranks
 
   Options Database Key:
-. -muon_test_gradient - does it at the first step, which ends with an error where a gradient is wrong
+. -muon_test_gradient - tests the gradients at the first step, which ends with an error if one is wrong
 
   Level: intermediate
 
   Notes:
-  One line a layer shows the derivative of the mean loss along one random direction, whose entries are 1 and
-  -1, as the gradients have it and as central differences have it, and how far they differ over the larger of
-  the two. All entries of the layer are in it\: a gradient that is wrong in some of them shows.
+  One line for each layer shows the derivative of the mean loss along a random direction with entries 1 and -1, by the
+  gradients and by central differences, and their relative difference. All entries of the layer contribute, so that an
+  error in some of them shows.
 
-  How far it may be off follows from the differences themselves\: those with twice the step give their error,
-  and the size of the losses, with two at the same weights, what rounding and chance do to them. Beyond that
-  the gradient is wrong, and an entry that is wrong is looked for by halves. Where differences are off by more
-  than a tenth they say nothing, and the line says so. The last line says whether the gradients are probably
-  right.
 
-  The routine is called six times for each layer, in the same step, and more often where an entry is looked
-  for\: a program that draws its samples anew in each call, and not by `MuonGetStepNumber()`, is compared with
-  noise. The weights are what they were afterwards.
+  The tolerance follows from the differences themselves. Differences with twice the step estimate their error. The size
+  of the losses, and two losses at the same weights, estimate rounding and noise. A gradient outside the tolerance is
+  wrong, and a wrong entry is found by bisection. If the differences have a relative error above a tenth, the line says
+  that they decide nothing. The last line says whether the gradients are probably right.
+
+
+  The routine is called six times for each layer in the same step, and more often for a bisection. It must use the same
+  samples each time, chosen by `MuonGetStepNumber()` for example. The weights do not change.
 
 .seealso: `Muon`, `MuonSetObjectiveAndGradient()`, `MuonStep()`
 @*/

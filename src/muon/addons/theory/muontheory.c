@@ -316,7 +316,7 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
 }
 
 /*@
-  MuonGetTheoryBound - Gets what a theorem promises of the gradients of a run
+  MuonGetTheoryBound - Gets a theorem's bound of the gradients of a run
 
   Not Collective
 
@@ -330,8 +330,8 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
   Level: advanced
 
   Note:
-  The dual norm is that of the gradient of the mean function at the servers' weights, in expectation; with several layers
-  the sum of theirs, or of their squares.
+  The dual norm is that of the gradient of the mean function at the servers' weights, in expectation. With several layers
+  it is the sum of their dual norms, or of their squares.
 
 .seealso: `Muon`, `MuonTheory`, `MuonGetTheoryEstimate()`, `MuonGetGradientDualNorm()`
 @*/

@@ -332,7 +332,7 @@ PetscErrorCode MuonTheoryEstimateView_Private(Muon muon)
 }
 
 /*@
-  MuonGetEvaluation - Tells the routine that computes gradients which samples it is to take
+  MuonGetEvaluation - Tells the routine for gradients which samples it should use
 
   Not Collective
 
@@ -340,13 +340,13 @@ PetscErrorCode MuonTheoryEstimateView_Private(Muon muon)
 . muon - the optimizer
 
   Output Parameter:
-. evaluation - which of the evaluations of a step this is
+. evaluation - the kind of evaluation in this step
 
   Level: advanced
 
   Note:
-  A routine of `MuonSetObjectiveAndGradient()` that draws samples asks it, where `-muon_theory_estimate` is used. One that
-  does not ask has its smoothness estimated of fresh batches, which adds their noise, and tables say so.
+  A routine of `MuonSetObjectiveAndGradient()` that draws samples calls this with `-muon_theory_estimate`. Otherwise the
+  smoothness is estimated from different batches, which adds their noise, and tables say so.
 
 .seealso: `Muon`, `MuonEvaluation`, `MuonSetObjectiveAndGradient()`, `MuonGetTheoryEstimate()`
 @*/
@@ -359,7 +359,7 @@ PetscErrorCode MuonGetEvaluation(Muon muon, MuonEvaluation *evaluation)
 }
 
 /*@
-  MuonGetTheoryEstimate - Gets what the path of a run tells of smoothness and noise in a layer
+  MuonGetTheoryEstimate - Gets the smoothness and the noise of a layer, estimated along a run
 
   Not Collective
 
@@ -368,10 +368,10 @@ PetscErrorCode MuonGetEvaluation(Muon muon, MuonEvaluation *evaluation)
 - layer - one of its layers
 
   Output Parameter:
-. estimate - the constants, with 0 samples where there are none
+. estimate - the constants, with 0 samples if there are none
 
   Options Database Keys:
-+ -muon_theory_estimate n - estimates in every n-th step
++ -muon_theory_estimate n - estimates every n steps
 . -muon_theory_csv file   - writes each estimate to a file, a row a layer
 - -muon_theory_monitor    - prints each estimate
 
@@ -380,11 +380,11 @@ PetscErrorCode MuonGetEvaluation(Muon muon, MuonEvaluation *evaluation)
   Notes:
   After such a step the routine of `MuonSetObjectiveAndGradient()` is called at the new weights W+ with the same samples, and
   once more with others, see `MuonEvaluation`. A sample is ||g(W+) - g(W)||_* / ||W+ - W|| in the norm of the layer divided by
-  scale x shape factor, with the mean gradient over the workers, which are added up without compression. The largest
-  is a lower bound of the true constant, where the gradient of a layer depends on that layer alone.
+  scale x shape factor. Here g is the mean gradient over the workers, summed without compression. The largest sample is a
+  lower bound of the true constant if the gradient of a layer depends on that layer alone.
 
-  Neither weights nor state change. `MuonSolve()` prints a table at its end. The contraction of messages is what
-  `-ef21_monitor_compression` measures.
+  Neither weights nor state change. `MuonSolve()` prints a table at its end. `-ef21_monitor_compression` measures the
+  contraction of messages.
 
 .seealso: `Muon`, `MuonTheoryEstimate`, `MuonGetEvaluation()`, `MuonTheory`, `MuonEF21GetLayerCompression()`
 @*/

@@ -21,7 +21,7 @@ static inline PetscBool MuonWatches(Muon muon)
 }
 
 /*@
-  MuonGetMismatchedLayer - Gets the layer whose weights differ between ranks that should hold the same
+  MuonGetMismatchedLayer - Gets the layer whose replicated weights differ between ranks
 
   Not Collective
 
@@ -32,25 +32,25 @@ static inline PetscBool MuonWatches(Muon muon)
 . layer - the first such layer, borrowed, after a step that ended with `MUON_DIVERGED_WEIGHTS`; else `NULL`. The same on every rank
 
   Options Database Key:
-. -muon_check_weights (true|false) - whether an optimizer looks for weights that were changed without its knowledge, and for weights that differ between ranks, which it does by default
+. -muon_check_weights (true|false) - whether an optimizer detects weights that the caller changed, and weights that differ between ranks, true by default
 
   Level: intermediate
 
   Notes:
-  In every step a checksum of a 64th of the weights of each layer, another one each time, is compared between
-  the ranks that hold the same rows. Where it differs the step ends with `MUON_DIVERGED_WEIGHTS` on every
-  rank and nothing is applied. After 64 steps all entries were looked at. A layer whose rows are spread over all
-  ranks has no other copy to compare with; `MuonView()` says so. Frozen layers are not looked at.
+  In every step the ranks that hold the same rows compare a checksum of a 64th of the weights of each layer, another
+  one each time. If it differs, the step ends with `MUON_DIVERGED_WEIGHTS` on every rank and nothing is applied. After
+  64 steps all entries were compared. A layer whose rows are distributed over all ranks has no second copy to compare
+  with; `MuonView()` says so. Frozen layers are not compared.
 
-  Weights that the caller changed between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, are
-  taken over by the servers of all compressors alike. Where servers keep weights of their own, as those of
-  `MUONEF21` do behind a server compressor that leaves something out, they notice it by the state of the
-  matrix or vector and a checksum of all of it\: what they had still to send is dropped then, as by
-  `MuonWeightsChanged()`.
 
-  What is not noticed\: a change behind the back of PETSc, as in memory of `MuonAddLayerArray()` or of a
-  matrix made around an array, where only a 64th of the entries is looked at, another one each time. Who
-  changes a few entries there calls `MuonWeightsChanged()`.
+  If the caller changes weights between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, the servers
+  take over the new weights, with any compressor. Servers with their own copy of the weights, as those of `MUONEF21`
+  with a lossy server compressor, detect the change by the state of the matrix or vector and a checksum of all of it.
+  They then drop what was not sent yet, as `MuonWeightsChanged()` does.
+
+
+  Changes that PETSc does not see, as in memory of `MuonAddLayerArray()` or of a matrix made around an array, are
+  detected only if they are in the 64th of this step. Call `MuonWeightsChanged()` after such changes.
 
 .seealso: `Muon`, `MuonWeightsChanged()`, `MuonGetConvergedReason()`
 @*/

@@ -13,9 +13,8 @@
   U      =  M                         or with a Nesterov term of g
   W becomes (1 - rate decay) W + t^s D,   D the point of the unit ball where <U,D> is least
 .ve
-  The momentum is kept by the owner of the layer. How gradients come together and weights go out is the choice
-  of the `MuonExchange`\: `MUONEXCHANGEREPLICATED` with sums is the data-parallel Muon,
-  `MUONEXCHANGELAYERWISE` the one with an owner for each layer.
+  The owner of the layer keeps the momentum. The `MuonExchange` sums gradients and distributes weights\:
+  `MUONEXCHANGEREPLICATED` with sums is data-parallel Muon, `MUONEXCHANGELAYERWISE` has an owner for each layer.
 
   Keller Jordan's Muon is `-muon_momentum 0.95 -muon_nesterov ema -muon_shape_factor kj`.
 

@@ -124,13 +124,13 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
 }
 
 /*@
-  MuonEF21SetMonitorCompression - Sets whether an optimizer measures what compression does to its layers
+  MuonEF21SetMonitorCompression - Sets whether an optimizer measures the compression error of its layers
 
   Logically Collective
 
   Input Parameters:
-+ muon    - an optimizer that has the type `MUONEF21` already, else the call is ignored
-- measure - whether it does, in the steps of `-muon_monitor_interval`; the same on every rank
++ muon    - an optimizer of type `MUONEF21`; the call is ignored for other types
+- measure - whether to measure, in the steps of `-muon_monitor_interval`; the same on every rank
 
   Options Database Key:
 . -ef21_monitor_compression [viewer] - measures and prints a line for each layer and direction that is compressed
@@ -138,35 +138,31 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
   Level: intermediate
 
   Notes:
-  `MuonEF21GetLayerCompression()` has the figures. They cost four norms of each layer in the layer's own norm
-  or its dual, singular value decompositions for the norms of singular values, which take longer than the step
-  itself; a gather to every rank of ten numbers a layer from each; memory for these, and for a matrix of the
-  size of the largest layer and what its LMO needs to compute a norm, which ranks that own layers have
-  for their steps anyway. In `-log_view` the norms are `MuonMeasure`. Where this is off nothing is computed.
+  `MuonEF21GetLayerCompression()` returns the figures. They cost four norms of each layer, in the layer's own norm or
+  its dual. For norms of singular values these are singular value decompositions, which take longer than the step
+  itself. Every rank gathers ten numbers a layer from each rank. The norms need scratch memory of the size of the
+  largest layer and its LMO, which owners of layers have anyway. The event in `-log_view` is `MuonMeasure`. If this is
+  off, nothing is computed.
 
-  The line of the way up has 1 - alpha, the constant of `MuonCompressorGetAlpha()` where it is known; then for
-  the Frobenius norm and for the dual norm of the layer the measured contraction
-  $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the lag $\|M_j - G_j\|$ that is left, each as mean and as worst of the workers. The line of the way down has the same of $x = X - W$ in the Frobenius norm and in the norm
-  of the layer, with the lag $\|X - W\|$.
+  The line for messages up has 1 - alpha of `MuonCompressorGetAlpha()` if it is known. Then it has, for the Frobenius norm and for the dual norm of
+  the layer, the measured contraction $\|C(x) - x\|^2 / \|x\|^2$ of $x = M_j - G_j$ and the remaining lag $\|M_j - G_j\|$, each as mean and worst over
+  the workers. The line for messages down has the same for $x = X - W$ in the Frobenius norm and in the norm of the layer, with the lag $\|X - W\|$.
 
-  The theory of EF21-Muon asks for contraction in the dual norm from the workers' compressors and in the norm
-  itself from the servers'\: alpha holds in the Frobenius norm, and a contraction of 1 or more in the layer's
-  norm, which Top-K can have in the spectral norm, is what no step size makes up for by itself. The norms are
-  those of `MuonLayerComputeDualNorm()` and `MuonLayerComputeNorm()`, without the layer's scale and shape
-  factor; where the optimizer of a layer is not `MUONLAYERLMO` it is the Frobenius norm.
+  The theory of EF21-Muon requires contraction in the dual norm from the workers' compressors and in the norm itself
+  from the servers' compressors. But alpha holds in the Frobenius norm. Top-K can have a contraction of 1 or more in
+  the spectral norm, and no step size compensates for this. The norms are those of `MuonLayerComputeDualNorm()` and
+  `MuonLayerComputeNorm()`, without the layer's scale and shape factor. If the optimizer of a layer is not
+  `MUONLAYERLMO`, it is the Frobenius norm.
 
-  What the compressor identity and the downlink step send is exact\: there is no line of it. With
-  `-ef21_init gradient` messages up of the first step are the gradients in single precision, and so is what is
-  left of them, unless values are double. A single step of a random compressor may be above 1 - alpha, which
-  bounds the expectation. 1 - alpha is that of the Frobenius norm\: where `-compressor_topsvd_schatten`
-  chose another it is unknown.
+  The compressor identity and the downlink step are exact and have no line. With `-ef21_init gradient` the messages up
+  of the first step are the gradients in single precision, with an error of that precision, unless values are double. A
+  single step of a random compressor may exceed 1 - alpha, which bounds the expectation. 1 - alpha refers to the
+  Frobenius norm. With another norm, by `-compressor_topsvd_schatten`, it is unknown.
 
-  It is off by default, and again after `MuonSetType()`\: call it after that. The option adds the monitor that
-  prints the figures too; `MuonMonitorCancel()` removes the monitor and leaves measuring on, for
-  `MuonEF21GetLayerCompression()`.
+  It is off by default and after `MuonSetType()`. The option also adds the monitor that prints the figures.
+  `MuonMonitorCancel()` removes the monitor but does not stop the measuring, for `MuonEF21GetLayerCompression()`.
 
-  A step in which some ranks would measure and others not, since this or the interval differs between them, is
-  an error on all of them, which is raised before the step changes anything.
+  If this setting or the interval differs between ranks, the step is an error on all of them and changes nothing.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetLayerCompression()`
 @*/
@@ -180,7 +176,7 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 }
 
 /*@C
-  MuonEF21GetLayerCompression - Gets what compression did to a layer in the last step that was measured
+  MuonEF21GetLayerCompression - Gets the compression error of a layer in the last measured step
 
   Not Collective
 
@@ -189,13 +185,12 @@ PetscErrorCode MuonEF21SetMonitorCompression(Muon muon, PetscBool measure)
 - layer - one of its layers that is not frozen
 
   Output Parameter:
-. compression - the figures, the same on every rank; their step is -1 where none was measured
+. compression - the figures, the same on every rank; their step is -1 if none was measured
 
   Level: intermediate
 
   Note:
-  A step is measured after `MuonEF21SetMonitorCompression()`, if `-muon_monitor_interval` has it and if it
-  did not diverge.
+  After `MuonEF21SetMonitorCompression()` the steps of `-muon_monitor_interval` that do not diverge are measured.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21Compression`, `MuonEF21SetMonitorCompression()`
 @*/
@@ -219,8 +214,8 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
 */
 
 /*@
-  MuonEF21GetAggregateError - Gets how far the servers' aggregates were from the means of the workers' estimates when
-  it was measured last
+  MuonEF21GetAggregateError - Gets the last measured difference between the servers' aggregates and the means of the
+  workers' estimates
 
   Not Collective
 
@@ -228,16 +223,16 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
 . muon - an optimizer of type `MUONEF21`
 
   Output Parameter:
-. error - the Frobenius norm of G - mean of G_j over all layers, the same on every rank; -1 where it was not measured yet
+. error - the Frobenius norm of G - mean of G_j over all layers, the same on every rank; -1 if it was not measured yet
 
   Options Database Key:
-. -ef21_aggregate_error_interval interval - measures it after every so many steps, 0 for never
+. -ef21_aggregate_error_interval interval - number of steps between two measurements, 0 for none
 
   Level: advanced
 
   Notes:
-  It is what rounding leaves, of the order of the roundoff of the state times the number of steps, as long as
-  nothing was lost. A checkpoint measures it, too. The estimates travel uncompressed then, which
+  The error comes from rounding. Its order is the roundoff of the state times the number of steps; a larger one means
+  that messages were lost. A checkpoint measures it, too. The workers send their estimates uncompressed for it, which
   `MuonGetTraffic()` counts. Layers whose messages are the momentum itself have no estimates.
 
 .seealso: `Muon`, `MUONEF21`

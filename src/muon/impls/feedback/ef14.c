@@ -65,20 +65,20 @@ static PetscErrorCode MuonConfigure_EF14(Muon muon)
 }
 
 /*MC
-  MUONEF14 - Muon with the classic error feedback: what a message leaves out is added to the next gradient
+  MUONEF14 - Muon with classic error feedback: the compression error is added to the next gradient
 
   Options Database Keys:
-+ -ef14_compressor type          - compressor from workers to servers, with the keys of `MuonCompressor` behind it
++ -ef14_compressor type          - compressor from workers to servers, followed by the keys of `MuonCompressor`
 . -ef14_server_compressor type   - compressor from servers to workers, likewise
-. -ef14_compressor_rules rules   - layers that the two are for (lmo|all), others are sent uncompressed, unless a layer's own key says otherwise
-. -ef14_compressor_min_entries n - entries of the smallest layer that they are for, smaller layers are sent uncompressed
+. -ef14_compressor_rules rules   - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
+. -ef14_compressor_min_entries n - smaller layers are sent uncompressed, unless a layer has its own key
 . -ef14_downlink downlink        - how servers send new weights (weights|step), as for `MUONEF21`
-- -ef14_feedback delta           - how much of what a message leaves out is added to the next gradient, from 0 to 1
+- -ef14_feedback delta           - part of the compression error that is added to the next gradient, from 0 to 1
 
   Level: beginner
 
   Notes:
-  In step s worker j, at the weights W, with the gradient g_j and what its messages have left out so far, e_j\:
+  In step s worker j has the weights W, the gradient g_j and the accumulated compression error e_j\:
 .vb
   c_j      =  C_j(g_j + e_j)               sent to the layer's server
   e_j becomes delta (g_j + e_j - c_j)
@@ -91,17 +91,16 @@ static PetscErrorCode MuonConfigure_EF14(Muon muon)
 .ve
   and every worker\: W becomes W + S.
 
-  With delta = 1, the default, it is the error feedback of 2014; with 0 nothing is remembered, which is naive
-  compression and may diverge; in between what was left out decays. With the compressor identity nothing is left
-  out, e_j is not stored and the steps are those of `MUONDENSE`.
+  The default delta = 1 is the error feedback of 2014. With 0 nothing is remembered, which is naive compression and may
+  diverge. In between the error decays. With the compressor identity there is no error, e_j is not stored, and the
+  steps are those of `MUONDENSE`.
 
-  `MUONEF21` sends differences of the momentum instead. These become small where the momentum settles, while
-  what is sent here has the size of gradients to the end\: on one problem of three workers with gradients that
-  differ, EF21 reached the solution and this one stayed at a distance. Which is better for a model is a matter of
-  measuring.
+  `MUONEF21` sends differences of the momentum instead. These become small when the momentum converges, while the
+  messages here have the size of gradients to the end. On one problem of three workers with different gradients, EF21
+  reached the solution and EF14 stayed at a distance. Measure which is better for your model.
 
-  With `-muon_momentum_at worker` the momentum takes the place of g_j. A checkpoint that is loaded on other ranks
-  gives each worker the mean of the e_j.
+  With `-muon_momentum_at worker` the momentum takes the place of g_j. If a checkpoint is loaded on another number of
+  ranks, each worker gets the mean of the e_j.
 
   References:
 . * - F. Seide, H. Fu, J. Droppo, G. Li, D. Yu, 1-bit stochastic gradient descent and its application to data-parallel distributed training of speech DNNs, Interspeech 2014

@@ -182,19 +182,19 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   MUONEF21 - EF21-Muon: steps inside norm balls with error feedback and compressed messages in both directions
 
   Options Database Keys:
-+ -ef21_compressor type            - compressor from workers to servers, with the keys of `MuonCompressor` behind it
++ -ef21_compressor type            - compressor from workers to servers, followed by the keys of `MuonCompressor`
 . -ef21_server_compressor type     - compressor from servers to workers, likewise
-. -ef21_compressor_rules rules     - layers that the two are for (lmo|all), others are sent uncompressed, unless a layer's own key says otherwise
-. -ef21_compressor_min_entries n   - entries of the smallest layer that they are for, smaller layers are sent uncompressed
+. -ef21_compressor_rules rules     - layers that the two apply to (lmo|all); others are sent uncompressed, unless a layer has its own key
+. -ef21_compressor_min_entries n   - smaller layers are sent uncompressed, unless a layer has its own key
 . -ef21_downlink downlink          - how servers send new weights (weights|step), `step` sends the point of the norm ball in its natural format
-. -ef21_init init                  - what EF21 starts from (zero|gradient)
-. -ef21_aggregate_error_interval n - measures every n-th step how far the aggregate is from the mean of the estimates, see `MuonEF21GetAggregateError()`
+. -ef21_init init                  - initial momentum and estimates (zero|gradient)
+. -ef21_aggregate_error_interval n - measures the error of the aggregates every n steps, see `MuonEF21GetAggregateError()`
 - -ef21_monitor_compression        - measures contraction and lag of each layer and prints them, see `MuonEF21SetMonitorCompression()`
 
   Level: beginner
 
   Notes:
-  In step s worker j, at the weights W, with momentum mu\:
+  In step s worker j has the weights W and the momentum mu\:
 .vb
   M_j becomes mu M_j + (1-mu) g_j
   R_j      =  C_j(M_j - G_j)          sent to the layer's server
@@ -206,22 +206,21 @@ static PetscErrorCode MuonDestroy_EF21(Muon muon)
   X becomes X + t^s D                 D the point of the unit ball where <G,D> is least
   S      =  C(X - W)                  sent to every worker
 .ve
-  and every worker\: W becomes W + S. What each side adds to its own copies is the decoded message, so that
-  the copies never part.
+  and every worker\: W becomes W + S. Sender and receiver add the same decoded message to their copies, so that the
+  copies stay equal.
 
-  With the compressor identity messages are the matrices themselves, and what would be equal to another matrix
-  is not stored.
+  With the compressor identity messages are the matrices themselves, and copies that equal another matrix are not
+  stored.
 
-  With `-ef21_downlink step` S is D itself in its natural format, and every worker computes
-  W = (1 - rate decay) W + t^s D\: the weights are those of identity to the last bit (as long as the dual
-  norm, which is sent too, is finite), X is W and is not stored, and a message down has a few numbers, or a
-  few bits for each row or column. It is for layers of the optimizer lmo whose norm is nuclear, l1, rowsum, colsum
-  or l21; for any other layer it is an error of `MuonSetUp()`, which names the key that gives the layer
-  another downlink. Where every rank owns (`MUONEXCHANGEREPLICATED`) and no layer has another lossy
-  compressor nothing goes down, as with identity.
+  With `-ef21_downlink step` S is D itself in its natural format, and every worker computes W = (1 - rate decay) W +
+  t^s D. A message down has a few numbers, or a few bits for each row or column. The weights are those of identity to
+  the last bit (as long as the dual norm, which is sent too, is finite); X equals W and is not stored. The downlink is
+  for layers of the optimizer lmo with the norms nuclear, l1, rowsum, colsum or l21. Any other layer is an error of
+  `MuonSetUp()`, which names the key that gives the layer another downlink. If every rank owns all layers
+  (`MUONEXCHANGEREPLICATED`) and no layer has another lossy compressor, nothing is sent down, as with identity.
 
-  The step is Algorithm 3 of the paper with worker and server halves in the order of one gradient; momentum 0
-  and exact gradients give Algorithm 2.
+  The step is Algorithm 3 of the paper, ordered so that a step begins with the gradient. Momentum 0 and exact gradients
+  give Algorithm 2.
 
   References:
 . * - K. Gruntkowska, A. Gaponov, Z. Tovmasyan, P. Richtarik, Error Feedback for Muon and Friends, arXiv:2510.00643

@@ -186,7 +186,7 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
 }
 
 /*@
-  MuonEF21GetCompressor - Gets the compressor from workers to servers that all layers start from
+  MuonEF21GetCompressor - Gets the compressor from workers to servers whose parameters all layers inherit
 
   Not Collective
 
@@ -198,20 +198,20 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
 
   Options Database Keys:
 + -ef21_compressor type                     - one of the values of `MuonCompressorType`
-. -ef21_compressor_ratio ratio              - fraction that is kept, see `MuonCompressorSetRatio()`
+. -ef21_compressor_ratio ratio              - fraction of the entries, rows or columns that is sent, see `MuonCompressorSetRatio()`
 . -ef21_compressor_rank rank                - the rank
 . -ef21_compressor_bits bits                - bits of a quantized entry
 . -ef21_compressor_qsgd_block_length n      - entries of a block that share a scale
 . -ef21_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
-. -ef21_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
+. -ef21_compressor_line_norm p              - exponent of the norm by which rows or columns are chosen
 - -ef21_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
 
   Level: intermediate
 
   Note:
-  What is set here before `MuonSetUp()` holds for all layers of the optimizer lmo (`-ef21_compressor_rules`)
-  that are not too small (`-ef21_compressor_min_entries`); `-muon_layer_NAME_ef21_compressor topk` and
-  its sub-keys speak to one layer, of any optimizer and size.
+  Parameters set here before `MuonSetUp()` apply to all layers of the optimizer lmo (`-ef21_compressor_rules`) that are
+  not too small (`-ef21_compressor_min_entries`). `-muon_layer_NAME_ef21_compressor topk` and the keys below it apply
+  to one layer, of any optimizer and size.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
@@ -223,7 +223,7 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 }
 
 /*@
-  MuonEF21GetServerCompressor - Gets the compressor from servers to workers that all layers start from
+  MuonEF21GetServerCompressor - Gets the compressor from servers to workers whose parameters all layers inherit
 
   Not Collective
 
@@ -235,12 +235,12 @@ PetscErrorCode MuonEF21GetCompressor(Muon muon, MuonCompressor *compressor)
 
   Options Database Keys:
 + -ef21_server_compressor type                     - one of the values of `MuonCompressorType`
-. -ef21_server_compressor_ratio ratio              - fraction that is kept, see `MuonCompressorSetRatio()`
+. -ef21_server_compressor_ratio ratio              - fraction of the entries, rows or columns that is sent, see `MuonCompressorSetRatio()`
 . -ef21_server_compressor_rank rank                - the rank
 . -ef21_server_compressor_bits bits                - bits of a quantized entry
 . -ef21_server_compressor_qsgd_block_length n      - entries of a block that share a scale
 . -ef21_server_compressor_qsgd_block_norm (max|l2) - the norm that is this scale
-. -ef21_server_compressor_line_norm p              - exponent of the norm that rows or columns are chosen by
+. -ef21_server_compressor_line_norm p              - exponent of the norm by which rows or columns are chosen
 - -ef21_server_compressor_values values            - how values are written (native|double|single|bf16|natural|2bit)
 
   Level: intermediate

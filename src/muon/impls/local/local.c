@@ -459,7 +459,7 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
 }
 
 /*@
-  MuonLocalGetOuter - Gets the optimizer that moves the shared weights of local steps
+  MuonLocalGetOuter - Gets the outer optimizer, which updates the shared weights
 
   Not Collective
 
@@ -467,7 +467,7 @@ static PetscErrorCode MuonDestroy_Local(Muon muon)
 . muon - an optimizer of type `MUONLOCAL`
 
   Output Parameter:
-. outer - an optimizer that may be given any options, borrowed; its layers are made at `MuonSetUp()`
+. outer - the outer optimizer, borrowed; it takes any options, and `MuonSetUp()` creates its layers
 
   Level: intermediate
 
@@ -487,12 +487,12 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
 }
 
 /*MC
-  MUONLOCAL - Steps of each worker alone; after some of them an outer optimizer brings the workers together
+  MUONLOCAL - Local steps of each worker; an outer optimizer updates the shared weights after every few of them
 
   Options Database Keys:
-+ -local_steps H              - steps of a round, in which nothing but the status is sent (30)
-. -local_control              - control variates, which local steps need where the workers' data are unequal
-. -local_stagger              - layers are exchanged after steps of their own, which balances bytes
++ -local_steps H              - steps of a round, which send nothing but their status (30)
+. -local_control              - control variates, needed if the workers' data are unequal
+. -local_stagger              - exchanges layers in different steps, which balances bytes
 . -outer_muon_type type       - algorithm of the outer optimizer (dense|ef21|ef14|sign)
 . -outer_muon_learning_rate a - its rate (0.7)
 - -outer_muon_momentum mu     - its momentum, in Nesterov's form (0.6)
@@ -500,64 +500,63 @@ PetscErrorCode MuonLocalGetOuter(Muon muon, Muon *outer)
   Level: intermediate
 
   Notes:
-  Each worker j begins a round at the shared weights W_j = W and takes H steps of this optimizer, with its
-  layers' optimizers, its schedule and its own momentum, as if it were alone. The displacement
-  W - W_j (the pseudo-gradient) is the outer optimizer's gradient, whose layers have the rule `MUONLAYERSGD`\:
+  Each worker j begins a round at the shared weights W_j = W and takes H steps of this optimizer, with its layers'
+  optimizers, its schedule and its own momentum, without communication. The displacement W - W_j (the pseudo-gradient)
+  is the outer optimizer's gradient. The outer optimizer's layers have the optimizer `MUONLAYERSGD`\:
 .vb
   Delta_j = W - W_j
   Delta   = mean of the Delta_j, as the messages of the outer optimizer bring it
   u becomes mu u + Delta
   W becomes W - a (mu u + Delta),   and every W_j becomes W
 .ve
-  The outer optimizer is a `Muon` with options of its own behind the prefix outer_\: compressors
+  The outer optimizer is a `Muon` with its own options, with the prefix outer_\: compressors
   (`-outer_ef21_compressor`), exchanges, `-outer_muon_view`, monitors.
 
-  With H = 1, a = 1 and mu = 0 one worker takes the steps of `MUONDENSE` itself. H = 30, a = 0.7, mu = 0.6 are
-  those of MuLoCo. SparseLoCo is `-outer_muon_type ef14 -outer_ef14_feedback 0.95 -outer_muon_momentum 0
+  With H = 1, a = 1 and mu = 0 a single worker takes the steps of `MUONDENSE`. MuLoCo uses H = 30, a = 0.7, mu = 0.6.
+  SparseLoCo is `-outer_muon_type ef14 -outer_ef14_feedback 0.95 -outer_muon_momentum 0
   -outer_muon_learning_rate 1`.
 
-  The mean of the workers' steps is no step along the mean of their momenta. Where their data are unequal it may be 0
-  while the mean gradient is large, and local steps stay where they are, for every H, momentum, outer optimizer and
-  compressor. With `-local_control` (FedMuon) all workers take their steps along about the mean momentum\:
+  The mean of the workers' steps is not a step along the mean of their momenta. If their data are unequal, it may be 0
+  while the mean gradient is large. Local steps then stop making progress, for every H, momentum, outer optimizer and
+  compressor. With `-local_control` (FedMuon) all workers take their steps approximately along the mean momentum\:
 .vb
-  each step\:    the layer's optimizer gets M_j - C_j + C in the place of M_j (of what it gets with a Nesterov term)
+  each step\:    the layer's optimizer gets M_j - C_j + C in place of M_j (or of its input with a Nesterov term)
   last step\:    C_j becomes M_j
   then\:         C becomes the mean of the C_j
 .ve
-  C_j is the worker's, C is shared, both begin at 0, and the first round is one without them. C is the weights of a second
-  layer of the outer optimizer, called NAME.control, whose exchange, downlink and compressors it goes by\: with `MUONEF21` the
-  difference of C_j to the server's estimate of it is compressed, and C is the mean of the estimates. `MUONEF14` has no
-  estimates, and sends the C_j uncompressed. Layers whose optimizer has moments of its own, as AdamW, take their steps as without.
-  A round sends twice as much of a layer, which takes three matrices more and what the outer optimizer keeps of one. Refused
-  are `-outer_muon_delay 1` and `-outer_muon_clip`.
+  C_j belongs to the worker, C is shared. Both begin at 0, so that the first round does not use them. C is the weights of a second
+  layer of the outer optimizer, called NAME.control, with that optimizer's exchange, downlink and compressors. With `MUONEF21` the
+  difference between C_j and the server's estimate of it is compressed, and C is the mean of the estimates. `MUONEF14` has no
+  estimates and sends the C_j uncompressed. Layers whose optimizer has its own moments, as AdamW, do not use control variates. A
+  round sends twice as much of a layer. A layer takes three more matrices, and the outer optimizer's state for one more.
+  `-outer_muon_delay 1` and `-outer_muon_clip` are errors.
 
-  Between the exchanges the weights of a layer are the worker's own, and so is the loss of which
-  `MuonGetLoss()` has the mean. The exchange belongs to the last step of a round; where it diverges, the shared
-  weights stay what they were. A worker may be several ranks\: layers of parallel matrices take their steps with
-  the whole gradient of the worker. The outer optimizer takes one copy of the weights and one gradient more.
+  Between the exchanges each worker has its own weights, and `MuonGetLoss()` gives the mean of the workers' losses at
+  these. The exchange belongs to the last step of a round. If it diverges, the shared weights do not change. A worker
+  may be several ranks\: layers of parallel matrices take their steps with the whole gradient of the worker. The outer
+  optimizer needs one more copy of the weights and one more gradient.
 
-  With `-local_stagger` the layers are cut into min(H, number of layers) parts of about as many bytes, largest layers first, and the
-  parts are exchanged one after the other, evenly spread over the H steps of a round, the last part after the last step. Each layer is exchanged once
-  in H steps, and its rounds are those from exchange to exchange. `MuonView()` says which layer is exchanged when, the monitor how many were.
-  Where a run ends, layers of other parts than the last have weights of each worker\; the layers of `MuonLocalGetOuter()` have the shared ones.
-  Refused are `-outer_muon_delay 1` and `-outer_ef21_init gradient`.
+  With `-local_stagger` the layers form min(H, number of layers) parts with about the same number of bytes, largest layers first. The exchanges of
+  the parts are spread evenly over the H steps of a round; the last part follows the last step. Each layer is exchanged once in H steps, and its
+  round lasts from exchange to exchange. `MuonView()` prints the step of each layer's exchange, the monitor the number of exchanged layers. At the
+  end of a run only the last part has shared weights; the layers of `MuonLocalGetOuter()` have all of them. `-outer_muon_delay 1` and
+  `-outer_ef21_init gradient` are errors.
 
-  With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j, who began
-  the round at S_j, takes d_j = S_j - W_j for the gradient of round r, and goes on at W_j = W - d_j, which is S_j
-  then\; W is what round r - 1 has made of the shared weights.
+  With `-outer_muon_delay 1` the messages of a round travel during the next one (`MuonProgress()`). Worker j began the
+  round at S_j. The gradient of round r is d_j = S_j - W_j. The worker continues at W_j = W - d_j, the next S_j, where
+  W are the shared weights after round r - 1.
 
-  With `-muon_node_size` the ranks of a node take their steps together, and the outer optimizer has the same nodes
-  unless it is given others.
+  With `-muon_node_size` the ranks of a node take their steps together. The outer optimizer has the same nodes unless
+  its own option says otherwise.
 
-  A checkpoint has all of it, in the middle of a round too. Loaded with another number of workers each gets
-  the mean of the workers' weights.
+  A checkpoint has the complete state, also in the middle of a round. On another number of workers each worker gets the
+  mean of the workers' weights.
 
-  Where the program changes weights between two steps, what it changed counts as a part of the displacement.
-  Weights that all workers have alike become the shared ones, from which the next step goes on, by `MuonWeightsChanged()`\;
-  in the middle of a round it is an error where they differ.
+  If the program changes weights between two steps, the change becomes part of the displacement. `MuonWeightsChanged()`
+  makes weights that are equal on all workers the shared ones. In the middle of a round it is an error if they differ.
 
-  Every worker keeps its own momentum, wherever `-muon_momentum_at` says, and may have a Nesterov form\: it is
-  its own server. Refused is `-muon_clip`, which needs the mean gradient.
+  Every worker keeps its own momentum, for any `-muon_momentum_at`, and may use a Nesterov term, because it is its own
+  server. `-muon_clip` is an error, because it needs the mean gradient.
 
   References:
 + * - B. Therien, X. Huang, I. Rish, E. Belilovsky, MuLoCo\: Muon is a practical inner optimizer for DiLoCo, arXiv\:2505.23725, 2025

@@ -143,7 +143,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
 }
 
 /*@
-  MuonSignGetAgreement - Gets how far the workers agreed in the last step
+  MuonSignGetAgreement - Gets the agreement of the workers' votes in the last step
 
   Not Collective
 
@@ -151,7 +151,7 @@ static PetscErrorCode MuonConfigure_Sign(Muon muon)
 . muon - an optimizer of type `MUONSIGN`
 
   Output Parameter:
-. agreement - mean over the entries of |votes for plus - votes for minus| over the number of workers: 1 where all voted alike, 0 where every entry was a tie; -1 where no layer votes
+. agreement - mean over the entries of |votes for plus - votes for minus| / number of workers: 1 if all votes agree, 0 if every entry is a tie; -1 if no layer votes
 
   Level: intermediate
 
@@ -207,15 +207,15 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   MUONSIGN - SignMuon: the workers vote by signs, one bit an entry, and every worker updates by the majority
 
   Options Database Keys:
-+ -sign_direction direction - what the workers vote with (polar|momentum|gradient|adam), fixed at `MuonSetUp()`
-. -sign_update update       - what they make of the majority (none|frobenius|spectral|polar), every worker computes it; `polar` keeps the new weights until the step succeeds
-. -sign_tie tie             - what a tie makes (zero|random|plus|minus), only an even number of workers has ties; with `zero`, the default, a majority that goes down has two bits an entry
-- -sign_measure             - measures the gradients, the mean over the workers of the sum of ||g||_1 / sqrt(m n) takes the place of the dual norm
++ -sign_direction direction - matrix whose signs are the votes (polar|momentum|gradient|adam), fixed at `MuonSetUp()`
+. -sign_update update       - step for the majority (none|frobenius|spectral|polar), computed by every worker; `polar` keeps the new weights until the step succeeds
+. -sign_tie tie             - result of a tie (zero|random|plus|minus), possible with an even number of workers; with `zero`, the default, the majority is sent down with two bits an entry
+- -sign_measure             - replaces the dual norm by the mean over the workers of the sum of ||g||_1 / sqrt(m n)
 
   Level: beginner
 
   Notes:
-  In step s worker j, with momentum mu and t^s = learning rate x schedule x scale x shape factor\:
+  In step s worker j computes, with momentum mu and t^s = learning rate x schedule x scale x shape factor\:
 .vb
   M_j becomes mu M_j + (1-mu) g_j      or in the style sgd, mu M_j + (1-dampening) g_j
   U_j      =  polar(M_j), M_j or g_j
@@ -223,46 +223,44 @@ static PetscErrorCode MuonDestroy_Sign(Muon muon)
   S        =  sign of the sum over j of (2 b_j - 1)
   W becomes (1 - rate decay) W - t^s D,   D = S, S/sqrt(mn), S/||S||_2 or polar(S)
 .ve
-  The vote is exact for any number of workers, and the same to the last bit in every exchange. What is not
-  finite is a reason to end the step and no vote.
+  The vote is exact for any number of workers, and the same to the last bit in every exchange. An entry that is not
+  finite ends the step.
 
-  A tie leaves the entry where it is, as the theory has it (sign(0) = 0). plus and minus move all ties one way by
-  a whole step. With random the first worker's vote counts once more, or the opposite of it, as a bit says that
-  all workers draw alike from `-muon_seed`, the step, the name of the layer and the number of the entry\: no bias,
-  the opposite step for opposite gradients, one bit an entry down, and as many wrong votes as one worker fewer has.
+  By default a tie leaves the entry unchanged, as in the theory (sign(0) = 0). plus and minus move all ties in one
+  direction by a whole step. random counts the first worker's vote, or its opposite, once more. A random bit decides
+  between them, which all workers draw from `-muon_seed`, the step, the name of the layer and the index of the entry.
+  This has no bias, gives opposite steps for opposite gradients, sends one bit an entry down, and has the errors of one
+  worker fewer.
 
-  A worker's own zero, of either sign, is no tie. One bit cannot say it, and the worker votes by a bit that it
-  draws in the same way. A gradient that is not there is zero\: rows that have none drift nowhere.
+  A zero of one worker, of either sign, is not a tie. One bit cannot express it, and the worker votes with a random bit
+  instead. Rows without a gradient therefore do not drift.
 
-  Nothing is kept at servers. How the votes are counted is the choice of the `MuonExchange`\: by ranges of
-  entries (`MUONEXCHANGERANGE`, the default with more than two workers\: nothing that is sent grows with their
-  number), by all (`MUONEXCHANGEREPLICATED`; gather sends bits to all, Algorithm 3 of the paper, allreduce
-  sums integers, its Algorithm 2), by the owners of the layers (`MUONEXCHANGELAYERWISE`), or by one worker
-  (`MUONEXCHANGESTAR`; gather is the parameter server, reduce the tree of its appendix). The table of
-  `MuonExchangeSetMode()` says what is legal.
+  Servers keep no state. The `MuonExchange` chooses the ranks that count votes\: owners of ranges of entries
+  (`MUONEXCHANGERANGE`, the default with more than two workers, whose messages do not grow with their number), all
+  workers (`MUONEXCHANGEREPLICATED`; gather sends bits to all, Algorithm 3 of the paper, allreduce sums integers, its
+  Algorithm 2), owners of layers (`MUONEXCHANGELAYERWISE`), or one worker (`MUONEXCHANGESTAR`; gather is the parameter
+  server, reduce the tree of the paper's appendix). `MuonExchangeSetMode()` lists the legal combinations.
 
-  Where the rows of a layer are on the ranks of a worker, those at one position vote among themselves on their
-  rows, and the majority is that of whole layers. Polar factors and norms, of a direction or an update, are of
-  whole blocks, which are made of rows inside each worker. With `MUONEXCHANGEROWS` all ranks
-  are one worker, whose signs are the majority\: nothing is sent for it.
+  If the rows of a layer are distributed over the ranks of a worker, ranks of the same position in their workers vote
+  on their rows. The majority is the same as for whole layers. Polar factors and norms, of a direction or an update,
+  are computed for whole blocks, which each worker assembles from its rows. With `MUONEXCHANGEROWS` all ranks are one
+  worker, whose signs are the majority, and no votes are sent.
 
-  The direction adam is the sign of the step of Adam (SignAdam)\: what Adam divides its first moment by is
-  positive, so the sign is that of the moment, which is M_j in the style ema with mu in the place of beta1,
-  and the second moment is not kept.
+  The direction adam is the sign of Adam's step (SignAdam). Adam divides its first moment by a positive number, so that
+  the sign is that of the moment, which is M_j in the style ema with beta1 = mu. The second moment is not needed.
 
-  Only layers of the optimizer lmo vote, and with the spectral norm, whose `MuonPolar` is that of polar. The cubic
-  iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with
-  `-lmo_polar_normalization frobenius` or `spectral`; the latter's estimate is watched, see
-  `MUONPOLARNEWTONSCHULZ`, because two power iterations alone fall short of the norm by up to a quarter and
-  the iteration then may turn signs around. Layers of other optimizers need a gradient\: the mean of theirs is
-  formed as in `MUONDENSE`, in the same step, by the same type of exchange, or layerwise where that is for
-  votes alone.
+  Only layers of the optimizer lmo with the spectral norm vote. The direction polar uses the `MuonPolar` of this norm.
+  The cubic iteration of the paper is `-lmo_polar_type newtonschulz -lmo_polar_coefficients cubic`, with
+  `-lmo_polar_normalization frobenius` or `spectral`. The estimate of the latter is guarded (see
+  `MUONPOLARNEWTONSCHULZ`), because two power iterations underestimate the norm by up to a quarter, and the iteration
+  may then reverse signs. Layers of other optimizers use the mean gradient as in `MUONDENSE`, in the same step, by the
+  same type of exchange, or by layerwise if that type is for votes only.
 
-  Warning\: the sign of a gradient, or of its momentum, descends. The sign after the polar factor, which is
-  the default and the paper's, may ascend for every learning rate\: there is a 4 x 4 matrix G with <G,
-  sign(polar(G))> < 0, and then f(X) = <G, X> grows with every step; `tutorials/ex4.c` shows it. The verdict
-  depends on the polar factor's method, too. The theorem of the paper is about the direction gradient with the
-  update frobenius\: `-muon_theory smooth_stochastic` takes its rate. `MUONEF21` with the compressor sign sends as little and converges.
+  Warning\: The sign of a gradient, or of its momentum, is a descent direction. The sign of the polar factor, the default of the paper
+  and of this library, may be an ascent direction. There is a 4 x 4 matrix G with <G, sign(polar(G))> < 0, so that f(X) = <G, X> grows
+  with every step, for every learning rate; `tutorials/ex4.c` shows it. Whether this happens also depends on the method for the polar
+  factor. The theorem of the paper is for the direction gradient with the update frobenius; `-muon_theory smooth_stochastic` uses its
+  rate. `MUONEF21` with the compressor sign sends as little and converges.
 
   References:
 + * - SignMuon\: Communication-Efficient Distributed Muon Optimization, arXiv:2605.16311

@@ -172,17 +172,16 @@ const MuonParameter MuonPolarParameters_Gram[] = {MUON_POLAR_POLYNOMIALS_ROWS,
                                                   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
-  MUONPOLARGRAM - "gram" - the polynomials of Newton and Schulz, applied to the Gram matrix of the shorter
-  side
+  MUONPOLARGRAM - "gram" - Newton-Schulz polynomials of the Gram matrix of the shorter side
 
   Options Database Keys:
 + -lmo_polar_coefficients name                - the polynomials, `pe105` by default, see `MuonPolarCoefficients`
 . -lmo_polar_coefficient_values c1,c2,c3,...  - polynomials of your own, see `MuonPolarSetCoefficientValues()`
-. -lmo_polar_steps n                          - the number of steps, by default what the polynomials were made for
+. -lmo_polar_steps n                          - the number of steps, by default that of the polynomials
 . -lmo_polar_gram_restart k1,k2,...           - steps after which the Gram matrix is formed anew, 0 for none
-. -lmo_polar_precision single|double|bf16     - of the arithmetic, `single` by default, see `MuonPolarSetFromOptions()`
-. -lmo_polar_normalization frobenius|spectral - what the matrix is divided by first, `frobenius` by default, see `MUONPOLARNEWTONSCHULZ`
-- -lmo_polar_power_iterations n               - of the spectral normalization, 2 by default
+. -lmo_polar_precision single|double|bf16     - precision of the arithmetic, `single` by default, see `MuonPolarSetFromOptions()`
+. -lmo_polar_normalization frobenius|spectral - norm by which the matrix is divided first, `frobenius` by default, see `MUONPOLARNEWTONSCHULZ`
+- -lmo_polar_power_iterations n               - power iterations of the spectral normalization, 2 by default
 
   Level: intermediate
 
@@ -193,33 +192,31 @@ const MuonParameter MuonPolarParameters_Gram[] = {MUON_POLAR_POLYNOMIALS_ROWS,
 .vb
   W = c1 I + c2 R + c3 R R,   Q <- Q W,   R <- W R W
 .ve
-  and at the end, and after each step of `-lmo_polar_gram_restart`, $Y \leftarrow Q Y$. All of them are
-  polynomials in the first $R$, hence symmetric and commuting, and of each product one triangle is computed,
-  by GEMMT where the BLAS has it. Five steps with one restart take $6 a^2 b + 14 a^3$ operations, where
+  and at the end, and after each step of `-lmo_polar_gram_restart`, $Y \leftarrow Q Y$. All matrices are polynomials in
+  the first $R$. They are symmetric and commute, so that only one triangle of each product is computed, by GEMMT if the
+  BLAS has it. Five steps with one restart take $6 a^2 b + 14 a^3$ operations, where
   `MUONPOLARNEWTONSCHULZ` takes $15 a^2 b + 5 a^3$.
 
-  Where no restarts are given there is one after step 2, if that keeps the condition number of what multiplies
-  the matrix below 128, and otherwise the least that do, as late as they can be\: after step 6 for the ten steps
-  of `quintic`, after step 10 for the fifteen of `cubic`. The rule follows a negative eigenvalue of
-  $-4 \cdot 10^{-4}$, which rounding may leave in the Gram matrix, through the polynomials. Numbers past the last
-  step but one change nothing.
+  By default there is one restart after step 2, if this keeps the condition number of the factor $Q$ below 128.
+  Otherwise there are as few restarts as do, as late as possible\: after step 6 for the ten steps of `quintic`, after
+  step 10 for the fifteen of `cubic`. The rule follows a negative eigenvalue of $-4 \cdot 10^{-4}$, which rounding may
+  leave in the Gram matrix, through the polynomials. Numbers beyond the last step but one have no effect.
 
-  A step without a restart pays where $b > a$ and needs four matrices of the shorter side. Where $2 b < 3 a +
-  \min(b, 512)$ that is more than $a^2 + 3 a b$ entries in all, and the method restarts after each step
-  whatever the option says, as `PetscInfo()` shows: for square matrices it is
-  `MUONPOLARNEWTONSCHULZ`. On $J$ ranks that holds with the least part of $b$ that a rank has in place of $b$,
-  so that a rank needs at most $s^2 + 3 d / J$ entries of scratch if it has $d / J$ of the $d$ entries of the
-  matrix.
+  A step without a restart pays for $b > a$ and needs four matrices of the shorter side. For $2 b < 3 a + \min(b, 512)$
+  these are more than $a^2 + 3 a b$ entries in all. The method then restarts after each step, for any value of the
+  option, as `PetscInfo()` shows; for square matrices it is `MUONPOLARNEWTONSCHULZ`. On $J$ ranks the smallest part of
+  $b$ on a rank takes the place of $b$. A rank with $d / J$ of the $d$ entries needs at most $s^2 + 3 d / J$ entries of
+  scratch.
 
-  Rounding leaves $R$ slightly indefinite, and a negative eigenvalue grows with each step until the next
-  restart. Where it outgrows everything, with too few restarts, the status is `MUON_STATUS_LMO`.
-  Singular values below the square root of the roundoff, $2 \cdot 10^{-4}$ of the largest in single, are not
-  resolved by a Gram matrix and end anywhere between zero and the others. In bf16 that is 0.06 of the largest,
-  which is why `MUONPOLARNEWTONSCHULZ`, whose steps each form it anew, is the better choice there.
+  Rounding makes $R$ slightly indefinite, and a negative eigenvalue grows with each step until the next restart. If the
+  iteration diverges, with too few restarts, the status is `MUON_STATUS_LMO`.
+  Singular values below the square root of the roundoff, $2 \cdot 10^{-4}$ of the largest in single, are not resolved
+  by a Gram matrix and end anywhere between zero and the others. In bf16 this is 0.06 of the largest.
+  `MUONPOLARNEWTONSCHULZ`, which forms the Gram matrix in each step, is the better choice there.
 
-  On a device matrices that come together, in `MuonPolarApplyMany()` or a step, are multiplied in batches, see
-  there. What is said above of one with the sides $a$ and $b$ holds there with the largest $b$ of the batch.
-  The set `aol` and `MUON_POLAR_NORMALIZATION_SPECTRAL` find out about each matrix first and go one by one.
+  On a device several matrices, in `MuonPolarApplyMany()` or a step, are multiplied in batches. The rules above then
+  use the largest $b$ of the batch. The set `aol` and `MUON_POLAR_NORMALIZATION_SPECTRAL` depend on each matrix and are
+  not batched.
 
   References:
 . * - J. Zhang, N. Amsel, B. Chen, T. Dao, Gram Newton-Schulz, 2026; the last line of its published algorithm multiplies by the factor before the last

@@ -75,7 +75,7 @@ static PetscErrorCode MuonPolarGetFlops_MUD(MuonPolar polar, PetscInt m, PetscIn
 const MuonParameter MuonPolarParameters_MUD[] = {{"mud_passes", MUON_PARAMETER_INT, offsetof(MuonPolar_MUD, passes), 1, 1, 100, NULL, MUON_PARAMETER_DATA, "How often rows are decorrelated"}, {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /*MC
-  MUONPOLARMUD - "mud" - rows that are nearly orthonormal, by a triangular solve: no polar factor, and not in the unit ball
+  MUONPOLARMUD - "mud" - nearly orthonormal rows by a triangular solve; not a polar factor, and not in the unit ball
 
   Options Database Keys:
 + -lmo_polar_mud_passes p            - number of passes, 1 by default
@@ -88,19 +88,17 @@ const MuonParameter MuonPolarParameters_MUD[] = {{"mud_passes", MUON_PARAMETER_I
 .vb
        T = tril(Q Q^T),  Q <- T^{-1} Q,  rows of Q divided by their norms
 .ve
-  This is one sweep of Gauss and Seidel\: a row loses the products with the rows before it. Where the matrix has more rows than
-  columns, columns take the place of rows. Orthonormal rows stay what they are, and near them the error of a pass is
-  squared. One pass takes $2 s^2 l$ flops for the sides $s \le l$, two sevenths of what `MUONPOLARZOLOTAREV` takes for
-  squares and half for $l = 4 s$.
+  This is one Gauss-Seidel sweep, which removes from a row its components along the rows before it. If the matrix has more rows
+  than columns, columns take the place of rows. Orthonormal rows do not change, and near them each pass squares the error. One
+  pass takes $2 s^2 l$ flops for the sides $s \le l$, two sevenths of `MUONPOLARZOLOTAREV` for squares and half of it for
+  $l = 4 s$.
 
-  The result has the norm $\sqrt{s}$ of a polar factor in Frobenius' sense, and singular values on both sides of
-  one, up to 2.7 in practice. It is not in the unit ball, and not the point of it where $\langle G, Q \rangle$ is largest.
-  No bound of the theory of norm balls holds with it, and `MuonLMOApply()` gives its product with the matrix in place of the dual
-  norm. It depends on the order of the rows.
+  The result has the Frobenius norm $\sqrt{s}$ of a polar factor, and singular values below and above one, up to 2.7 in practice.
+  It is not in the unit ball and does not maximize $\langle G, Q \rangle$ there. No bound of the theory of norm balls applies.
+  `MuonLMOApply()` gives its product with the matrix in place of the dual norm. It depends on the order of the rows.
 
-  A row that is zero stays zero, and so does a row of which the rows before it leave no more than rounding.
-
-  On several ranks the Gram matrix is added up, and all else is local.
+  A zero row stays zero. A row that depends linearly on earlier rows, up to rounding, becomes zero. On several ranks
+  the Gram matrix is summed over the ranks; everything else is local.
 
   References:
 . * - B. S. Southworth and S. Thomas, Beyond Muon: MUD (MomentUm Decorrelation) for Faster Transformer Training, arXiv 2603.17970, 2026

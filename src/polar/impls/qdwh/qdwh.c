@@ -261,35 +261,31 @@ static PetscErrorCode MuonPolarView_QDWH(MuonPolar polar, PetscViewer viewer)
   without singular values
 
   Options Database Key:
-. -lmo_polar_precision single|double - of the arithmetic, `double` by default, see `MuonPolarSetFromOptions()`
+. -lmo_polar_precision single|double - precision of the arithmetic, `double` by default, see `MuonPolarSetFromOptions()`
 
   Level: intermediate
 
   Notes:
-  A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the weights that are best for singular
-  values in $[l, 1]$, which it maps into the next such interval; at most six steps bring $10^{-16}$ to one,
-  five $10^{-8}$, and four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from
-  the row sums of its Gram matrix. $l$ comes from those of the inverse of that where rounding leaves it alone, up
-  to a condition of about $10^6$ in double, and is four times $\max(m,n)\, \epsilon$ otherwise.
+  A step is $X \leftarrow X (a I + b X^T X) (I + c X^T X)^{-1}$ with the optimal weights for singular values in
+  $[l, 1]$, which it maps into the next such interval. At most six steps map $10^{-16}$ to one, five $10^{-8}$, and
+  four $10^{-3}$. The matrix is first divided by a bound of its largest singular value, from the row sums of its Gram
+  matrix. $l$ comes from the row sums of the inverse of the Gram matrix, up to a condition of about $10^6$ in double.
+  Otherwise it is four times $\max(m,n)\, \epsilon$.
 
-  A step is Zolotarev's function with one pole: while $c \leq 100$ the inverse is formed from a Cholesky factor,
-  as in `MUONPOLARZOLOTAREV`. For larger $c$ a QR factorization of $X$
-  above $I/\sqrt{c}$ takes its place, by Cholesky factors of Gram matrices in two passes, or in three with a
-  shift, so that a parallel matrix is never gathered: a rank needs twice its part and two matrices of the
-  shorter side $s$. On ranks that have less than $s$ of the longer side, where the panels are the smaller part of
-  that, the weights are those of $c = 100$ instead, with Cholesky factors alone: more steps, about
-  eleven for $10^{-14}$.
+  A step is Zolotarev's function with one pole. For $c \leq 100$ the inverse is formed from a Cholesky factor, as in
+  `MUONPOLARZOLOTAREV`. For larger $c$ it is replaced by a QR factorization of $X$ above $I/\sqrt{c}$, by Cholesky
+  factors of Gram matrices in two passes, or in three with a shift. A parallel matrix is therefore never gathered. A
+  rank needs twice its part and two matrices of the shorter side $s$. If ranks have less than $s$ of the longer side,
+  the weights are those of $c = 100$, with Cholesky factors only. This takes more steps, about eleven for $10^{-14}$.
 
-  Exact zeros of the singular values stay, but rounding noise would be lifted to one. When the steps end with
-  a factor that is not orthogonal to working accuracy, a singular value decomposition as in `MUONPOLARSVD`
-  takes over, which keeps to the rule for matrices that are not of full rank; a parallel matrix is gathered on
-  its first rank for that. `MuonPolarView()` and `-info` show it.
+  Zero singular values stay zero, but rounding errors of them would become one. If the result is not orthogonal to
+  working accuracy, a singular value decomposition as in `MUONPOLARSVD` replaces it, which is right for matrices
+  without full rank. A parallel matrix is gathered on its first rank for this. `MuonPolarView()` and `-info` show it.
 
-  In the memory of a device the steps are the same, with the library of the vendor. Where the rank is not full
-  and the rows are spread over ranks, they are decomposed on the host of the first.
+  In device memory the steps are the same, with the vendor's library. A distributed matrix without full rank is
+  decomposed on the host of the first rank.
 
-  `MuonPolarGetFlops()` is the count for a matrix whose condition number is not known, of six steps, two of
-  them by QR.
+  `MuonPolarGetFlops()` counts six steps, two of them by QR, as for an unknown condition number.
 
   References:
 + * - Y. Nakatsukasa, Z. Bai, F. Gygi, Optimizing Halley's iteration for computing the matrix polar decomposition, SIAM J. Matrix Anal. Appl. 31 (2010)

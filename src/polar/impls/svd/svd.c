@@ -17,20 +17,19 @@ static PetscErrorCode MuonPolarGetFlops_SVD(MuonPolar polar, PetscInt m, PetscIn
   Level: intermediate
 
   Notes:
-  The factor is $\sum u_i v_i^T$ over the singular values above $\max(m,n)\, \epsilon\, \sigma_1$: the
-  canonical partial isometry where the rank is not full.
+  The factor is $\sum u_i v_i^T$ over the singular values above $\max(m,n)\, \epsilon\, \sigma_1$. Without full rank it
+  is the canonical partial isometry.
 
-  With the solver `lapack`, which is the one to use for all singular triples, the matrix is first reduced to
-  the triangle of its QR factorization. SLEPc's iterative solvers find small singular values less accurately;
-  where one does not find all that are needed, LAPACK takes over, which `MuonPolarView()` and `-info` show.
-  Their residual is a rounding of $\sigma_1$ unless `-lmo_polar_svd_tol` says otherwise. `-lmo_polar_svd_nsv`
-  is an error.
+  The solver `lapack` is the right one for all singular triples. It first reduces the matrix to the triangular factor
+  of its QR factorization. SLEPc's iterative solvers compute small singular values less accurately. If one does not
+  find all triples, LAPACK is used, as `MuonPolarView()` and `-info` show. The default tolerance is the roundoff of
+  $\sigma_1$, see `-lmo_polar_svd_tol`. `-lmo_polar_svd_nsv` is an error.
 
-  A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the
-  rows back: that rank holds the whole matrix and its decomposition. The other methods need no such rank.
+  A parallel matrix is gathered on the first rank of its communicator, which computes the factor and sends the rows
+  back. This rank needs memory for the whole matrix and its decomposition. The other methods need no such rank.
 
-  A matrix in the memory of a device is decomposed there: by one-sided Jacobi rotations of cuSOLVER, or by
-  LAPACK where the device is the host. SLEPc's keys change nothing then.
+  A matrix in device memory is decomposed there, by one-sided Jacobi rotations of cuSOLVER, or by LAPACK if the device
+  is the host. SLEPc's keys then have no effect.
 
 .seealso: `MuonPolar`, `MuonPolarSetType()`, `MUONPOLARNEWTONSCHULZ`
 M*/

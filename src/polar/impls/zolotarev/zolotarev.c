@@ -438,7 +438,7 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   of the shorter side
 
   Options Database Keys:
-+ -lmo_polar_tolerance e                  - the error $e$ below, 0.02 by default, at least 1.4e-6; it chooses the next two
++ -lmo_polar_tolerance e                  - the error $e$ below, 0.02 by default, at least 1.4e-6; determines the next two
 . -lmo_polar_zolotarev_poles r            - number of poles, 1 to 12
 . -lmo_polar_zolotarev_interval l         - lower end of the interval, at least 1e-12 and below 1
 - -lmo_polar_precision single|double|bf16 - precision of the arithmetic, see `MuonPolarSetFromOptions()`
@@ -446,13 +446,13 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   Level: intermediate
 
   Notes:
-  With $R = G G^T / \nu^2$, or $G^T G / \nu^2$ where there are fewer columns, the result is $s (I +
-  \sum_{j=1}^r a_j (R + c_j I)^{-1}) G / \nu$, where $\nu^2$ is the smaller one of the largest row sum and the
-  Frobenius norm of the Gram matrix, a bound of its largest eigenvalue. The coefficients are those of the best
+  With $R = G G^T / \nu^2$, or $G^T G / \nu^2$ with fewer columns than rows, the result is $s (I +
+  \sum_{j=1}^r a_j (R + c_j I)^{-1}) G / \nu$, where $\nu^2$ is a bound of the Gram matrix's largest eigenvalue, the
+  minimum of its largest row sum and its Frobenius norm. The coefficients are those of the best
   odd rational function of type $(2r+1, 2r)$ for the sign on $[l,1]$ (Zolotarev 1877), scaled to at most 1.
-  Singular values $\sigma / \nu$ in $[l,1]$ end in $[(1-e)/(1+e), 1]$, in the unit ball; smaller ones in
-  proportion, with a slope near $1/l$, and exact zeros stay zero, so that a matrix whose rank is not full has
-  its canonical partial isometry approximated. The error $e$ is
+  Singular values $\sigma / \nu$ in $[l,1]$ end in $[(1-e)/(1+e), 1]$, in the unit ball. Smaller ones are multiplied by
+  about $1/l$, and exact zeros stay zero, so that the result for a matrix without full rank approximates its canonical
+  partial isometry. The error $e$ is
 .vb
              r = 1  r = 2   r = 3   r = 4   r = 6   r = 8
   l = 1e-2   0.329  0.0650  0.0125  2.4e-3  9.0e-5  3.3e-6
@@ -461,31 +461,30 @@ const MuonParameter MuonPolarParameters_Zolotarev[] = {
   l = 1e-4   0.791  0.375   0.153   0.0605  9.4e-3  1.5e-3
 .ve
 
-  From the tolerance follow $l = 10^{-3}$ and the fewest flops that reach it, thus 3 poles for 0.07, 4 for
-  0.02; below 0.0188 $l = 3 \cdot 10^{-3}$, thus 4 poles for 0.01; below 0.005 $l = 10^{-3}$ in double
-  precision. Single precision is used down to there, and as long as the smallest shift $c_1$ is at least
-  $10^{-6}$; asking for single below that gives single, and the page that `MuonPolarView()` prints says so.
-  `tf32` is an error.
+  The tolerance determines $l$, and the number of poles by the fewest flops. $l = 10^{-3}$ gives 3 poles for 0.07 and 4
+  for 0.02. Below 0.0188 $l = 3 \cdot 10^{-3}$ gives 4 poles for 0.01. Below 0.005 $l = 10^{-3}$ again, in double
+  precision. The default is single precision above 0.005, as long as the smallest shift $c_1$ is at least $10^{-6}$.
+  Single precision can be set below that, and `MuonPolarView()` then says so. `tf32` is an error.
 
-  With `bf16`, on the host, the matrix is rounded to bfloat16 once and the Gram matrix of that is accumulated and kept in single
-  precision, as are the inverses. Their sum is multiplied in two parts of 8 bits each. The result is the
-  factor of the rounded matrix, whose singular values differ by a thousandth or less of the largest. It pays where the processor has
-  matrix tiles, and for long sides; elsewhere two products in bfloat16 take as long as one in single.
+  With `bf16`, on the host, the matrix is rounded to bfloat16 once. Its Gram matrix and the inverses are kept in single precision.
+  Their sum is multiplied in two parts of 8 bits each. The result is the factor of the rounded matrix, whose singular values differ
+  by at most a thousandth of the largest. It is faster on processors with matrix tiles, and for long sides. On others two products
+  in bfloat16 take as long as one in single.
 
-  It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, in products of matrices almost all of
-  them. On one rank the function for 4, 7 and 10 poles is evaluated as one of another, with one pole and 1, 2
-  or 3: degrees multiply, the result is the same, and the inverses are 2, 3 and 4 only, of matrices that are
-  better conditioned. A matrix on one host in the precision of the arithmetic is read where it is, and its
-  factor written where it belongs. On several ranks the poles are dealt to them. Beside three times its part of
-  the matrix a rank needs the square of the shorter side once where it has one pole, and three times where it has several.
+  It takes $s^2 l + r s^3 + 2 s^2 l$ flops for the sides $s \le l$, almost all of them in products of matrices. On one
+  rank the functions with 4, 7 and 10 poles are compositions of a function with one pole and one with 1, 2 or 3 poles. The
+  degrees multiply and the result is the same, but there are only 2, 3 and 4 inverses, of better conditioned matrices.
 
-  In the memory of a device all poles are added up, with the inverses of the vendor's library.
+  A matrix on one host in the precision of the arithmetic is not copied. Several ranks share the poles. A rank needs
+  three times its part of the matrix, and the square of the shorter side once for one pole, three times for several.
 
-  Rounding in the Gram matrix is seen where singular values are near $l \nu$, an error of order $u / c_1$.
-  Eight steps of Lanczos estimate the norm of the result, which is divided by it where it is above 1. Where a
-  factorization fails, it is repeated in double precision, then on intervals that grow by 4 up to 0.03; what
-  fails there is decomposed as by `MUONPOLARSVD`, or, where a matrix is parallel, ends as `MUON_STATUS_LMO`.
-  `-info` shows each, and `MuonPolarView()` how many there were.
+  In device memory all poles are summed, with the inverses of the vendor's library.
+
+  Rounding in the Gram matrix gives an error of order $u / c_1$ for singular values near $l \nu$. Eight Lanczos steps
+  estimate the norm of the result, which is divided by the estimate if it exceeds 1. A factorization that fails is
+  repeated in double precision, then with $l$ increased by factors of 4 up to 0.03. If this fails, the matrix is
+  decomposed as by `MUONPOLARSVD`; for a parallel matrix the status is `MUON_STATUS_LMO`. `-info` shows each case, and
+  `MuonPolarView()` their number.
 
   References:
 . * - Y. Nakatsukasa and R. W. Freund, Computing fundamental matrix decompositions accurately via the matrix sign function in two iterations: The power of Zolotarev's functions, SIAM Review 58, 2016, of which this is
