@@ -109,6 +109,38 @@ def state():
   assert all(torch.equal(p, q) for p, q in zip(third.parameters(), before)), "a rate of 0 after load_state_dict() had no effect"
 
 
+def other_ranks():
+  """A state goes back to as many ranks as it came from; save() and load() take others."""
+  net, more = network(), dict(options="-muon_type ef21 -ef21_compressor topk", verbose=False)
+  optimizer = optimizer_of(net, options=more["options"])
+  run(net, optimizer, 3)
+  kept, folder, alone = optimizer.state_dict(), os.path.join(os.getcwd(), "saved"), network()
+  optimizer.save(folder)
+  single = petscmuon.torch.Muon(alone.named_parameters(), comm=MPI.COMM_SELF, **more)
+  if size > 1:
+    expect("other ranks", ValueError, "saved on %d ranks, expected one of 1" % size, single.load_state_dict, kept)
+  single.load(folder)
+  assert single.muon.step_number == 3 and all(torch.equal(p, q) for p, q in zip(net.parameters(), alone.parameters()))
+  run(alone, single, 1)
+  single.destroy()
+
+
+def successors():
+  """An optimizer ends when another is made on its parameters, as a cell of a notebook that runs again does; where that fails it goes on."""
+  for dtype in (torch.float32, torch.bfloat16):
+    net = network(dtype)
+    old = optimizer_of(net)
+    run(net, old, 2)
+    expect("no successor", ValueError, "are both given", optimizer_of, net, lr=0.5, options="-muon_learning_rate 0.5")
+    expect("nor this one", TypeError, "parameter 'c'", petscmuon.torch.Muon, [*net.named_parameters(), ("c", torch.zeros(2, dtype=torch.int32))], comm=comm)
+    run(net, old, 1)
+    new = optimizer_of(net)
+    run(net, new, 1)
+    assert new.muon.step_number == 1
+    expect("the old one", petscmuon.Error, "the optimizer was destroyed: a new one has its parameters", old.step)
+    new.destroy()
+
+
 def groups():
   """A rate of 0 leaves the weights of a group where they are; so does the rule frozen."""
   net = network()
@@ -199,7 +231,7 @@ def errors():
   with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch warns, and takes it
     expect("twice in a group", ValueError, 'layer "b": its memory is that of layer "a"', make, ("a", twice), ("b", twice))
-  expect("two optimizers", ValueError, 'layer "pa": its memory is that of layer "p2.weight" of another optimizer', make, ("pa", net[2].weight))
+  expect("memory of another's", ValueError, 'layer "pa": its memory is that of layer "p2.weight" of another optimizer', make, ("pa", torch.nn.Parameter(net[2].weight.detach())))
   expect("an integer", TypeError, "parameter 'i' is dense of torch.int32", make, ("i", torch.nn.Parameter(torch.zeros(2, 2, dtype=torch.int32), requires_grad=False)))
   expect("no memory", ValueError, 'layer "m"', make, ("m", torch.nn.Parameter(torch.zeros(2, 2, device="meta"))))
   expect("no name", ValueError, "without a name", make, ("", torch.nn.Parameter(torch.zeros(2, 2))))
@@ -376,6 +408,8 @@ if hasattr(torch.optim, "Muon"):
   in_float32()
   against_torch(1e-5)
 state()
+other_ranks()
+successors()
 groups()
 presets()
 halves()
@@ -391,5 +425,6 @@ errors()
 #  test:
 #    requires: numpy mpi4py torch
 #    nsize: {{1 3}}
+#    env: PETSC_OPTIONS="-malloc_dump 0 -options_left"
 #
 #TEST*/

@@ -99,6 +99,7 @@ class Muon:
     self._comm, self._closure, self._failed = communicator(comm), None, None
     self._keep, self._read, self._on_nan, self._warned = comm, -1, on_nan, False
     self._prefix, self._options, self._asked = prefix or "", ctypes.c_void_p(), []
+    self._replaces, self._ended = (), ""  # optimizers whose tensors layers may have; what later errors say
     error = None
     try:
       _bytes("prefix", self._prefix)
@@ -137,9 +138,10 @@ class Muon:
     if kind is None:
       self.destroy()
 
-  def destroy(self):
-    """Ends the optimizer. The tensors stay as they are."""
+  def destroy(self, why=""):
+    """Ends the optimizer. The tensors stay as they are. Later errors say why."""
     if self._handle:
+      self._ended = why
       self._idle("Muon.destroy()")
       library().call("MuonDestroy", ctypes.byref(self._handle))
       _library._open.remove(self)
@@ -149,7 +151,7 @@ class Muon:
 
   def _alive(self, what):
     if not self._handle:
-      raise Error("%s: the optimizer was destroyed" % what)
+      raise Error("%s: the optimizer was destroyed%s" % (what, self._ended))
 
   def _idle(self, what):
     self._alive(what)
@@ -172,7 +174,7 @@ class Muon:
     if getattr(tensor, "requires_grad", False) and not getattr(tensor, "is_leaf", True):
       raise ValueError("%s: is_leaf is False: a result of other tensors is gone after the step, expected a parameter" % what)
     memory = memory_of(what, tensor, True)
-    for other in (layer for muon in _library._open for layer in muon._layers):
+    for other in (layer for muon in _library._open if muon not in self._replaces for layer in muon._layers):
       if other._memory.pointer == memory.pointer and memory.m * memory.n > 0 and other._memory.m * other._memory.n > 0:
         raise ValueError('%s: its memory is that of layer "%s"%s, expected a tensor of its own' % (what, other.name, "" if other._muon is self else " of another optimizer, which destroy() ends"))
     c, array, handle = library(), self._array(), ctypes.c_void_p()
@@ -188,6 +190,15 @@ class Muon:
   @property
   def layers(self):
     return tuple(self._layers)
+
+  @property
+  def rank(self):
+    return self._rank
+
+  @property
+  def size(self):
+    """The number of ranks."""
+    return self._size
 
   def setup(self):
     """Reads the options and fixes the layers; the first step does it."""

@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tempfile
+import weakref
 
 import torch
 
@@ -27,6 +28,7 @@ HALF = (torch.bfloat16, torch.float16)
 # The options behind muon_ that arguments are
 KEYS = {"lr": "learning_rate", "momentum": "momentum", "weight_decay": "weight_decay", "adamw_lr": "adamw_learning_rate"}
 ADAM = ("adamw", "nadamw", "soap")  # rules with the rate and the decay of AdamW
+_optimizers = weakref.WeakSet()
 
 
 def _layer_name(name):
@@ -48,7 +50,7 @@ class Muon(torch.optim.Optimizer):
   'nadamw', 'soap', 'sgd' or 'frozen'. Without it parameters of two dimensions and more take 'lmo', and the others 'adamw' with the rate adamw_lr, which changes as lr does. comm, options, prefix and on_nan are those of petscmuon.Muon:
   '-muon_preset torch' steps as torch.optim.Muon does, with AdamW for embeddings and heads, by their names, and for each torch.nn.Embedding of a module, where there is no rule.
   lr, momentum, weight_decay and adamw_lr are the options -muon_learning_rate, -muon_momentum, -muon_weight_decay and -muon_adamw_learning_rate; None leaves them to options
-  and presets, and param_groups show what is in force. folder is one that all ranks see, for state_dict(); the system's for temporary files by default.
+  and presets, and param_groups show what is in force. folder is one that all ranks see, for state_dict(); the system's for temporary files by default. An optimizer that had some of the parameters before ends, once this one is made.
   """
 
   def __init__(self, params, lr=None, momentum=None, weight_decay=None, rule=None, adamw_lr=None, comm=None, options=None, prefix=None, folder=None, verbose=True, on_nan="raise"):
@@ -61,6 +63,10 @@ class Muon(torch.optim.Optimizer):
     except Exception:
       self.muon.destroy()
       raise
+    for old in self.muon._replaces:
+      old.destroy(": a new one has its parameters")
+    self.muon._replaces = ()
+    _optimizers.add(self)
     if verbose and self.muon._rank == 0:
       count = {}
       for _, _, each, p, _, _ in self._layers:
@@ -101,7 +107,8 @@ class Muon(torch.optim.Optimizer):
         library().call("PetscOptionsSetValue", self.muon._options, ("-%smuon_%s" % (self.muon._prefix, key)).encode(), repr(float(given[argument])).encode())
     params, embeddings = _parameters(params)
     super().__init__(params, dict(dict.fromkeys(KEYS), rule=rule))
-    layers, names = [], {}
+    layers, names, mine = [], {}, {id(p) for group in self.param_groups for p in group["params"]}
+    self.muon._replaces = [old.muon for old in _optimizers if any(id(layer[3]) in mine for layer in old._layers) and old.muon._handle]
     for g, group in enumerate(self.param_groups):
       for k, p in enumerate(group["params"]):
         name = group["param_names"][k] if "param_names" in group else "g%d.%d" % (g, k)
@@ -213,12 +220,12 @@ class Muon(torch.optim.Optimizer):
       shutil.rmtree(folder, ignore_errors=True)
 
   def state_dict(self):
-    """What load_state_dict() takes, a copy: groups, and the bytes of this rank's checkpoint with its weights and state. All ranks call it, and each keeps its own: torch.save(optimizer.state_dict(), "state-%d" % rank)."""
+    """What load_state_dict() takes, a copy: groups, and the bytes of this rank's checkpoint with its weights and state. All ranks call it, and each keeps its own: torch.save(optimizer.state_dict(), "state-%d" % rank). save() is for other numbers of ranks."""
     self.muon._meet("state_dict()")
 
     def read(folder):
       state = torch.optim.Optimizer.state_dict(self)
-      state["petscmuon"] = {}
+      state.update(petscmuon={}, petscmuon_ranks=self.muon._size)
       for path, _, files in os.walk(folder):
         for name in files:
           if name == "rank-%06d" % self.muon._rank or name == "manifest" and self.muon._rank == 0:
@@ -229,16 +236,18 @@ class Muon(torch.optim.Optimizer):
     return self._in_folder("state_dict()", lambda folder: self._tell(), lambda folder: self.muon._checkpoint("MuonSaveCheckpoint", folder, library().Int(1)), read)
 
   def load_state_dict(self, state):
-    """Goes on from a state_dict() of the same rank: weights, state and step are those of then, bit for bit. After an error all is as it was."""
+    """Goes on from a state_dict() of the same rank of as many ranks: weights, state and step are those of then, bit for bit. After an error all is as it was."""
     self.muon._meet("load_state_dict()")
     groups, names = self.param_groups, "step-[0-9]{12,18}-[0-9]{6,18}/(rank-%06d%s)" % (self.muon._rank, "" if self.muon._rank else "|manifest")
 
     def write(folder):
       files = state["petscmuon"]
+      if state.get("petscmuon_ranks") != self.muon._size:
+        raise ValueError("a state that was saved on %s ranks, expected one of %d: each rank loads what it kept itself; save() and load() take other numbers of ranks" % (state.get("petscmuon_ranks"), self.muon._size))
       for name in files:
         if not re.fullmatch(names, name):
           raise ValueError("state['petscmuon'] has the name %r, expected '%s': each rank loads what it kept itself" % (name, names))
-      torch.optim.Optimizer.load_state_dict(self, {key: value for key, value in state.items() if key != "petscmuon"})
+      torch.optim.Optimizer.load_state_dict(self, {key: value for key, value in state.items() if not key.startswith("petscmuon")})
       self._tell()
       for name, data in files.items():
         os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
@@ -250,6 +259,16 @@ class Muon(torch.optim.Optimizer):
     except Exception:
       self.param_groups = groups
       raise
+
+  def save(self, folder, keep=1):
+    """Writes a checkpoint into a folder that all ranks see, and keeps so many of them. Groups are the program's to keep."""
+    self._tell()
+    self.muon.save(folder, keep)
+
+  def load(self, folder):
+    """Goes on from a checkpoint of save(), on any number of ranks: weights, state and step are those of then."""
+    self.muon.load(folder)
+    self._round()
 
   def destroy(self):
     """Ends the optimizer; the parameters stay as they are."""
