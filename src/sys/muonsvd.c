@@ -256,8 +256,8 @@ static PetscErrorCode MuonSVDSeed_Private(SVD solve)
 }
 
 /*
-   Where no options speak of it the object is that of the workspace for such a matrix, which all who share
-   that take turns with. Else it is a new one
+   Without options for it the object is the workspace's for such a matrix, which all objects with this workspace use in turn.
+   Otherwise it is a new one
 */
 static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, PetscInt s, PetscInt nsv, const char solver[], SVD *solve)
 {

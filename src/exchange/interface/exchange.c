@@ -160,7 +160,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   PetscObjectOptionsBegin((PetscObject)exchange);
-  PetscCall(PetscOptionsFList("-muon_exchange_type", "Who owns which layer", "MuonExchangeSetType", MuonExchangeList, ((PetscObject)exchange)->type_name, name, sizeof(name), &flg));
+  PetscCall(PetscOptionsFList("-muon_exchange_type", "Owners of layers", "MuonExchangeSetType", MuonExchangeList, ((PetscObject)exchange)->type_name, name, sizeof(name), &flg));
   if (flg) PetscCall(MuonExchangeSetType(exchange, name));
   PetscCall(MuonParametersSetFromOptions((PetscObject)exchange, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)exchange, PetscOptionsObject));

@@ -1,8 +1,7 @@
 #include "../muonexchangepackets.h"
 
 /*
-   Who owns what: items are shards of layers, or ranges of votes, and every worker finds their owners by
-   itself, without a message.
+   Owners of items: shards of layers, or ranges of votes. Every worker computes their owners itself, without a message.
 */
 
 /* Ranges are cut at whole words, so that no more is padded than where one worker has all */

@@ -174,8 +174,8 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, con
 }
 
 /*
-   Before anything is read: who makes state at a first step only has what the files have of it made. It is
-   taken back where the checkpoint is refused
+   Before reading: creates the state that a first step would create, if the files have it. It is removed again if the checkpoint
+   is refused
 */
 static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
 {
@@ -218,7 +218,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One walk over the state that is loaded. Who reads takes copies on the host */
+/* Visits the state that is loaded once. Reading uses copies on the host */
 static PetscErrorCode MuonCheckpointGo_Private(MuonCheckpointLoad *load, MuonCheckpointPhase phase)
 {
   MuonStateVisitor visitor;
@@ -469,7 +469,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   }
   if (load.result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointGo_Private(&load, LOAD_CLEAR));
-    /* One file after the other, whoever had them */
+    /* One file after the other, of any rank */
     for (load.file = 0; load.file < ranks; load.file++) PetscCall(MuonCheckpointGo_Private(&load, LOAD_READ));
     PetscCall(MuonCheckpointAgree_Private(muon, &load.result, reader->folder->text));
   }

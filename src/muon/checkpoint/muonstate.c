@@ -208,13 +208,11 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
 }
 
 /*
-   Checkpoints: what a visitor of the state sees, and the weights, as records of files. src/file writes and
-   reads them; here the ranks agree.
+   Checkpoints: the visited state and the weights as records of files. src/file writes and reads them; here the ranks agree.
 
-   What a server has is written by who owns, and what several ranks have once, its rows cut over these:
-   weights, and the state of servers where every rank owns. Whoever reads goes over all files and takes the
-   rows that it has, by their numbers in the layer, whatever ranks had them. What is no rows of a layer is of
-   a shard, and has a place where there is such a shard.
+   The owner writes a server's state. Replicated data, weights and the state of servers if every rank owns, are written once; the
+   ranks share the rows. Each rank reads all files and takes its rows by their indices in the layer, from any rank's file. State
+   that is not in rows of a layer belongs to a shard, and is read by ranks with this shard.
 */
 
 PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult *result, char text[MUON_FILE_TEXT])

@@ -2,7 +2,7 @@
 #include <petscmuon/private/muonpolarimpl.h>
 #include <string.h>
 
-/* The ranks that hold the rows of a layer, or of its state, and who has all of it for its LMO */
+/* The ranks that hold the rows of a layer, or of its state, and those that assemble it for its LMO */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
   MuonShard *const shard = (MuonShard *)layer->shard;

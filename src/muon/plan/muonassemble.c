@@ -10,8 +10,8 @@
 static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
 
 /*
-   Who does the LMO of a block of so many flops and entries: one owner, while the others do other blocks
-   and rows go there and back, or everybody, when rows go one way to all
+   The ranks that compute the LMO of a block: one owner, so that rows are sent there and back while the others compute other
+   blocks; or all ranks, so that rows are sent once, to all
 */
 static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
 {

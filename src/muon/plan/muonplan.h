@@ -1,5 +1,5 @@
 /*
-   Who has what, fixed at MuonSetUp(): workers, shards, groups, owners, assemblies.
+   Distribution over ranks, fixed at MuonSetUp(): workers, shards, groups, owners, assemblies.
 */
 #pragma once
 

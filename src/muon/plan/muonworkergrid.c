@@ -169,8 +169,8 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
 }
 
 /*
-   Of n layers, some of which are on many ranks, or of all others with n = 1. What every rank found is agreed on
-   before anybody makes a communicator, or uses one of a layer
+   Of n layers, some of which are on many ranks, or of all others with n = 1. Ranks agree on their results before one of them
+   creates a communicator, or uses one of a layer
 */
 static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscMPIInt together, const PetscMPIInt node[])
 {

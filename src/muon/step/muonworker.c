@@ -155,7 +155,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   const MuonArray state = MuonShardStateShape(shard);
   MuonArray       G, M;
   PetscBool       ours;
-  int             finite; /* who sums looks at the sum */
+  int             finite; /* the sum is checked by the rank that computes it */
 
   PetscFunctionBegin;
   if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* entries that are not finite are replaced before it is sent */

@@ -40,7 +40,7 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
   PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
   factor *= times;
-  /* As who decodes a message: D is rounded to single before anything else */
+  /* As when a message is decoded: D is rounded to single first */
   if (d.precision == MUON_DOUBLE && Xnew->precision == MUON_SINGLE) {
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;

@@ -5,7 +5,7 @@
 /* Break-evens are looked for up to so many workers */
 #define MUON_COST_WORKERS 4096
 
-/* Who sums or votes, and how messages get there and back; those of the optimizer, and behind them votes on signs */
+/* The exchanges and modes of the tables: messages of the optimizer, then votes on signs */
 static const struct {
   MuonExchangeType type;
   MuonExchangeMode mode;

@@ -33,8 +33,8 @@ typedef struct {
 typedef enum {
   MUON_COST_NOTHING,
   MUON_COST_RECORD,      /* a few bytes of each to all */
-  MUON_COST_GATHER,      /* that of each to one rank, or along a ring to all, who sum or vote */
-  MUON_COST_TO_OWNERS,   /* a part to each owner, who sums or votes */
+  MUON_COST_GATHER,      /* one message of each to one rank, or along a ring to all; the receivers sum or count votes */
+  MUON_COST_TO_OWNERS,   /* a part to each owner, which sums or counts votes */
   MUON_COST_REDUCE,      /* sums of MPI at the owners */
   MUON_COST_TREE,        /* counters of votes of as many bits as they need, up a tree of whole messages */
   MUON_COST_ALLREDUCE,   /* sums everywhere, along a ring */

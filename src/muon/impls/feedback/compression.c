@@ -100,7 +100,7 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
     MuonCompressor       first  = ((EF21Shard *)shard->data)->first;
 
     if (shard->group->rests) continue;
-    /* Who is away has sent nothing: what its home has sent */
+    /* A rank that is away has sent nothing: the compressor of its home */
     if (MuonGroupIsAway(shard->group) || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->depth - 1) ? first : shard->up;
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
