@@ -80,7 +80,7 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
-/* Groups follow one another, but those of the ranks of a node go at the same time, on its one link. rounds: of its ranks so far */
+/* Groups follow one another, except that groups of the ranks of a node overlap on its one link. rounds: of its ranks so far */
 static void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
 {
   const double before = group->home > 0 ? *rounds : 0;
@@ -122,7 +122,7 @@ static PetscErrorCode MuonCostOfShard_Private(MuonShard *shard, PetscBool sums, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the layers that move: entries, bytes of all messages up and down, and what -muon_cost_entries and the messages of the last step make of their most */
+/* Of the active layers: entries, and bytes of all messages up and down, by -muon_cost_entries and by the messages of the last step */
 typedef struct {
   double entries, bytes[2], scale, part[2];
 } MuonCostSizes;
@@ -190,7 +190,7 @@ static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, co
     }
   }
   if (group->arrays[1] && m[1].pattern == MUON_COST_FROM_OWNERS) m[1].pattern = MUON_COST_SPREAD;
-  /* Sizes go ahead of messages; the status reduction is records of all to all, and a vote */
+  /* Messages are preceded by their sizes; the status reduction has records of all ranks to all, and a vote */
   m[2].pattern = MUON_COST_RECORD;
   m[2].calls   = (sums || group->arrays[0] ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING && group->arrays[1] == PETSC_FALSE ? 1 : 0) + 2;
   PetscCall(PetscFree(share));

@@ -1,14 +1,10 @@
 #include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
-   Weights that were edited by the caller between two steps, and replicated weights that differ between ranks.
-
-   A server that keeps weights X of its own steps from X. Where the program changed the workers' weights W
-   since the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
-   Servers that keep none step from W anyway.
-
-   Before a step each rank has a checksum of a sample of its weights, another one in each step, which the
-   status reduction compares.
+   Weights that the caller changed between two steps, and replicated weights that differ between ranks. A server with its own
+   weights X steps from X. If the program changed the workers' weights W since the last step, it steps from W instead, and the
+   step gives a new X; nothing changes before the commit. Servers without their own weights always step from W. Before a step
+   each rank computes a checksum of a sample of its weights, another sample in each step, which the status reduction compares.
 */
 
 typedef struct {
@@ -62,8 +58,7 @@ PetscErrorCode MuonGetMismatchedLayer(Muon muon, MuonLayer *layer)
 }
 
 /*
-   Servers with weights of their own look at those of the workers, first at what was noted when the library
-   wrote them last
+   Servers with their own weights check those of the workers, first by the object state noted when the library last wrote them
 */
 static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
 {
