@@ -485,7 +485,6 @@ typedef struct {
    The first index is 0 for messages up, $x = M_j - G_j$, and 1 for messages down, $x = X - W$. The second index is 0 for
    the Frobenius norm. It is 1 for the norms in the theory of EF21-Muon: the dual norm of the layer up, its norm down.
 
-
    A contraction is $\|C(x) - x\|^2 / \|x\|^2$, 0 if $x$ is 0. A lag is the norm of the receiver's error after the
    message. Mean and worst are over the workers; down, both are the server's. A bound is 1 - alpha of
    `MuonCompressorGetAlpha()`, -1 if none is known in the Frobenius norm. Bytes are means over the ranks of the bytes

@@ -361,12 +361,10 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
   times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's link, plus gamma times the
   bytes that this rank sums. A link has this speed in both directions at once.
 
-
   Reductions and broadcasts use trees. The column of seconds assumes pipelined trees, and a ring for allreduce. The
   last column assumes binomial trees of whole messages, where a rank sends on only what it has received completely. MPI
   chooses between them by sizes and ranks. Sums are one call for each layer, which pays its own latency. Messages are
   one packet for all layers.
-
 
   The first table is for the messages of the optimizer's type, with the owners that each exchange would choose. Sizes
   are upper bounds of the messages, and after a step those of this step. The second table is for votes on signs, one

@@ -217,12 +217,10 @@ static PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
   gradients and by central differences, and their relative difference. All entries of the layer contribute, so that an
   error in some of them shows.
 
-
   The tolerance follows from the differences themselves. Differences with twice the step estimate their error. The size
   of the losses, and two losses at the same weights, estimate rounding and noise. A gradient outside the tolerance is
   wrong, and a wrong entry is found by bisection. If the differences have a relative error above a tenth, the line says
   that they decide nothing. The last line says whether the gradients are probably right.
-
 
   The routine is called six times for each layer in the same step, and more often for a bisection. It must use the same
   samples each time, chosen by `MuonGetStepNumber()` for example. The weights do not change.

@@ -38,12 +38,10 @@ static inline PetscBool MuonWatches(Muon muon)
   64 steps all entries were compared. A layer whose rows are distributed over all ranks has no second copy to compare
   with; `MuonView()` says so. Frozen layers are not compared.
 
-
   If the caller changes weights between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, the servers
   take over the new weights, with any compressor. Servers with their own copy of the weights, as those of `MUONEF21`
   with a lossy server compressor, detect the change by the state of the matrix or vector and a checksum of all of it.
   They then drop what was not sent yet, as `MuonWeightsChanged()` does.
-
 
   Changes that PETSc does not see, as in memory of `MuonAddLayerArray()` or of a matrix made around an array, are
   detected only if they are in the 64th of this step. Call `MuonWeightsChanged()` after such changes.
