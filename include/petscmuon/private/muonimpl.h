@@ -329,8 +329,10 @@ struct _p_Muon {
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
 
-  /* Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose state
-     checkpoints are part */
+  /*
+     Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose
+     state checkpoints are part
+  */
   Muon      nested;
   PetscBool synchronized; /* in this step the other one took its */
 

@@ -2,7 +2,7 @@
 
 /*
    The legal ways up by their first letters, the default first: of arrays that can be summed, of other
-   messages, and of votes. A row for each MuonExchangeOwnership, then one for where every worker owns.
+   messages, and of votes. A row for each MuonExchangeOwnership, then one for exchanges in which every worker owns all.
    MuonExchangeSetMode() prints the same table.
 */
 static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g", "gr"}, {"", "", "g"}, {"ag", "g", "ga"}};

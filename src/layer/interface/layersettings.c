@@ -23,7 +23,7 @@ const MuonParameter MuonLayerParameters_Private[] = {
   ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks that assemble a distributed matrix, as the optimizer says where not set"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-/* Without what was kept of the steps before, a momentum would be a shorter gradient */
+/* Without memory of earlier steps a momentum would only be a shorter gradient */
 PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter *row, double value)
 {
   const MuonLayer layer = (MuonLayer)object;
@@ -212,8 +212,7 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
 }
 
 /*
-   Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
-   -muon_layer_NAME_lmo_type
+   Keys of the LMO are read for all layers first, then with the layer's name: -lmo_type, -muon_layer_NAME_lmo_type
 */
 PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
 {

@@ -112,8 +112,7 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The index of the outer optimizer's layer among the layers of the optimizer that loads: that of the layer with its local steps
-*/
+/* The index of the outer optimizer's layer among the layers of the optimizer that loads: that of the layer with its local steps */
 static PetscErrorCode MuonCheckpointNumber_Private(const MuonCheckpointLoad *load, Muon of, PetscInt *layer)
 {
   const MuonLayer  inner = *layer >= 0 && of != load->muon ? of->layer[*layer]->inner : NULL;

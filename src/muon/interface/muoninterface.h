@@ -34,8 +34,7 @@ PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
 /* If ranks differ in layers, options or, when workers are known, weights, one error on all ranks names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon, PetscBool workers);
 PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[]);
-/* Collective, first in each call that communicates: an error on all ranks unless they are in the same call with the same options
-*/
+/* Collective, first in each call that communicates: an error on all ranks unless they are in the same call with the same options */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
 /* MuonSetUp() behind it */
 PETSC_INTERN PetscErrorCode MuonSetUpAgreed_Private(Muon);

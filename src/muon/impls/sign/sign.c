@@ -182,8 +182,7 @@ static PetscErrorCode MuonVotesHaveTies_Sign(Muon muon, PetscBool *ties)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The condition of the theorems, E<grad, D> > 0, holds up to noise for majorities of gradients' signs with lengths independent of them
-*/
+/* The condition of the theorems, E<grad, D> > 0, holds up to noise for majorities of gradients' signs with lengths independent of them */
 static PetscErrorCode MuonSignsDescend_Sign(Muon muon, MuonLayer layer, const char **expected, double *length)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;
