@@ -341,7 +341,7 @@ static PetscErrorCode MuonLayerSetGradient_Private(MuonLayer layer, MuonLayerSto
 
   Input Parameters:
 + layer - the layer
-- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, for any storage of the weights
+- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, with any storage
 
   Level: intermediate
 

@@ -71,7 +71,7 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 . muon - the optimizer
 
   Output Parameters:
-+ worker  - bytes of state as a worker: momentum, estimates, state of its compressors, gradient buffers; without the weights, which belong to the caller
++ worker  - bytes of state as a worker: momentum, estimates, state of its compressors, gradient buffers; not the caller's weights
 . server  - bytes of state as a server of layers, with the state of its compressors and what a step keeps until it is committed
 - scratch - bytes of shared scratch and of messages
 
