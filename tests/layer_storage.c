@@ -353,6 +353,9 @@ static PetscErrorCode CheckSlices(MPI_Comm comm)
   Fails(MuonAddVecLayers(muon, x, g, 6, names, none, n, NULL), PETSC_ERR_ARG_SIZ, "Layer \"wide\" of -4 x 6 entries");
   Fails(MuonAddVecLayers(muon, x, g, 6, same, m, n, NULL), PETSC_ERR_ARG_WRONG, "Layer \"BIAS\": there is a layer \"bias\" already");
   Fails(MuonAddVecLayers(muon, x, NULL, 6, names, m, n, NULL), PETSC_ERR_ARG_NULL, "no vector of gradients");
+  PetscCall(VecCreateMPI(comm, rank == 0 ? 88 : 0, 88, &y));
+  Fails(MuonAddVecLayers(muon, x, y, 6, names, m, n, NULL), PETSC_ERR_ARG_INCOMP, "6 layers of a vector: gradients of another type, size or distribution than the weights");
+  PetscCall(VecDestroy(&y));
   PetscCall(MuonGetNumLayers(muon, &count));
   Check(count == 0, "%" PetscInt_FMT " layers after errors", count);
   PetscCall(MuonAddVecLayers(muon, x, g, 6, names, m, n, NULL));

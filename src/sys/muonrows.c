@@ -29,15 +29,14 @@ static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale
   }
 }
 
-PetscErrorCode MuonRowsSumStart(MPI_Comm comm, PetscMPIInt root, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *request)
+PetscErrorCode MuonRowsSumStart(MPI_Comm comm, PetscMPIInt root, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscMPIInt counts[], PetscLogDouble *bytes, MPI_Request *request)
 {
   const MPI_Datatype type = whole->precision == MUON_SINGLE ? MPI_FLOAT : MPI_DOUBLE;
   const void        *send = whole->data;
-  PetscMPIInt        size = 1, *counts;
+  PetscMPIInt        size = 1;
 
   PetscFunctionBegin;
   if (root < 0) PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscMalloc1(size, &counts));
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt64 count = (PetscInt64)(ranges[r + 1] - ranges[r]) * (PetscInt64)MuonArrayColumns(whole);
 
@@ -52,7 +51,6 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, PetscMPIInt root, const PetscInt 
   MuonLogTraffic(1, (PetscLogDouble)MuonArrayBytes(whole), 1);
   if (root >= 0) PetscCallMPI(MPI_Ireduce(send, rows->data, counts[0], type, MPI_SUM, root, comm, request));
   else PetscCallMPI(MPI_Ireduce_scatter(send, rows->data, counts, type, MPI_SUM, comm, request));
-  PetscCall(PetscFree(counts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

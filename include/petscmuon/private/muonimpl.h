@@ -60,16 +60,16 @@ struct _n_MuonWorkerGrid {
    ranks, its gradients are summed and its weights are gathered
 */
 typedef struct {
-  Muon        muon;
-  MuonLayer   layer;
-  MuonGroup   group;
-  PetscInt   *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
-  PetscBool   whole;     /* on each of several ranks, which keep rows of its state, or one of them all of it */
-  PetscBool   ready;     /* MuonLayerGradientReady() was called since the last step */
-  MuonArray   mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
-  MuonArray   packed;    /* the whole gradient with the rows of each rank side by side */
-  MuonArray   staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
-  MPI_Request request;   /* MPI_REQUEST_NULL without a sum in flight */
+  MuonLayer    layer;
+  MuonGroup    group;
+  PetscInt    *ranges;    /* of the layer's rows on the ranks of the worker, NULL where it is one rank */
+  PetscMPIInt *counts;    /* of entries in these, which MPI reads until a sum is done */
+  PetscBool    whole;     /* on each of several ranks, which keep rows of its state, or one of them all of it */
+  PetscBool    ready;     /* MuonLayerGradientReady() was called since the last step */
+  MuonArray    mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
+  MuonArray    packed;    /* the whole gradient with the rows of each rank side by side */
+  MuonArray    staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
+  MPI_Request  request;   /* MPI_REQUEST_NULL without a sum in flight */
 } MuonPort;
 
 /*

@@ -143,10 +143,10 @@ PETSC_EXTERN MuonMatrix MuonMatrixOfArray(const MuonArray *);
    Rows that are spread over the ranks of a communicator, of rank r those from ranges[r] to ranges[r+1].
    SumStart begins the sum of whole arrays, of which every rank gets its own rows, without gaps, when the
    request is done; Gather makes the whole array at every rank. packed is room of the size of the whole, which
-   is not looked at where memory is in the order of rows already; for a sum it is used until the request is
-   done. bytes grows by what is handed to MPI
+   is not looked at where memory is in the order of rows already; for a sum it and counts, a number for each range,
+   are used until the request is done. bytes grows by what is handed to MPI
 */
-PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, PetscMPIInt root, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscLogDouble *bytes, MPI_Request *);
+PETSC_EXTERN PetscErrorCode MuonRowsSumStart(MPI_Comm, PetscMPIInt root, const PetscInt ranges[], double scale, const MuonArray *whole, const MuonArray *packed, const MuonArray *rows, PetscMPIInt counts[], PetscLogDouble *bytes, MPI_Request *);
 PETSC_EXTERN PetscErrorCode MuonRowsGather(MPI_Comm, PetscMPIInt root, const PetscInt ranges[], const MuonArray *rows, const MuonArray *whole, const MuonArray *packed, PetscLogDouble *bytes);
 
 /*

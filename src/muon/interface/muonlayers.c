@@ -134,6 +134,25 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether two vectors have one type, one communicator's ranks and the same entries on each rank of an optimizer */
+static PetscErrorCode MuonVecsAreAlike_Private(Muon muon, PetscObject x, Vec y, PetscBool *alike)
+{
+  PetscMPIInt result;
+  PetscInt    nx, ny;
+  int         mine;
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_compare(PetscObjectComm(x), PetscObjectComm((PetscObject)y), &result));
+  PetscCall(VecGetLocalSize((Vec)x, &nx));
+  PetscCall(VecGetLocalSize(y, &ny));
+  PetscCall(PetscObjectTypeCompare((PetscObject)y, x->type_name, &same));
+  mine = (result == MPI_IDENT || result == MPI_CONGRUENT) && nx == ny && same ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
+  *alike = mine ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   MuonAddVecLayers - Adds ranges of one vector to an optimizer, each as a matrix of weights
 
@@ -168,6 +187,7 @@ PetscErrorCode MuonAddVecLayer(Muon muon, const char name[], Vec w, MuonLayer *n
 PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char *const names[], const PetscInt m[], const PetscInt k[], const PetscBool rowmajor[])
 {
   PetscInt  size, left, slot, last, other = 0, *fresh;
+  PetscBool alike;
   MuonLayer layer;
 
   PetscFunctionBegin;
@@ -176,6 +196,8 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   PetscValidHeaderSpecific(x, VEC_CLASSID, 2);
   PetscValidHeaderSpecific(g, VEC_CLASSID, 3);
   PetscCheck(n >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " layers of a vector, expected at least 0", n);
+  PetscCall(MuonVecsAreAlike_Private(muon, (PetscObject)x, g, &alike));
+  PetscCheck(alike, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "%" PetscInt_FMT " layers of a vector: gradients of another type, size or distribution than the weights, expected the same on each rank", n);
   PetscCall(VecGetSize(x, &size));
   left = size;
   for (PetscInt l = 0; l < n; l++) PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
@@ -206,20 +228,15 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 {
   PetscFunctionBegin;
   for (PetscInt l = 0; l < muon->nlayers; l++) {
-    MuonLayer   layer = muon->layer[l];
-    PetscMPIInt result;
-    PetscInt    was, is;
-    int         mine, all;
-    PetscBool   same;
+    MuonLayer layer = muon->layer[l];
+    PetscInt  was, is;
+    PetscBool alike;
 
     PetscCheck(layer->g != NULL, PetscObjectComm((PetscObject)muon), PETSC_ERR_PLIB, "Layer \"%s\" is no range of a vector", ((PetscObject)layer)->name);
-    PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)x), layer->comm, &result));
     PetscCall(VecGetLocalSize((Vec)layer->weights, &was));
     PetscCall(VecGetLocalSize(x, &is));
-    PetscCall(PetscObjectTypeCompare((PetscObject)x, layer->weights->type_name, &same));
-    mine = (result == MPI_IDENT || result == MPI_CONGRUENT) && was == is && same ? 1 : 0;
-    PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)muon)));
-    PetscCheck(all == 1, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
+    PetscCall(MuonVecsAreAlike_Private(muon, layer->weights, x, &alike));
+    PetscCheck(alike, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "Layer \"%s\": a vector of type %s with %" PetscInt_FMT " entries here in place of one of type %s with %" PetscInt_FMT ", expected the same on each rank",
                ((PetscObject)layer)->name, ((PetscObject)x)->type_name, is, layer->weights->type_name, was);
     PetscCall(MuonLayerReplaceVec_Private(layer, x, g));
   }

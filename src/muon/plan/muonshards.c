@@ -83,8 +83,9 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&port));
+  PetscCall(PetscMalloc1(grid->size, &port->counts));
   PetscCall(PetscCalloc1(group->depth, &shard->round));
-  shard->muon = port->muon = muon;
+  shard->muon  = muon;
   shard->layer = port->layer = layer;
   shard->group = port->group = group;
   port->request              = MPI_REQUEST_NULL;
@@ -189,6 +190,7 @@ PetscErrorCode MuonShardDestroy_Private(MuonShard *shard)
   PetscCall(MuonArrayDestroy(&shard->port->mean));
   PetscCall(MuonArrayDestroy(&shard->port->packed));
   PetscCall(PetscFree(shard->port->ranges));
+  PetscCall(PetscFree(shard->port->counts));
   PetscCall(PetscFree(shard->port));
   PetscCall(PetscFree(shard->name));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,6 +5,11 @@
    them, and whole weights gathered.
 */
 
+static MuonShard *MuonPortShard_Private(const MuonPort *port)
+{
+  return (MuonShard *)port->layer->shard;
+}
+
 /* Where one rank of a node has all of the state there is one range of rows */
 static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all[2])
 {
@@ -33,7 +38,7 @@ static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packe
   }
   PetscCall(MuonArrayOnHost(&whole, PETSC_TRUE, &port->staged[0]));
   PetscCall(MuonArrayOnHost(&port->mean, PETSC_FALSE, &port->staged[1]));
-  PetscCall(MuonRowsSumStart(group->grid->inside, group->home, MuonPortRanges_Private(port, all), group->grid->share, &port->staged[0], packed, &port->staged[1], &group->bytes, &port->request));
+  PetscCall(MuonRowsSumStart(group->grid->inside, group->home, MuonPortRanges_Private(port, all), group->grid->share, &port->staged[0], packed, &port->staged[1], port->counts, &group->bytes, &port->request));
   if (group->home >= 0) group->inside += group->bytes - before;
   if (whole.memory == MUON_HOST) port->staged[0].data = NULL;
   if (port->mean.memory == MUON_HOST) port->staged[1].data = NULL;
@@ -57,7 +62,7 @@ static PetscErrorCode MuonPortBeginSum_Private(MuonPort *port)
 
   PetscFunctionBegin;
   if (port->mean.data == NULL) {
-    PetscCall(MuonWorkerBeginSum_Private(port->muon, (MuonShard *)port->layer->shard));
+    PetscCall(MuonWorkerBeginSum_Private(MuonPortShard_Private(port)->muon, MuonPortShard_Private(port)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (port->packed.data == NULL) {
@@ -85,7 +90,7 @@ static MuonPort *MuonGetSummed_Private(Muon muon, PetscInt l)
 PetscErrorCode MuonPortReady_Private(void *ctx)
 {
   MuonPort *port = (MuonPort *)ctx;
-  Muon      muon = port->muon;
+  Muon      muon = MuonPortShard_Private(port)->muon;
 
   PetscFunctionBegin;
   PetscCall(MuonProgress(muon));
@@ -104,7 +109,7 @@ PetscErrorCode MuonPortReady_Private(void *ctx)
 /* Waits for the mean of whole gradients; a sum that begins only now needs no memory of its own */
 static PetscErrorCode MuonPortAverage_Private(MuonPort *port)
 {
-  Muon      muon = port->muon;
+  Muon      muon = MuonPortShard_Private(port)->muon;
   MuonArray shape, packed;
   MuonMark  mark;
 
@@ -174,9 +179,9 @@ PetscErrorCode MuonDropSums_Private(Muon muon)
 
 PetscErrorCode MuonPortGather_Private(const MuonPort *port, const MuonArray *whole)
 {
-  const Muon      muon   = port->muon;
+  const Muon      muon   = MuonPortShard_Private(port)->muon;
   const MuonGroup group  = port->group;
-  const MuonArray rows   = MuonGroupIsAway(group) ? *whole : MuonShardPart((const MuonShard *)port->layer->shard, whole);
+  const MuonArray rows   = MuonGroupIsAway(group) ? *whole : MuonShardPart(MuonPortShard_Private(port), whole);
   PetscLogDouble  before = group->bytes;
   PetscInt        all[2];
   MuonArray       packed;
