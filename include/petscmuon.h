@@ -454,22 +454,37 @@ typedef enum {
 } MuonSignTie;
 PETSC_EXTERN const char *const MuonSignTies[];
 
+/*E
+   MuonTrafficCount - Index of a figure in the arrays of `MuonTraffic`, one less than the index in Fortran
+
+   Values:
++  `MUON_TRAFFIC_PAPER`   - bits by the paper's formula
+.  `MUON_TRAFFIC_ENCODED` - bits of the encoded messages with their headers
+-  `MUON_TRAFFIC_ENTROPY` - lower bound by entropy for the same messages, -1 without `-muon_count_entropy`
+
+   Level: intermediate
+
+.seealso: `MuonTraffic`, `MuonGetTraffic()`
+E*/
+typedef enum {
+  MUON_TRAFFIC_PAPER,
+  MUON_TRAFFIC_ENCODED,
+  MUON_TRAFFIC_ENTROPY
+} MuonTrafficCount;
+
 /*S
    MuonTraffic - Bits that a rank sent and received
 
    Level: intermediate
 
-   Notes:
-   Index 0 is the paper's formula. Index 1 is the size of the encoded messages with their headers. Index 2 is a lower
-   bound by entropy for the same messages, -1 without `-muon_count_entropy`.
-
+   Note:
    A rank counts the messages that it encoded as a worker (`up`), each once, also those to itself. It counts the
    server messages that it decoded (`down`), each layer once.
 
-.seealso: `MuonGetTraffic()`
+.seealso: `MuonGetTraffic()`, `MuonTrafficCount`
 S*/
 typedef struct {
-  PetscLogDouble up[3], down[3];             /* this step */
+  PetscLogDouble up[3], down[3];             /* this step, by `MuonTrafficCount` */
   PetscLogDouble total_up[3], total_down[3]; /* all steps */
   PetscLogDouble mpi;                        /* bytes this rank handed to MPI in this step */
   PetscLogDouble dense;                      /* 32 bits times the entries of one direction */
@@ -484,7 +499,6 @@ typedef struct {
    Notes:
    The first index is 0 for messages up, $x = M_j - G_j$, and 1 for messages down, $x = X - W$. The second index is 0 for
    the Frobenius norm. It is 1 for the norms in the theory of EF21-Muon: the dual norm of the layer up, its norm down.
-
 
    A contraction is $\|C(x) - x\|^2 / \|x\|^2$, 0 if $x$ is 0. A lag is the norm of the receiver's error after the
    message. Mean and worst are over the workers; down, both are the server's. A bound is 1 - alpha of

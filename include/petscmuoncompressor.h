@@ -130,13 +130,11 @@ PETSC_EXTERN const char *const MuonCompressorBlockNorms[];
    items than the maximum counts its own items only. Indices of rows and columns, and the places in steps
    (`-ef21_downlink step`), count the bits that number them; a sign of a step counts one bit.
 
-
    The entropy bounds codes that treat values one by one and know their frequencies. Positions count the logarithm of
    the number of possible choices, or the bits of a seed. Natural values of single entries count the entropy of the
    exponents and one bit a sign. Natural values of full matrices, rows, columns and low-rank factors count the entropy
    of sign and exponent together. Quantized entries count their entropy. All other values, such as magnitudes, count
    their full width. A row or a column with one entry has as many possible places as entries, and two signs.
-
 
    With blocks (`MuonCompressorSetBlocks()`) all three are sums over the blocks, and `encoded` includes the header of
    the group.

@@ -126,12 +126,14 @@ int main(int argc, char **argv)
     PetscReal      distance;
     PetscInt       steps;
     MuonTraffic    traffic;
-    PetscLogDouble dense;
+    PetscLogDouble dense, up, down;
 
     /* What a rank sent as a worker and what it received from the servers; all ranks have the same here */
     PetscCall(Run(&choices[i], &p, &distance, &traffic, &steps));
     dense = traffic.dense * (PetscLogDouble)steps;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %9.4f %11.0f %11.0f %8.4f %8.4f\n", choices[i].label, (double)distance, traffic.total_up[1] / 8, traffic.total_down[1] / 8, traffic.total_up[1] / dense, traffic.total_down[1] / dense));
+    up    = traffic.total_up[MUON_TRAFFIC_ENCODED];
+    down  = traffic.total_down[MUON_TRAFFIC_ENCODED];
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %9.4f %11.0f %11.0f %8.4f %8.4f\n", choices[i].label, (double)distance, up / 8, down / 8, up / dense, down / dense));
   }
   PetscCall(MatDestroy(&p.T));
   PetscCall(MatDestroy(&p.mean));

@@ -15,8 +15,8 @@ typedef struct {
 } MuonAssemblyRows;
 
 /*
-   Rows to the owners; from all ranks to the owner, where what this rank has for itself lies, too, and never
-   leaves; from all ranks, to every one. Rows of D go the other way
+   Rows to the owners; rows from all ranks at the owner, with this rank's own part, which is not sent; rows from all ranks at
+   every rank. Rows of D take the opposite direction
 */
 enum {
   OUT,
@@ -42,7 +42,7 @@ struct _n_MuonAssembly {
   PetscInt            chunks, depth; /* chunks in all; flights each way, one more than the warm-up where there are so many chunks */
   MuonAssemblyFlight *flight;        /* those of G, then those of D */
   PetscLogDouble      capacity;      /* of all of them, in bytes */
-  MPI_Comm            inside, comm;  /* the worker's, borrowed; our own, so that no message of others can be taken for one of ours */
+  MPI_Comm            inside, comm;  /* the worker's, borrowed; a duplicate, so that messages of others cannot match */
   MuonTransport       transport;
   uint64_t            bytesbefore, ownbefore; /* the transport's counts when the run began */
   int                 testcode;               /* of the transport, while an LMO ran */

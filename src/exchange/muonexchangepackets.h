@@ -6,7 +6,7 @@
 #include <petscmuon/private/muonexchangeimpl.h>
 #include "../transport/muontransport.h"
 
-/* One direction: the packets that this worker or server sends, and those that it got */
+/* One direction: the packets that this worker or server sends, and those that it received */
 struct _n_MuonExchangePackets {
   PetscInt64 step;
   MuonStatus status; /* of this rank when it sent */
@@ -14,7 +14,7 @@ struct _n_MuonExchangePackets {
   MuonTransportBuffer out;
   size_t              used, reserved;
   size_t             *ownoffset, *ownbytes; /* of the own message on the item at a place */
-  /* Received from others; what this worker sends to itself is read where it was written */
+  /* Received from others; messages of this worker to itself are read in place */
   MuonTransportBuffer in;
   MuonStatus         *senderstatus;
   /*
@@ -27,8 +27,8 @@ struct _n_MuonExchangePackets {
 };
 
 /*
-   The sum of an item, or its arrays: requests of the transport, none where it is not under way; where what is summed is in the memory of a device, copies on
-   the host; the arrays of all workers, and this worker's own where it is not among them
+   The sum of an item, or its arrays: requests of the transport, none if it is not in flight; copies on the host of arrays in device memory; the
+   arrays of all workers, and this worker's own if it is not among them
 */
 typedef struct {
   int       begin, end;

@@ -108,8 +108,8 @@ static void MuonFileForked(void)
 }
 
 /*
-   Takes a lock, and writes who has it. The file says something already where it is held, or where the system
-   let go of it: then its first line is shown. Half a line is of a job that did not get to use the folder
+   Takes a lock, and writes its holder to the file. The file has text already if the lock is held, or if the system released it;
+   its first line is then shown. An incomplete line is from a job that did not use the folder
 */
 static MuonFileResult MuonFileLockTry(MuonFileFolder *folder, int handle, const char path[], const unsigned char run[MUON_FILE_RUN])
 {
@@ -147,7 +147,7 @@ MuonFileResult MuonFileFolderLock(MuonFileFolder *folder, unsigned char run[MUON
   if (getentropy(run, MUON_FILE_RUN) < 0) return MuonFileFailSystem(folder, "draw a name for the run", folder->path);
   if (!watched && pthread_atfork(NULL, NULL, MuonFileForked) != 0) return MuonFileFail(folder, MUON_FILE_MEMORY, "no memory to lock %s", folder->path);
   watched = 1;
-  /* Not to wait for whoever writes to a pipe of that name */
+  /* Does not wait for a writer of a pipe with that name */
   handle = open(to.path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (handle < 0) return MuonFileFailSystem(folder, "open it", to.path);
   result = MuonFileLockTry(folder, handle, to.path, run);

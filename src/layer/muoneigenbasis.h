@@ -3,8 +3,8 @@
 #include "muonslot.h"
 
 /*
-   One side of a matrix in the basis of the eigenvectors of its covariance, which SOAP is made of. Matrices are on the host, and their
-   rows may be spread: all functions are collective on A, and basis and order are the same bits on its ranks.
+   One side of a matrix in the eigenbasis of its covariance, for SOAP. Matrices are on the host, and their rows may be distributed:
+   all functions are collective on A, and basis and order are the same bits on its ranks.
 */
 #define MUON_EIGENBASIS_BETA     0.95
 #define MUON_EIGENBASIS_INTERVAL 10
@@ -26,8 +26,8 @@ enum {
 };
 
 /*
-   What the covariance becomes with the gradient G in the step that comes after so many, and the basis, which is computed after the first step and
-   then at the interval. *order, which is scratch, is the vector before whose place each new one takes, and NULL where all stay
+   Updates the covariance with the gradient G in the step after this number of steps, and the basis, which is computed after the first step and
+   then at the interval. *order, in scratch, has the old index of each new vector, and is NULL if the order does not change
 */
 PETSC_INTERN PetscErrorCode MuonEigenbasisUpdate(MuonLayer, const MuonEigenbasis *, const MuonMatrix *G, double steps, MuonSlotState state[MUON_EIGENBASIS_STATES], PetscInt **order, MuonStatus *);
 /* B = Q^T A for rows, A Q for columns; back: Q A, A Q^T */

@@ -2,32 +2,32 @@
 
 #include <petscmuon/private/muonlayerimpl.h>
 
-/* Whose numbers a state has: those of the rows here, each rank of a worker the same, or those of entries, in the shape of the layer's state */
+/* The distribution of a state: for the rows here, the same on each rank of a worker, or entrywise, in the shape of the layer's state */
 typedef enum {
   MUON_SLOT_OWN,
   MUON_SLOT_ALIKE,
   MUON_SLOT_ENTRYWISE
 } MuonSlotKind;
 
-/* What a slot keeps of a block from step to step, and what it becomes when the step is committed; on the host but for what is entrywise */
+/* The state of a slot for a block, and its value after the commit; on the host unless it is entrywise */
 typedef struct {
   MuonArray    now, next;
   char         name[64];
   MuonSlotKind kind;
 } MuonSlotState;
 
-/* Where the weights have a norm to keep, the new ones of a block are keep X + by D, whatever rate and decay are */
+/* If the weights keep their norm, the new ones of a block are keep X + by D, for any rate and decay */
 typedef struct {
   PetscBool held;
   double    keep, by;
 } MuonSlotStep;
 
 /*
-   A slot is what happens to the matrix of a block before its LMO, to the point of the norm ball after it, or to the weights
-   that this point moves: rows of parameters, and a routine. Each is a folder of src/layer/slots and a line of the table in slots.c.
+   A slot changes the matrix of a block before its LMO, the LMO's point, or the weights that it updates: rows of parameters, and a
+   routine. Each is a folder of src/layer/slots and a line of the table in slots.c.
 
-   Slots act at the owner of a layer: nothing of them is sent between workers. Where the rows of a layer are spread over
-   the ranks of a worker the routine gets the rows that are here, and is collective on these ranks.
+   Slots act at the owner of a layer and send nothing between workers. If the rows of a layer are distributed over the ranks of a
+   worker, the routine gets the rows here and is collective on these ranks.
 */
 typedef struct {
   const char          *name; /* the key that chooses it, and what its state is called */
@@ -35,10 +35,10 @@ typedef struct {
   const MuonParameter *rows; /* for all layers behind "muon_layer_", of one behind its name */
   size_t               size; /* of the data that the rows are of */
   PetscBool (*chosen)(const void *data);
-  PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, MuonSlotKind kind[2]); /* what is kept of each block: the first state, and the others */
+  PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, MuonSlotKind kind[2]); /* kinds of a block's first and other arrays */
   /*
-     B = what becomes of the block A. Before the LMO A may be only read, and B begins as the gradient that the server's momentum took in, or as A where
-     it has none; after it B is A, and where weights are moved B are the old ones, which may be only read
+     B = the changed block A. Before the LMO A is read only, and B initially is the gradient that entered the server's momentum, or A without one.
+     After the LMO B is A. For the update of weights B are the old weights, read only
   */
   PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
   PetscErrorCode (*view)(MuonLayer, void *data, const MuonSlotState state[], PetscViewer);
@@ -63,7 +63,7 @@ PETSC_INTERN PetscErrorCode MuonSlotsVisitState(MuonLayer, MuonSlots *, MuonStat
 PETSC_INTERN PetscErrorCode MuonSlotsView(MuonLayer, const MuonSlots *, PetscViewer);
 PETSC_INTERN PetscErrorCode MuonSlotsReset(MuonSlots *);
 
-/* The Euclidean norms size[k] 2^exponent[k] of the rows or columns of a matrix, in scratch of which the caller has the mark */
+/* The Euclidean norms size[k] 2^exponent[k] of the rows or columns of a matrix, in scratch that the caller releases */
 typedef struct {
   PetscBool rows;
   size_t    count, length; /* of those here, and of the entries of each, wherever these are */
@@ -72,10 +72,10 @@ typedef struct {
 } MuonSlotVectors;
 /* Of A, over all ranks that have entries of it */
 PETSC_INTERN PetscErrorCode MuonSlotGetNorms(MuonLayer, const MuonMatrix *A, PetscBool rows, MuonSlotVectors *, MuonStatus *);
-/* Both arrays of a state, of this shape, precision and memory, zeros at first; and vectors of doubles of this length */
+/* Creates both arrays of a state with this shape, precision and memory, as zeros; and vectors of doubles of this length */
 PETSC_INTERN PetscErrorCode MuonSlotMakeArray(const MuonArray *like, MuonSlotState *);
 PETSC_INTERN PetscErrorCode MuonSlotMakeState(size_t count, MuonSlotState *);
-/* A mean over the steps takes the place of the norms: the roots of next = beta now + (1 - beta) norm^2 / over */
+/* Replaces the norms by means over the steps: the roots of next = beta now + (1 - beta) norm^2 / over */
 PETSC_INTERN PetscErrorCode MuonSlotAverage(MuonSlotVectors *, double beta, double over, MuonSlotState *);
 /* B = A with each vector times its weight over its norm, and 0 where that is 0 */
 PETSC_INTERN PetscErrorCode MuonSlotDivide(const MuonMatrix *A, const MuonSlotVectors *, const MuonArray *B);

@@ -13,7 +13,7 @@ typedef struct {
   double            *most, *sum, *size, *weight, *f0, *f1;
   int64_t           *place;
   int               *exponent;
-  PetscBool          finite; /* as far as is known: no vector here has a norm of NaN or Inf, or has entries that say so */
+  PetscBool          finite; /* no vector here is known to have a norm of NaN or Inf, or such entries */
 } Vectors;
 
 double MuonLMOConjugate(double p)
@@ -66,9 +66,9 @@ static PetscErrorCode MuonLMOExtreme_Private(const Vectors *s, size_t count, MPI
 }
 
 /*
-   MPI may add in any order, in another one for another part of the array: equal columns would come out
-   different, and a rank might see another order than the next. So each rank adds up its share of the entries,
-   in the order of ranks, and hands it to all
+   MPI may sum in any order, and in different orders for parts of an array. Equal columns could then get different norms, and
+   ranks could get different results. Therefore each rank sums its share of the entries, in the order of ranks, and sends it to
+   all
 */
 PetscErrorCode MuonLMOSum(MuonLMO lmo, const MuonMatrix *A, PetscInt n, double x[])
 {

@@ -33,7 +33,7 @@ static void MuonPolarSides_Private(const MuonPolarTask *task, size_t *s, size_t 
   *left = task->G.rows < task->G.columns;
 }
 
-/* What batches together stands together, by decreasing longer sides; equal ones stay in the order of the array that has them */
+/* Sorts matrices of the same batch together, by decreasing longer sides; equal ones keep their order */
 static int MuonPolarCompareTasks(const void *x, const void *y)
 {
   const MuonPolarTask *const a = *(MuonPolarTask *const *)x, *const b = *(MuonPolarTask *const *)y;
@@ -48,7 +48,7 @@ static int MuonPolarCompareTasks(const void *x, const void *y)
   return a < b ? -1 : a > b;
 }
 
-/* How many from the first on are in one batch, cut evenly where they are too many */
+/* The number of matrices in one batch from the first on, divided evenly if there are too many */
 static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, MuonPolarTask *const task[], PetscInt *batch)
 {
   const MuonKernelReal *real;
@@ -76,7 +76,7 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Matrices on a device whose objects have the same parameters go together */
+/* Matrices on a device with the same parameters are computed together */
 PetscErrorCode MuonPolarCompute_Private(PetscInt n, const MuonPolar polar[], MuonPolarTask task[])
 {
   MuonPolarTask **same;

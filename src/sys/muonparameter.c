@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
-   The registry: a class by its id with its rows, and the rows of its types. A program has a handful of classes
-   and a few dozen types: lists that are walked will do.
+   The registry: a class by its id with its rows, and the rows of its types. With a handful of classes and a few dozen types
+   linear search is enough.
 */
 typedef struct {
   PetscClassId       classid;
@@ -110,7 +110,7 @@ PetscErrorCode MuonParametersForEach(MuonParameterKeyFn *call, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A key may stand behind the prefix of an object that works for another: "ef21_compressor_qsgd_bits" */
+/* A key may have the prefix of an object that belongs to another: "ef21_compressor_qsgd_bits" */
 const char *MuonParametersTypeOfKey(const char key[])
 {
   const size_t length = strlen(key);
@@ -210,7 +210,7 @@ static void MuonParametersUnset_Private(PetscObject object, const char key[])
   }
 }
 
-/* What errors begin with: the layer where there is one, and the key as the user writes it */
+/* The beginning of errors: the layer, if there is one, and the key as the user writes it */
 static PetscErrorCode MuonParameterName_Private(PetscObject object, const MuonParameter *row, size_t length, char text[])
 {
   const char *const layer  = MuonParametersOf(object)->layer;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /*
-   Parameters as text: what View prints, what ranks and checkpoints compare, and values by their keys.
+   Parameters as text: for View, for comparisons by ranks and checkpoints, and by their keys.
 */
 
 static locale_t MuonLocaleC = (locale_t)0;

@@ -7,8 +7,8 @@
 */
 
 /*
-   Rows and columns of an array change places with what lies in between: the rows of each rank, one rank's
-   behind the other's, each without gaps. A row-major array without gaps is packed as it is, and so is any of one part
+   Packs and unpacks the rows of each rank, one rank after the other, without gaps. A row-major array without gaps is packed
+   already, and so is any array of one part
 */
 static PetscBool MuonRowsArePacked(PetscMPIInt root, const MuonArray *whole)
 {

@@ -256,8 +256,8 @@ static PetscErrorCode MuonSVDSeed_Private(SVD solve)
 }
 
 /*
-   Where no options speak of it the object is that of the workspace for such a matrix, which all who share
-   that take turns with. Else it is a new one
+   Without options for it the object is the workspace's for such a matrix, which all objects with this workspace use in turn.
+   Otherwise it is a new one
 */
 static PetscErrorCode MuonSVDGetSolver_Private(MuonSVD svd, PetscInt nread, PetscInt s, PetscInt nsv, const char solver[], SVD *solve)
 {
@@ -357,7 +357,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   *status = MUON_STATUS_OK;
   PetscCheck(nsv >= 0 && nsv <= s, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " singular triples of a %zu x %zu matrix, expected at most %" PetscInt_FMT, nsv, MuonArrayRows(A), MuonArrayColumns(A), s);
   if (nsv == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* What is not finite, or has squares that are not, is an answer and no signal */
+  /* Values that are not finite, or whose squares are not, give a status and no signal */
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   norm = MuonArrayKernels(A)->Norm(A->len, A->count, A->data, A->ld, &exponent);
   PetscCall(PetscFPTrapPop());
@@ -391,7 +391,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error of the first rank, which alone has the whole matrix, is one of all ranks: they wait for it */
+/* An error of the first rank, which alone has the whole matrix, is an error of all ranks, which wait for it */
 static PetscErrorCode MuonSVDErrorOfAll_Private(const MuonMatrix *A, PetscErrorCode ierr)
 {
   PetscMPIInt first = (PetscMPIInt)ierr;

@@ -87,8 +87,8 @@ static PetscErrorCode MuonWorkspacePop_Private(MuonWorkspaceStack *stack, int me
 }
 
 /*
-   Memory in use never moves: what does not fit goes into a block of its own. Once nothing is in use one block
-   takes the place of all, as large as they were needed to be together
+   Memory in use never moves: a request that does not fit gets its own block. When nothing is in use, one block of their total
+   size replaces all
 */
 static PetscErrorCode MuonWorkspaceGet_Private(MuonWorkspace work, int memory, size_t bytes, void *pointer)
 {
@@ -167,7 +167,7 @@ PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace work, size_t *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is needed at once: the next step has it in one block, if this one has it in several */
+/* The largest simultaneous use: the next step has one block of this size, if this one had several */
 PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace work, size_t *bytes)
 {
   PetscFunctionBegin;

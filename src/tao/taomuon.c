@@ -149,7 +149,7 @@ static PetscErrorCode TaoMuonCompute_Private(Tao tao, PetscBool residual, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What monitors of the optimizer show as its loss; the gradient is there */
+/* Gives the loss for the optimizer's monitors; the gradient was computed before */
 static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
 {
   PetscFunctionBegin;
@@ -158,8 +158,8 @@ static PetscErrorCode TaoMuonLoss_Private(Muon muon, PetscReal *loss, void *ctx)
 }
 
 /*
-   Monitors and tests of TAO take no NaN, and PETSc 3.18 makes an error of one; where the optimizer is to go
-   on with it only the limit of iterations holds
+   Monitors and tests of TAO do not accept NaN, and PETSc 3.18 raises an error. If the optimizer continues after a NaN, only the
+   limit of iterations applies
 */
 static PetscErrorCode TaoMuonTest_Private(Tao tao, PetscReal gnorm, PetscReal rate)
 {
@@ -190,8 +190,8 @@ static PetscErrorCode TaoSolve_Muon(Tao tao)
   PetscFunctionBegin;
   PetscCall(TaoMuonCheckProblem_Private(tao, &residual));
   /*
-     A solve begins anew: without momentum, with the first step of the schedule, which lasts for as many steps
-     as TAO may take, and on the vector that is the solution now
+     A solve starts anew: without momentum, with the first step of the schedule, for TAO's maximum number of iterations, and with
+     the current solution vector
   */
   PetscCall(MuonGetStepNumber(tm->muon, &steps));
   if (steps > 0 || tao->solution != tm->x) PetscCall(MuonReset(tm->muon));
@@ -234,7 +234,7 @@ static PetscErrorCode TaoSolve_Muon(Tao tao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys of TAO begin with tao_, those of the optimizer do not: one with this word would be without effect */
+/* Keys of TAO begin with tao_, those of the optimizer do not: one with this word would have no effect */
 static PetscErrorCode TaoMuonCheckPrefix_Private(Tao tao)
 {
   const PetscObject object = (PetscObject)tao;

@@ -96,8 +96,8 @@ void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *b
 uint64_t MuonTransportPadded(uint64_t bytes);
 
 /*
-   Collective over the communicator. Every rank's message goes to the root, or to everybody; the root's
-   message goes to everybody (the root itself keeps send, its buffer is not touched); rank r gets the message
+   Collective over the communicator. Every rank's message goes to the root, or to all ranks; the root's message goes to all ranks
+   (the root itself keeps send, its buffer does not change); rank r gets the message
    at send + offset[r], where offset[r] is a whole number of units.
 */
 int MuonTransportGather(MuonTransport *transport, int root, unsigned char *send, uint64_t bytes, MuonTransportBuffer *in);

@@ -159,7 +159,7 @@ void MuonTransportNews(MuonTransport *transport, uint64_t *messages, uint64_t *b
 /* In the place of a root: each rank has a message for each */
 #define TO_EACH (-2)
 
-/* Sends the sizes of messages laid out in counts, to whoever gets these */
+/* Sends the sizes of messages laid out in counts to their receivers */
 static int SendSizes(MuonTransport *transport, int root, const uint64_t bytes[], MPI_Request *request)
 {
   const int      size = root == TO_EACH ? transport->size : 1;

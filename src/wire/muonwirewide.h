@@ -1,7 +1,6 @@
 /*
-   The loops of the codecs that have another form for processors with vectors of 512 bits: of the same bytes, and of the same
-   answer to bytes that are no message. Whoever calls asks MuonWireIsWide() before, and keeps the form of C99 for all
-   others.
+   Loops of the codecs in a form for processors with vectors of 512 bits, with the same bytes, and the same result for bytes that
+   are no message. The caller checks MuonWireIsWide() first, and uses the C99 form otherwise.
 */
 #pragma once
 

@@ -107,8 +107,8 @@ PetscErrorCode ColumnsRow(Columns columns, Muon muon, PetscInt steps, PetscInt64
   PetscFunctionBeginUser;
   PetscCall(MuonGetTraffic(muon, &traffic));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  paper[0] = traffic.total_up[0] / size;
-  paper[1] = traffic.total_down[0] / size;
+  paper[0] = traffic.total_up[MUON_TRAFFIC_PAPER] / size;
+  paper[1] = traffic.total_down[MUON_TRAFFIC_PAPER] / size;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, paper, 2, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(PetscObjectTypeCompare((PetscObject)muon, MUONSIGN, &sign));
   if (sign == PETSC_TRUE) PetscCall(MuonSignGetAgreement(muon, &agreement));

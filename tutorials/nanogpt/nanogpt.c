@@ -465,8 +465,8 @@ static PetscErrorCode GetTraffic(Run *run, PetscInt steps, PetscReal *up, PetscR
 
   PetscFunctionBeginUser;
   PetscCall(MuonGetTraffic(run->muon, &traffic));
-  sum[0] = traffic.total_up[1];
-  sum[1] = traffic.total_down[1];
+  sum[0] = traffic.total_up[MUON_TRAFFIC_ENCODED];
+  sum[1] = traffic.total_down[MUON_TRAFFIC_ENCODED];
   sum[2] = traffic.dense * (double)PetscMax(steps - run->counted, 1);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
   *up   = (PetscReal)(sum[0] / sum[2]);

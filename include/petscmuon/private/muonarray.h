@@ -2,10 +2,9 @@
    A matrix in memory, and the table of kernels that work on it.
 
    An array is count vectors of len contiguous entries each, ld entries from one to the next. Column-major
-   memory has the columns of a matrix as its vectors, row-major memory the rows: rowmajor says which. Entries
-   are numbered as they lie: entry i of vector j is number j len + i. That is the order of positions on the
-   wire, of ties and of random numbers, whichever way the matrix is stored. Only what knows rows from columns
-   asks for rowmajor.
+   memory has the columns of a matrix as its vectors, row-major memory the rows: rowmajor says which. Entries are numbered in the
+   order of memory: entry i of vector j is number j len + i. This is the order of positions on the wire, of ties and of random
+   numbers, for both orders of storage. Only code that distinguishes rows from columns uses rowmajor.
 
    There is one table of kernels for each pair of precision and memory; a kernel takes raw pointers to entries
    of its own precision. Raw pointers, no PETSc, no MPI.

@@ -67,7 +67,7 @@ struct _p_MuonCompressor {
   PetscInt             bits;      /* of a quantized entry */
   MuonCompressorValues values;    /* MuonCompressorValuesOf() knows the default */
   PetscInt             paperbits; /* of an index in the paper's accounting */
-  /* whose messages these are: of a layer, or a shard of one, by its own name */
+  /* the layer, or the shard of one, of the messages, by its own name */
   PetscInt64   seed;
   char        *layer; /* NULL until known */
   unsigned int layerhash;
@@ -146,7 +146,7 @@ static inline MuonArray     MuonCompressorBlock_Private(const MuonArray *A, cons
 {
   return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
 }
-/* Type and parameters of one object for another, not whose messages it writes */
+/* Copies type and parameters of one object to another, but not layer, sender and direction */
 PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
 /* All keys, or those of the type alone: for an object that got its type from other keys than the rest of its parameters */
 PETSC_EXTERN PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor, PetscBool all);
@@ -159,7 +159,7 @@ PETSC_INTERN PetscErrorCode MuonCompressorGetWorkspace(MuonCompressor, MuonWorks
 
 /* Drops state and scratch memory and keeps the parameters */
 PETSC_EXTERN PetscErrorCode MuonCompressorReset(MuonCompressor);
-/* A receiver gets the matrix itself, to be assigned, and not a difference to be added */
+/* A message has the matrix itself, to be assigned, and not a difference to be added */
 PETSC_EXTERN PetscErrorCode MuonCompressorIsAssignment(MuonCompressor, PetscBool *);
 
 /*
@@ -193,7 +193,7 @@ PETSC_INTERN const MuonParameter MuonCompressorParameters_PowerSGD[], MuonCompre
 #define MuonCompressorCheck(c, condition, code, key, message, ...) \
   PetscCheck(condition, PetscObjectComm((PetscObject)(c)), code, "-%scompressor%s%s%s: " message, MuonCompressorPrefix_Private(c), key, (c)->layer != NULL ? " of layer " : "", (c)->layer != NULL ? (c)->layer : "", __VA_ARGS__)
 
-/* How values are written: an uncompressed message is native, or single where that was asked for */
+/* The format of values: an uncompressed message is native, or single if that was set */
 static inline MuonCompressorValues MuonCompressorValuesOf(MuonCompressor c)
 {
   if (c->assignment) return c->values == MUON_COMPRESSOR_VALUES_SINGLE ? c->values : MUON_COMPRESSOR_VALUES_NATIVE;

@@ -19,8 +19,7 @@ PETSC_EXTERN PetscErrorCode MuonExchangeSetOptionsPrefix(MuonExchange, const cha
 PETSC_EXTERN PetscErrorCode MuonExchangeDestroy(MuonExchange *);
 
 /*
-   A type says who owns what, and sends packets. Each of the routines MuonExchangePackets...() below can be
-   up or down.
+   A type chooses the owners and sends packets. Each of the routines MuonExchangePackets...() below can be up or down.
 */
 struct _MuonExchangeOps {
   PetscErrorCode (*assign)(MuonExchange);                    /* fills owner[], the same at all workers; not called where every worker owns */
@@ -50,8 +49,8 @@ typedef enum {
 } MuonExchangeOwnership;
 
 /*
-   What one worker owns: a shard of a layer, or a range of votes, with the work of an owner in any unit, which
-   settles who owns it; bytes and then names settle ties. Shapes are for MUON_EXCHANGE_ASSIGNMENT_BUCKETED
+   What one worker owns: a shard of a layer, or a range of votes. cost is the work of an owner in any unit, by which owners are
+   chosen; bytes and then names settle ties. Shapes are for MUON_EXCHANGE_ASSIGNMENT_BUCKETED
 */
 typedef struct {
   const char    *name;

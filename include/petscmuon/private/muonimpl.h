@@ -18,17 +18,16 @@ PETSC_EXTERN PetscLogEvent MUON_Step, MUON_Gradient, MUON_Momentum, MUON_Aggrega
 #define MAXMUONMONITORS 5
 
 /*
-   What every rank sends to every other at the end of a step, in one call: what became of it and what monitors
-   print
+   The record that every rank sends to every other at the end of a step, in one call: its status and numbers for monitors
 */
 typedef struct {
-  double status; /* a MuonStatus, or less than 0: the error of the program's routine */
+  double status; /* a MuonStatus, or the error of the program's routine if negative */
   double nans, loss, dual, up, down;
-  double options; /* hash of all that a step depends on and a user can set */
-  double measure; /* this rank is going to look at what the step does, which all do together or none */
+  double options; /* hash of all parameters of a step that a user can set */
+  double measure; /* this rank will measure the step, which all ranks do or none */
   /*
-     The first active layer without a gradient here, where the caller did not say so; their number where there
-     is none, more where a gradient was ready twice, -1 where there is no gradient at all
+     The first active layer without a gradient here that the caller did not declare; the number of layers if there is none, more
+     if a gradient was ready twice, -1 without any gradient
   */
   double missing;
   double save;  /* this rank was asked for a checkpoint */
@@ -57,8 +56,8 @@ struct _n_MuonWorkerGrid {
 };
 
 /*
-   Where gradients of a layer come in and its weights go out, on every rank of a worker. A layer that is whole on each of
-   several ranks has gradients that are summed and weights that are gathered
+   Input of a layer's gradients and output of its weights, on every rank of a worker. If a layer is whole on each of several
+   ranks, its gradients are summed and its weights are gathered
 */
 typedef struct {
   MuonLayer    layer;
@@ -70,18 +69,18 @@ typedef struct {
   MuonArray    mean;      /* of whole gradients, each of one rank of the worker: the rows that this rank has of it */
   MuonArray    packed;    /* the whole gradient with the rows of each rank side by side */
   MuonArray    staged[2]; /* on the host, while they are summed: the whole gradient and the rows, where they are in the memory of a device */
-  MPI_Request  request;   /* MPI_REQUEST_NULL where no sum is under way */
+  MPI_Request  request;   /* MPI_REQUEST_NULL without a sum in flight */
 } MuonPort;
 
 /*
-   What lives for one round of one shard: from the gradient to the new weights. Arrays are borrowed
+   Data of one round of one shard, from the gradient to the new weights. Arrays are borrowed
 */
 typedef struct {
   MuonLayerStepInfo info;              /* rate, decay, radius, momentum; what the step reports */
   MuonArray         gradient, weights; /* of the layer */
   MuonArray         T;                 /* worker: what it sends, which becomes its momentum */
   PetscBool         in_place;          /* T is the layer's own gradient */
-  PetscBool         begun;             /* the sum of T over the workers is under way in the exchange */
+  PetscBool         begun;             /* the sum of T over the workers is in flight in the exchange */
   PetscBool         summed;            /* the messages are in shard->sum already */
   PetscBool         edited;            /* the weights were changed since the last step: shard->X is not looked at */
   MuonArray         input;             /* server of several ranks: of the LMO */
@@ -172,17 +171,18 @@ struct _n_MuonGroup {
 };
 
 /*
-   What becomes of a group's shards in a step: the driver's own are of a mean, muonvotes.h has those of votes.
-   create() and destroy() are for group->data; check() refuses, on all ranks, what does not go with it, at
-   set-up and in each step. The others are the phases of MuonRound() that are not common to all groups
+   The operations of a group's shards in a step: the driver has those of a mean, muonvotes.h those of votes. create() and
+   destroy() are for group->data. check() rejects, on all ranks, what a group cannot do, at set-up and in each step. The others
+   are the phases of MuonRound() that differ between groups
 */
 struct _MuonGroupOps {
   PetscBool votes; /* what legal types and modes of exchanges are looked up by */
   PetscErrorCode (*create)(Muon, MuonGroup);
   PetscErrorCode (*setup)(Muon, MuonGroup); /* owners, mode, sizes of messages, assembly */
   PetscErrorCode (*check)(Muon, MuonGroup);
-  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);               /* from T to what is sent, which need not have arrived */
-  PetscErrorCode (*servers)(Muon, MuonGroup, MuonRecord *, MuonStatus *); /* from what came to what is known of new weights everywhere */
+  PetscErrorCode (*workers)(Muon, MuonGroup, MuonStatus *);               /* from T to the messages, which need not have arrived */
+  PetscErrorCode (*servers)(Muon, MuonGroup, MuonRecord *, MuonStatus *); /* from the received messages to new weights at the servers and
+  messages of them */
   PetscErrorCode (*commit)(Muon, MuonShard *);                            /* the new weights */
   PetscErrorCode (*getmemory)(MuonGroup, PetscLogDouble *);
   PetscErrorCode (*destroy)(MuonGroup);
@@ -197,15 +197,15 @@ typedef struct {
 } MuonUpload;
 
 /*
-   Any may be NULL. configure() makes what the type keeps of the shards, so that options can be compared between the ranks.
+   Any may be NULL. configure() creates the type's data of the shards, so that ranks can compare options.
 
-   In a step the driver calls, for each shard: send() says what is sent, of T, the new momentum; serve() turns the sum of
-   count messages into what momentum and LMO of the server see (the mean where it is NULL); commit() changes the type's
-   state, after all ranks have agreed. None of them returns early on numerical trouble: it sets status.
+   In a step the driver calls for each shard: send() chooses the message for T, the new momentum. serve() turns the sum of count
+   messages into the input of the server's momentum and LMO (the mean if it is NULL). commit() changes the type's state, after
+   all ranks have agreed. None of them returns early on numerical trouble; it sets status.
 
-   visitstate() names the state of a shard by MuonShardVisitArray(), which makes it at set-up, when owners are known.
-   setfromoptions() is for sub-objects, which begin options of their own. What else of a type is beside its algorithm, and
-   happens once a step, it registers as an addon under its own name. A type that makes steps of its own is a rule of layers.
+   visitstate() names the state of a shard by MuonShardVisitArray(), which creates it at set-up, when owners are known.
+   setfromoptions() is for sub-objects with their own options. Work beside the algorithm, once a step, is an addon registered
+   with the type's name. An algorithm with a step of its own is an optimizer of layers.
 */
 struct _MuonOps {
   PetscErrorCode (*configure)(Muon);
@@ -220,18 +220,16 @@ struct _MuonOps {
 };
 
 /*
-   What an optimizer has beside its algorithm: a line of MuonRegisterAll() and a folder of src/muon/addons each, with
-   options, data and public functions of its own. The optimizer knows this table alone. It calls all addons in the order
-   in which they were registered, on all ranks, but for those with the name of a type, which are of optimizers of this type;
-   operations may be NULL. Those of a step, in their order: start() before the gradients; begin() after them and before the
-   workers' momenta: it may set fields of the record, of the groups and of the round that begins, beta and gradient_weight
-   among them, and if the record's status is below zero there are no gradients; input() may put scratch in the place of
-   what a shard's server is about to give to the layer's optimizer; differ() where alike of a group is not the
-   same on ranks with the same rows, before the commit: it gives the reason; committing() before the commit, for which all
-   ranks are ready: it may refuse it; look() in it, before and after the workers' weights W get the message that is to bring
-   them to Xnew; end() after it, ok where the step was taken; counted() when the step is, ahead of the monitors. saving()
-   before a checkpoint is written: it measures, and leaves the state as it is.
-   visitstate() names what checkpoints have, with layer and holder of the visitor. Data and texts of rows are freed with the optimizer, all else by reset()
+   An addon: work beside the algorithm. Each is a line of MuonRegisterAll() and a folder of src/muon/addons, with its own options, data and public
+   functions. The optimizer knows this table only. It calls all addons in the order of their registration, on all ranks. An addon with the name of a
+   type is called for optimizers of this type only. Operations may be NULL. Those of a step, in their order: start() before the gradients. begin()
+   after them and before the workers' momenta; it may set fields of the record, of the groups and of the round, such as beta and gradient_weight; if
+   the record's status is negative, there are no gradients. input() may replace the input of a layer's optimizer by scratch. differ() before the
+   commit, if alike of a group differs between ranks with the same rows; it gives the reason. committing() before the commit, for which all ranks are
+   ready; it may refuse it. look() during the commit, before and after the workers' weights W get the message for Xnew. end() after it, with ok if the
+   step was taken. counted() after the step was counted, before the monitors. saving() before a checkpoint is written; it measures, and does not
+   change the state. visitstate() names state for checkpoints, with layer and holder of the visitor. Data and texts of rows are freed with the
+   optimizer, everything else by reset()
 */
 typedef struct {
   const MuonParameter *rows;      /* each with MUON_PARAMETER_DATA; NULL for none */
@@ -331,8 +329,10 @@ struct _p_Muon {
   MuonNaNPolicy      nan;
   PetscBool          error_if_not_converged, count_entropy;
 
-  /* Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose state
-     checkpoints are part */
+  /*
+     Set by a type whose workers take steps alone, where nothing but the status goes to others: its other optimizer, of whose
+     state checkpoints are part
+  */
   Muon      nested;
   PetscBool synchronized; /* in this step the other one took its */
 

@@ -44,7 +44,7 @@ typedef struct {
   /* Memory of the host that is copied fast, NULL where memory is short */
   void *(*pin)(size_t bytes);
   void (*unpin)(void *data);
-  /* A pointer to its memory as others take it who work there, MPI for one */
+  /* A pointer to its memory in the form that other libraries take, such as MPI */
   void *(*bare)(void *data);
   /*
      Kernels work in the order of that stream of the back end, NULL being its own; those of the host have none

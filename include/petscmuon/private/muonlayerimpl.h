@@ -96,7 +96,7 @@ struct _p_MuonLayer {
   */
   PetscBool        wholetype;     /* on one rank: the Mat or Vec of the gradient is sequential, whatever that of the weights is */
   PetscBool        wholegradient; /* every rank of the worker has one of the full matrix, to be averaged; else it has the rows of the weights */
-  PetscBool        nogradient;    /* the caller said that there is none */
+  PetscBool        nogradient;    /* the caller declared that there is none */
   PetscBool        provided;      /* a gradient was taken or given since the last step */
   PetscObject      given;         /* the caller's Mat or Vec */
   const void      *givenarray;    /* or array */

@@ -50,7 +50,7 @@ struct _p_MuonLMO {
   MuonWorkspace  work;
   PetscBool      gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
   PetscBool      ondevice; /* set by the type: matrices in the memory of a device are legal */
-  MuonMemory     memory;   /* that of the matrices to come; set by who knows */
+  MuonMemory     memory;   /* of the matrices to come; set by the caller */
   int            kind;     /* set by the type: the MuonWireKind of the messages of its steps */
   unsigned int   layer;    /* hash of the name that messages carry */
   MuonCompressor message;  /* writes and reads the messages of steps; NULL until there is one */
@@ -75,13 +75,13 @@ PETSC_EXTERN PetscErrorCode MuonLMOComputeNormMatrix(MuonLMO, PetscBool dual, co
    it takes several
 */
 PETSC_EXTERN PetscErrorCode MuonLMOApplyMatrices(PetscInt n, const MuonLMO lmo[], const MuonMatrix G[], const MuonMatrix D[], double value[], MuonStatus status[]);
-/* What the radius of a step is multiplied with for the shape of a layer, or of a block of it: 1 where the norm says nothing or there is no entry */
+/* Factor of a step's radius for the shape of a layer or block: 1 if the norm has none, or without entries */
 PETSC_EXTERN PetscErrorCode MuonLMOGetShapeFactor(MuonLMO, MuonShapeFactor, PetscInt m, PetscInt n, PetscReal *value);
 
 /*
    Steps as messages, of a whole layer or of a block by its name. shape says rows, columns, order and the
-   precision of what was encoded, which is that of the numbers on the wire; its data is not looked at. Who
-   receives a message counts it: entropy asks for that figure of the cost, which is -1 else; cost may be NULL.
+   precision of what was encoded, which is that of the numbers on the wire; its data is not read. The receiver of a message
+   counts it. entropy asks for that figure of the cost, which is -1 otherwise; cost may be NULL.
    Decode makes Y = a Y + b D, or with sharp a Y + b dual D, as MuonArrayAxpby() does with a whole D, to the last
    bit, and takes messages that Validate accepted for the shape of Y with either precision
 */

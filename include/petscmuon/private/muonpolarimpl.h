@@ -49,10 +49,10 @@ struct _p_MuonPolar {
   PetscInt              ownprecision; /* set by the type; PETSC_DETERMINE: the precision of PetscScalar and no other */
   PetscBool             products;     /* of matrices and nothing else: precisions below single are legal */
   PetscBool             gathers;      /* a matrix on many ranks is gathered on one */
-  PetscBool             leaves;       /* set by the type: what it gives may be outside of the unit ball */
+  PetscBool             leaves;       /* set by the type: its result may be outside the unit ball */
   PetscBool             rowwise;      /* works on the rows of a square matrix; else on its columns, which give the same factor */
   PetscBool             ondevice;     /* matrices in the memory of a device are legal */
-  MuonMemory            memory;       /* that of the matrices to come, whose precisions setup looks for; set by who knows */
+  MuonMemory            memory;       /* of the matrices to come, for which setup checks precisions; set by the caller */
   PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
   MuonWorkspace         work;
   MuonSVD               svd;  /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */

@@ -2,7 +2,7 @@
    Messages of the Muon family as bytes: packets that hold messages, the codecs of positions and of values,
    and the checksum that guards them.
 
-   Pure C, without PETSc, without MPI, without memory of its own: whoever calls brings the buffers. README.md
+   Pure C, without PETSc, without MPI and without allocation: the caller gives the buffers. README.md
    beside this file is the format, exactly enough for a second implementation. All bytes are little-endian and
    written one by one, so that no struct, alignment or byte order leaks into a message.
 */

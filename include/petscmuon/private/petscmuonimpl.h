@@ -69,8 +69,8 @@ static inline PetscErrorCode MuonLogDeviceEnd(MuonMemory memory, PetscLogDouble 
    Scratch memory that the objects working on the layers one after the other share: an optimizer has one, not
    one for each layer. It is a stack for each memory. Mark notes where the stacks end, Get gives memory until
    Release of a mark that was made before it; nothing that was given before the mark moves or changes. A
-   function that gets memory for itself stands between a mark and its release; one that returns it says so,
-   and its caller has the mark. What an error leaves is released with the next outer mark
+   function that gets memory for itself calls Mark and Release; one that returns memory says so, and its caller marks. Memory
+   left by an error is released with the next outer mark
 */
 typedef struct _n_MuonWorkspace *MuonWorkspace;
 
@@ -94,8 +94,8 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceGetArray(MuonWorkspace, const MuonArray
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetKept(MuonWorkspace, PetscObjectList **);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBytes(MuonWorkspace, size_t *);
 /*
-   How many bytes of scratch several matrices in the memory of a device may take to be computed together; one
-   may take more. At first 1 GiB
+   Bound of the scratch bytes for several matrices in device memory that are computed together; one may take more. 1 GiB by
+   default
 */
 #define MUON_WORK_BATCH ((size_t)1 << 30)
 PETSC_EXTERN PetscErrorCode MuonWorkspaceSetBatch(MuonWorkspace, size_t bytes);
@@ -103,8 +103,8 @@ PETSC_EXTERN PetscErrorCode MuonWorkspaceGetBatch(MuonWorkspace, size_t *bytes);
 PETSC_EXTERN PetscErrorCode MuonWorkspaceDestroy(MuonWorkspace *);
 
 /*
-   A matrix as an LMO gets it: the rows of it that this rank has, as an array, and who has the others. A
-   matrix on one rank is all here, with the communicator MPI_COMM_SELF. rows and columns are those of the
+   A matrix for an LMO: the rows of this rank as an array, and the distribution of the others. A matrix on one rank has all rows
+   here and the communicator MPI_COMM_SELF. rows and columns are those of the
    whole matrix, first is the number of the first row here; ranges[r] is that of rank r, NULL where size is 1
 */
 typedef struct {
@@ -177,32 +177,32 @@ typedef struct {
 
 typedef struct _n_MuonStateVisitor {
   PetscErrorCode (*visit)(struct _n_MuonStateVisitor *, const MuonState *);
-  const char     *layer;  /* that is being visited: set by who walks the layers */
+  const char     *layer;  /* that is being visited: set by the routine that visits the layers */
   MuonStateHolder holder; /* of what a compressor or an optimizer of a layer names, which do not know where they are */
   /*
-     Not NULL where state is about to be restored. Who makes an array at the first step only has it made now,
-     where there is a state of this name: of the shape and precision that state of the layer has here where it
-     is entrywise, else of its own
+     Not NULL if state will be restored. An object that creates an array at the first step calls it to create the array now, if
+     the checkpoint has a state of this name. An entrywise array has the shape and precision of the layer's state here, any other
+     its own
   */
   PetscErrorCode (*make)(struct _n_MuonStateVisitor *, const char name[], PetscBool entrywise, MuonArray *);
-  PetscBool late;   /* what is visited is made at a first step: there may be none of it in a checkpoint of before that */
-  PetscBool onhost; /* visit() reads and writes entries on the host: of arrays elsewhere it gets copies, which are taken back */
+  PetscBool late;   /* a first step creates what is visited: a checkpoint written before has none of it */
+  PetscBool onhost; /* visit() reads and writes entries on the host: it gets copies of other arrays, which are copied back */
   void     *ctx;
-  /* Set by who walks: the optimizer whose state it is, what stands before the names of that, and what the rows of the layer here are called; NULL for nothing */
+  /* Set by the routine that visits: the optimizer, the prefix of its names, and the name of the layer's rows here; NULL for none */
   PetscObject of;
   const char *prefix, *shard;
 } MuonStateVisitor;
 
-/* A state's name with what stands before it */
+/* A state's name with its prefix */
 #define MUON_STATE_NAME 256
 PETSC_EXTERN PetscErrorCode MuonStateName(const MuonStateVisitor *, const char name[], char full[MUON_STATE_NAME]);
-/* What objects call in their routine. An array without data is none */
+/* Objects call these in their routine. An array without data does not count */
 PETSC_EXTERN PetscErrorCode MuonStateVisitArray(MuonStateVisitor *, const char name[], PetscBool entrywise, PetscBool scratch, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonStateVisitBytes(MuonStateVisitor *, const char name[], size_t bytes, void *data);
 
 /*
-   State and scratch are allocated here and nowhere else. Create gives zeros; Destroy frees an array that
-   Create made and leaves none, which it may be already
+   State and scratch are allocated here and nowhere else. Create gives zeros; Destroy frees an array of Create, or does nothing
+   if it was freed already
 */
 PETSC_EXTERN PetscErrorCode MuonArrayCreate(const MuonArray *like, MuonPrecision, MuonArray *);
 PETSC_EXTERN PetscErrorCode MuonArrayDestroy(MuonArray *);
@@ -212,8 +212,8 @@ PETSC_EXTERN PetscErrorCode MuonMemoryAllocate(MuonMemory, size_t bytes, void **
 PETSC_EXTERN PetscErrorCode MuonMemoryFree(MuonMemory, void *data);
 PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 /*
-   An array for who can work on the host alone: itself, or a copy without gaps that OffHost frees. read: it
-   has the entries; write: the array gets what they became
+   An array for code that runs on the host only: itself, or a copy without gaps that OffHost frees. read copies the entries
+   there; write copies them back
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);
@@ -221,11 +221,11 @@ PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write,
 PETSC_EXTERN PetscErrorCode MuonArrayGetPinned(MuonWorkspace, const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayPutPinned(const MuonArray *, const MuonArray *host);
 /*
-   An error on every rank where a viewer is for neither text nor a string: nothing of the object would be shown
+   An error on every rank if a viewer is for neither text nor a string, because nothing would be shown
 */
 PETSC_EXTERN PetscErrorCode MuonViewerCheck(PetscObject, PetscViewer);
 
-/* What two arrays hold changes places */
+/* Swaps two arrays */
 static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
 {
   const MuonArray c = *a;

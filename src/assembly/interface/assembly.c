@@ -27,7 +27,7 @@ static PetscErrorCode MuonAssemblyAssign_Private(MuonAssembly assembly)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Here, where all ranks see the same, and not in a message that some of them could not send */
+/* Checked here, where all ranks have the same data, and not with a message that some of them could not send */
 static PetscErrorCode MuonAssemblyCheckChunks_Private(MPI_Comm comm, PetscMPIInt size, const MuonAssemblyOptions *options, PetscInt chunk, PetscInt n, const MuonAssemblyItem items[])
 {
   PetscLogDouble total = 0;

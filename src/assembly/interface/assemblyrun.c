@@ -9,8 +9,8 @@ enum {
 };
 
 /*
-   Packed rows: lines without gaps, in the order of memory, in the precision of the way; then zeros to the
-   next 8 bytes. Of G that is the precision that was chosen, of D that of the item
+   Packed rows: lines without gaps, in the order of memory, in the precision of the direction; then zeros to the next 8 bytes. G
+   has the chosen precision, D that of the item
 */
 static size_t MuonAssemblyEntryBytes_Private(MuonAssembly assembly, const MuonAssemblyItem *item, PetscBool back)
 {
@@ -40,7 +40,7 @@ static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, Pet
   return array;
 }
 
-/* What is in the memory of a device passes through the host's, where messages are */
+/* Data in device memory is copied to the host, where messages are */
 static PetscErrorCode MuonAssemblyPack_Private(MuonAssembly assembly, const MuonAssemblyItem *item, const MuonArray *X, PetscBool back, unsigned char *to)
 {
   const size_t entry = MuonAssemblyEntryBytes_Private(assembly, item, back), bytes = entry * MuonArrayEntries(X);
@@ -138,8 +138,8 @@ static MuonAssemblyFlight *MuonAssemblyFlight_Private(MuonAssembly assembly, Pet
 }
 
 /*
-   What a chunk needs of a flight, and where; total[] are the bytes of out, in and all. What this rank keeps
-   for itself has its place in `in`, and no bytes that MPI moves
+   The layout of a chunk in a flight; total[] are the bytes of out, in and all. This rank's own part is in `in`, without bytes
+   that MPI moves
 */
 static void MuonAssemblyLayout_Private(MuonAssembly assembly, PetscInt chunk, PetscBool back, MuonAssemblyFlight *flight, uint64_t total[3])
 {
@@ -319,7 +319,7 @@ static MuonArray MuonAssemblyPart_Private(const MuonAssemblyItem *item, const Mu
   return MuonArrayPart(whole, (size_t)item->ranges[r], 0, (size_t)(item->ranges[r + 1] - item->ranges[r]), (size_t)item->columns);
 }
 
-/* A matrix is put together, goes through its LMO and is cut into rows again */
+/* A matrix is assembled, its LMO is computed, and the step is cut into rows */
 static PetscErrorCode MuonAssemblyApply_Private(MuonAssembly assembly, const MuonAssemblyClient *client, PetscInt k, MuonAssemblyRows *from, MuonAssemblyFlight *flight)
 {
   const MuonAssemblyItem *item = &assembly->item[k];
@@ -428,9 +428,9 @@ static PetscErrorCode MuonAssemblyFinish_Private(MuonAssembly assembly, const Mu
 }
 
 /*
-   As many chunks as the warm-up says are in flight to their owners while one is at its LMOs, and as many are in
-   flight back: a rank that owns nothing of a chunk, or little, goes on to the next ones meanwhile. All
-   ranks start the same messages in the same order, whatever has come and whatever failed.
+   While the LMOs of one chunk are computed, `warmup` chunks are in flight to their owners, and as many back. A rank that owns
+   little or nothing of a chunk continues with the next ones. All ranks start the same messages in the same order, independent of
+   arrivals and failures.
 */
 PetscErrorCode MuonAssemblyRun(MuonAssembly assembly, const MuonAssemblyClient *client)
 {

@@ -2,7 +2,7 @@
 
 /*
    The legal ways up by their first letters, the default first: of arrays that can be summed, of other
-   messages, and of votes. A row for each MuonExchangeOwnership, then one for where every worker owns.
+   messages, and of votes. A row for each MuonExchangeOwnership, then one for exchanges in which every worker owns all.
    MuonExchangeSetMode() prints the same table.
 */
 static const char *const MuonExchangeLegal[4][3] = {{"rag", "g", "g"}, {"rg", "g", "gr"}, {"", "", "g"}, {"ag", "g", "ga"}};
@@ -160,7 +160,7 @@ PetscErrorCode MuonExchangeSetFromOptions(MuonExchange exchange)
   PetscValidHeaderSpecific(exchange, MUONEXCHANGE_CLASSID, 1);
   PetscCall(MuonExchangeSetDefaultType_Private(exchange));
   PetscObjectOptionsBegin((PetscObject)exchange);
-  PetscCall(PetscOptionsFList("-muon_exchange_type", "Who owns which layer", "MuonExchangeSetType", MuonExchangeList, ((PetscObject)exchange)->type_name, name, sizeof(name), &flg));
+  PetscCall(PetscOptionsFList("-muon_exchange_type", "Owners of layers", "MuonExchangeSetType", MuonExchangeList, ((PetscObject)exchange)->type_name, name, sizeof(name), &flg));
   if (flg) PetscCall(MuonExchangeSetType(exchange, name));
   PetscCall(MuonParametersSetFromOptions((PetscObject)exchange, PetscOptionsObject));
   PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)exchange, PetscOptionsObject));

@@ -6,8 +6,8 @@ typedef struct {
 } MuonAssignment;
 
 /*
-   Larger cost first, then more bytes, then the name: an order that does not depend on the order in which the
-   items were given. In buckets the items of one shape lie one behind the other, in that order among themselves
+   Larger cost first, then more bytes, then the name: an order that does not depend on the order of the given items. In buckets
+   the items of one shape are consecutive, in that order
 */
 static int MuonAssignmentCompare_Private(const void *a, const void *b, void *ctx)
 {

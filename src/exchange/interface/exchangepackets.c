@@ -33,7 +33,7 @@ PetscErrorCode MuonExchangeEventEnd_Private(MuonExchange exchange)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest packet on the items of an owner; none travels where there are none */
+/* The largest packet with the items of an owner; without items there is no packet */
 static uint64_t MuonExchangeMaxBytes_Private(MuonExchange exchange, const size_t max[], PetscMPIInt owner)
 {
   uint64_t bytes = exchange->first[owner] < exchange->first[owner + 1] ? MUON_WIRE_PACKET_HEADER : 0;
@@ -125,8 +125,8 @@ PetscErrorCode MuonExchangeAdvance(MuonExchange exchange, MuonExchangeDirection 
 
 /*
    Finalizes the packets to or from the workers begin..end-1 that own items, or writes error packets in their
-   place. A packet beyond the bound of set-up becomes one, so that all ranks refuse the step. What this worker
-   sends to itself alone becomes no packet: it is read where it was written
+   place. A packet above the bound of set-up becomes an error packet, so that all ranks refuse the step. Messages of this worker
+   to itself are not in a packet: they are read in place
 */
 static PetscErrorCode MuonExchangeFinalize_Private(MuonExchange exchange, MuonExchangeDirection way, MuonStatus status, PetscMPIInt begin, PetscMPIInt end)
 {
@@ -219,7 +219,7 @@ static MuonStatus MuonExchangeValidate_Private(MuonExchange exchange, MuonExchan
   return MUON_STATUS_OK; /* MuonWirePacketOpen() has seen that as many messages as the header says end with the packet */
 }
 
-/* Items travel up to this worker, if it owns them, and down from their owner: where those of a sender lie, and their number */
+/* Items are sent up to this worker, if it owns them, and down from their owner: the place of a sender's items, and their number */
 static PetscInt MuonExchangeReceives_Private(MuonExchange exchange, MuonExchangeDirection way, PetscMPIInt sender, PetscInt *n)
 {
   const PetscMPIInt owner = way == MUON_EXCHANGE_UP ? exchange->worker : sender;

@@ -1,8 +1,7 @@
 #include "../muonexchangepackets.h"
 
 /*
-   Who owns what: items are shards of layers, or ranges of votes, and every worker finds their owners by
-   itself, without a message.
+   Owners of items: shards of layers, or ranges of votes. Every worker computes their owners itself, without a message.
 */
 
 /* Ranges are cut at whole words, so that no more is padded than where one worker has all */
@@ -24,7 +23,7 @@ PetscErrorCode MuonExchangeCutVotes(MuonExchange exchange, PetscInt n, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Errors of the plan leave nothing to free: what a set-up makes, this takes away */
+/* Errors of the plan leave nothing to free: this removes all that a set-up created */
 static PetscErrorCode MuonExchangeResetPlan_Private(MuonExchange exchange)
 {
   MuonExchangeLink link = exchange->link;
@@ -110,7 +109,7 @@ PetscErrorCode MuonExchangeSetUp(MuonExchange exchange)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was changed and put back since the last call fits the plan, which is still there */
+/* Changes that were undone since the last call fit the existing plan */
 PetscErrorCode MuonExchangeIsSetUp(MuonExchange exchange, PetscBool *is)
 {
   unsigned int now = 0;

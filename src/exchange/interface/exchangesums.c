@@ -77,7 +77,7 @@ static void MuonExchangeUnstage_Private(MuonExchangeSum *sum)
   sum->to.data = NULL;
 }
 
-/* Where MPI takes no memory of a device, the sum is one of copies on the host, whose memory is kept */
+/* If MPI does not accept device memory, copies on the host are summed, whose memory is kept */
 PetscErrorCode MuonExchangeReduceBegin(MuonExchange exchange, PetscInt item, const MuonArray *in, const MuonArray *out)
 {
   const MuonDevice *device = MuonDeviceGet();

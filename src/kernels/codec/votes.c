@@ -111,8 +111,8 @@ MUON_KERNEL_INLINE void Count(size_t voters, unsigned planes, const unsigned cha
 }
 
 /*
-   Who has so many ones, of so many voters, and says what of a tie. With c ones of J voters and r = 1 where 2
-   c >= J the sum of |2 c - J| is that of (2 r - 1) (2 c - J). Of a digit x of c the sum of (2 r - 1) x is how
+   Majorities from the counts of ones, the number of voters and the rule for ties. With c ones of J voters and r = 1 where 2 c >=
+   J the sum of |2 c - J| is that of (2 r - 1) (2 c - J). Of a digit x of c the sum of (2 r - 1) x is how
    often x is r, less how often r is 0: behind the end both are
 */
 MUON_KERNEL_INLINE uint64_t Decide(size_t voters, unsigned planes, uint64_t counts[][BLOCK], MuonKernelTie tie, size_t at, size_t bytes, size_t entries, unsigned char *vote, unsigned char *ties, int sums)

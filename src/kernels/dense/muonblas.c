@@ -57,7 +57,7 @@ void MuonKernelBLASGet(MuonKernelBLAS *blas)
     blas->core   = openblas_get_corename();
     blas->remedy = MuonKernelBLASRemedy(blas->core, blas->processor, &blas->bits);
   }
-  /* Who set it knows what the kernels are */
+  /* A user who set it has chosen the kernels */
   if (set != NULL && set[0] != '\0') blas->remedy = NULL;
   blas->onednn = MuonKernelProductsByOneDNN(sizeof(float));
 }

@@ -47,7 +47,7 @@ void Release(void *data)
   if (data != NULL && Kokkos::is_initialized()) Kokkos::kokkos_free<Space::memory_space>(Raw((char *)data));
 }
 
-/* Called while Kokkos still has its memory, whoever ends it */
+/* Called while Kokkos still has its memory, by any finalization */
 void Forget()
 {
   for (Buffer &one : buffer) {

@@ -37,7 +37,7 @@ const char *Start();
 const Space &Instance();
 bool         Owns(const void *data);
 void         Copy(size_t bytes, const void *from, void *to);
-/* To who follows the kernels */
+/* Reports the name of a kernel, for traces */
 void Tell(const char *kernel);
 /* Ends the program unless arrays of the host may be staged */
 void CheckStaged(const char *what);

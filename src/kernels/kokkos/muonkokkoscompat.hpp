@@ -20,7 +20,7 @@ inline void StartKokkos()
 #endif
 }
 
-/* 3.7 can tell; before, whoever starts it again ends the program */
+/* Known since 3.7; before, a second initialization ends the program */
 inline bool KokkosIsOver()
 {
 #if KOKKOS_VERSION >= 30700

@@ -3,8 +3,8 @@
 
    There is one handle of each library in a process, with a workspace of its own and of constant size, so that
    the same call has the same bits. Calls are queued on the stream and do not wait; those that give LAPACK's
-   info do. Who sets another stream has waited for the one before: workspace and scratch memory are the same.
-   What the libraries refuse is not for a caller to mend: it ends the program with the name of the call.
+   info do. The caller waits for a stream before it sets another one: workspace and scratch memory are the same. An error of
+   these libraries ends the program with the name of the call.
 */
 #include "muonvendor.h"
 #include <cublas_v2.h>

@@ -3,7 +3,7 @@
 
 const char *const MuonEigenbasisKinds[] = {"eigen", "qr", "MuonEigenbasisKind", "MUON_EIGENBASIS_", NULL};
 
-/* The side whole: of spread rows all of them, in scratch of which the caller has the mark. *first is the number of the first line here */
+/* The whole side: of distributed rows all of them, in scratch that the caller releases. *first is the index of the first line here */
 static PetscErrorCode MuonEigenbasisGather_Private(MuonLayer layer, PetscBool rows, const MuonMatrix *A, MuonArray *whole, size_t *first)
 {
   const PetscInt here = (PetscInt)MuonArrayRows(&A->here);
@@ -105,7 +105,7 @@ static PetscErrorCode MuonEigenbasisCovariance_Private(MuonLayer layer, const Mu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The order of the vectors before by their Rayleigh quotients, the largest first; equal ones keep theirs. P is C times them */
+/* Sorts the old vectors by their Rayleigh quotients, largest first; equal ones keep their order. P is C times them */
 static void MuonEigenbasisOrder(const MuonArray *Q, const MuonArray *P, double quotient[], PetscInt order[])
 {
   const MuonKernels *kernels = MuonArrayKernels(Q);

@@ -241,7 +241,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Drops what the layer computed, its gradient and the moments of its optimizer; keeps weights and options */
+/* Removes the layer's gradient and the moments of its optimizer; keeps weights and options */
 PetscErrorCode MuonLayerReset(MuonLayer layer)
 {
   PetscFunctionBegin;

@@ -2,11 +2,11 @@
 #include <string.h>
 
 /*
-   The gradient of a step: the caller's own, in whatever storage, or a buffer of the layer's that the caller
-   fills and the step may overwrite.
+   The gradient of a step: the caller's own, in any storage, or the layer's buffer, which the caller fills and the step may
+   overwrite.
 */
 
-/* Takes the place of what the caller gave before; neither of both: there is none, or our buffer again */
+/* Replaces the caller's previous gradient; without both arguments there is none, or the layer's buffer again */
 static PetscErrorCode MuonLayerGive_Private(MuonLayer layer, PetscObject given, const void *array, PetscBool none)
 {
   PetscFunctionBegin;
@@ -37,8 +37,7 @@ static MuonArray MuonLayerGetGradientShape_Private(MuonLayer layer)
 }
 
 /*
-   A matrix in the memory of a device has a gradient of its own type, whose memory is PETSc's; a step reads it
-   as it reads the caller's own
+   A matrix in device memory has a gradient of its own type, in PETSc's memory; a step reads it like the caller's own
 */
 static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
 {
@@ -58,7 +57,7 @@ static PetscErrorCode MuonLayerMakeDeviceGradient_Private(MuonLayer layer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix or vector that is the gradient of a step; NULL where that is an array or our buffer */
+/* The matrix or vector of a step's gradient; NULL if it is an array or the layer's buffer */
 static PetscObject MuonLayerGradientObject_Private(MuonLayer layer)
 {
   return layer->given != NULL || layer->gradient.data != NULL || layer->storage != MUON_LAYER_MAT ? layer->given : layer->shown;
@@ -98,8 +97,8 @@ static PetscErrorCode MuonLayerPlaceGradient_Private(MuonLayer layer, PetscBool 
 }
 
 /*
-   Where the gradient is on one rank its matrix, or vector, has the ranks and the type of the weights all the
-   same, so that a program does what it does on more
+   If the gradient is on one rank, its matrix or vector still has the ranks and the type of the weights, so that a program is the
+   same as on several
 */
 static PetscErrorCode MuonLayerShowGradient_Private(MuonLayer layer)
 {
@@ -283,7 +282,7 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
 }
 
 /*
-   A gradient of the caller's: its type is one of two, its shape that of the weights, its rows here theirs, or all
+   Checks a gradient of the caller: one of two types, the shape of the weights, and the weights' rows here, or all
 */
 static PetscErrorCode MuonLayerCheckGradient_Private(MuonLayer layer, PetscObject G)
 {
@@ -342,7 +341,7 @@ static PetscErrorCode MuonLayerSetGradient_Private(MuonLayer layer, MuonLayerSto
 
   Input Parameters:
 + layer - the layer
-- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, for any storage of the weights
+- G     - the worker's mean gradient, of the type, shape and rows of the weights, in the same memory; or `NULL` for none, with any storage
 
   Level: intermediate
 

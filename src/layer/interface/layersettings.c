@@ -20,10 +20,10 @@ const MuonParameter MuonLayerParameters_Private[] = {
   ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
   ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
   ROW(step, ENUM, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves the layer, as the optimizer says where not set"),
-  ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, as the optimizer says where not set"),
+  ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks that assemble a distributed matrix, as the optimizer says where not set"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-/* Without what was kept of the steps before, a momentum would be a shorter gradient */
+/* Without memory of earlier steps a momentum would only be a shorter gradient */
 PetscErrorCode MuonLayerChanging_Private(PetscObject object, const MuonParameter *row, double value)
 {
   const MuonLayer layer = (MuonLayer)object;
@@ -212,8 +212,7 @@ static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char pr
 }
 
 /*
-   Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
-   -muon_layer_NAME_lmo_type
+   Keys of the LMO are read for all layers first, then with the layer's name: -lmo_type, -muon_layer_NAME_lmo_type
 */
 PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
 {

@@ -3,8 +3,7 @@
 #include <string.h>
 
 /*
-   What holds the weights of a layer: a Mat, or an array view, whose memory is that of a range of a Vec or not
-   PETSc's.
+   The storage of a layer's weights: a Mat, or an array view of a range of a Vec or of the caller's memory.
 */
 const char *const MuonLayerStorages[] = {"mat", "vec", "array", "MuonLayerStorage", "MUON_LAYER_", NULL};
 
@@ -30,8 +29,7 @@ static PetscErrorCode MuonLayerCheckName_Private(const char name[])
 }
 
 /*
-   shape is that of the rows that are here, from number first on of all rows of the matrix, which the ranks of
-   comm hold together
+   shape is that of the rows here, from row first on of the matrix, whose rows are distributed over comm
 */
 static PetscErrorCode MuonLayerCreate_Private(const char name[], MuonLayerStorage storage, MPI_Comm comm, PetscInt rows, PetscInt first, const MuonArray *shape, MuonLayer *newlayer)
 {
@@ -81,7 +79,7 @@ PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory memory
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether there are kernels for where the weights are, a matrix or an array */
+/* Whether there are kernels for the memory of the weights, a matrix or an array */
 static PetscErrorCode MuonLayerStartMemory_Private(const char name[], const char what[], MuonMemory memory, const void *data)
 {
   const MuonDevice *device = MuonDeviceGet();

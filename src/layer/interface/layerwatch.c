@@ -2,8 +2,7 @@
 #include <petscmuon/private/muonwire.h>
 
 /*
-   Weights that others can change: checksums of them, all or a sample at a time, and whether they are still
-   what the library wrote.
+   Detection of changed weights: checksums of all of them or of a sample, and whether they still are what the library wrote.
 */
 
 PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt sample, unsigned int *hash)
@@ -39,8 +38,8 @@ PetscErrorCode MuonLayerHashWeights(MuonLayer layer, PetscInt sample, unsigned i
 }
 
 /*
-   Grows with each write to the weights through their object, or through the matrix of the rows that
-   are here. Memory that is not PETSc's has none
+   Increases with each write to the weights through their object, or through the matrix of the rows here. The caller's memory has
+   no such state
 */
 static PetscErrorCode MuonLayerGetWrites_Private(MuonLayer layer, PetscObjectState *writes)
 {

@@ -141,7 +141,7 @@ PetscErrorCode MuonSlotsReset(MuonSlots *slots)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An entry that is not finite makes all norms here 0; those who need the others' norms go on */
+/* An entry that is not finite makes all norms here 0, so that ranks that need them can go on */
 PetscErrorCode MuonSlotGetNorms(MuonLayer layer, const MuonMatrix *A, PetscBool rows, MuonSlotVectors *vectors, MuonStatus *status)
 {
   PetscBool finite;

@@ -48,8 +48,8 @@ PetscErrorCode MuonLMOGetMaxBytesOf(MuonLMO lmo, const MuonArray *shape, size_t 
 }
 
 /*
-   D as MuonLMOApplyMatrix() would give it, on the host, so that what is sent is that D to the last bit; or its
-   factors. Sets the status
+   D as computed by MuonLMOApplyMatrix(), on the host, so that the message has that D to the last bit; or its factors. Sets the
+   status
 */
 static PetscErrorCode MuonLMOGetStep_Private(MuonLMO lmo, const MuonArray *G, MuonCompressorStep *step, MuonArray *D)
 {
@@ -95,7 +95,7 @@ PetscErrorCode MuonLMOEncodeArray(MuonLMO lmo, const MuonArray *G, size_t capaci
   PetscCall(PetscLogEventEnd(MUON_LMO, lmo, 0, 0, 0));
   if (lmo->status == MUON_STATUS_OK) {
     PetscCall(MuonCompressorEncodeArray(c, &D, NULL, capacity, buf, bytes, PETSC_FALSE, NULL, NULL));
-    /* The dual norm may be too large for a number where none of its terms is */
+    /* The dual norm may overflow although none of its terms does */
     lmo->status = c->status;
     if (lmo->status == MUON_STATUS_OK) lmo->dual = step->magnitude;
   }

@@ -45,11 +45,11 @@ static inline PetscInt MuonPrograms(Muon muon)
 
 /* All ranks get the result of the first that failed, and what it says */
 PETSC_INTERN PetscErrorCode MuonCheckpointAgree_Private(Muon, MuonFileResult *, char text[MUON_FILE_TEXT]);
-/* Takes a generation whose every byte was verified, or says on every rank why it does not fit; closes it */
+/* Loads a verified generation, or raises on every rank the reason why it does not fit; closes it */
 PETSC_INTERN PetscErrorCode MuonCheckpointLoad_Private(Muon, MuonFileReader *);
 /*
-   Loads the latest generation that is in order, or the one before it, or is an error on every rank; where the
-   caller asks for it, absent says that there is none
+   Loads the latest valid generation, the last or the one before it, or is an error on every rank; with absent, reports that
+   there is none instead
 */
 PETSC_INTERN PetscErrorCode MuonRestartLoad_Private(Muon, const char folder[], PetscBool *absent);
 PETSC_INTERN PetscErrorCode MuonCheckpointSave_Private(Muon, const char folder[], PetscInt keep);
@@ -95,8 +95,7 @@ PETSC_INTERN PetscErrorCode MuonCheckpointFindLayer_Private(Muon, const char nam
 PETSC_INTERN PetscErrorCode MuonCheckpointRecord_Private(Muon, const MuonState *, MuonFileRecord *, MuonCheckpointPlace *);
 PETSC_INTERN int            MuonCheckpointCut_Private(const MuonCheckpointPlace *, const MuonFileRecord *, const MuonArray *, uint64_t first, uint64_t rows, MuonCheckpointPart part[3]);
 /*
-   All state, or none, then the weights of all layers, which are everyone's; write: the visitor may change
-   them
+   All state, or none, then the weights of all layers, which are replicated; write: the visitor may change them
 */
 PETSC_INTERN PetscErrorCode MuonCheckpointWalk_Private(Muon, MuonStateVisitor *, PetscBool all, PetscBool write);
 

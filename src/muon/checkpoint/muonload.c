@@ -5,7 +5,7 @@
 #include <string.h>
 
 /*
-   Reads checkpoints: everything is verified, and has its place, before anything of the optimizer is touched.
+   Reads checkpoints: everything is verified, and has its place, before the optimizer changes.
 */
 
 #define MUON_OPTIONS_SHOWN 16 /* that are others than they were, at most */
@@ -24,8 +24,8 @@ typedef struct {
   MuonCheckpointPhase    phase;
   uint32_t               file;    /* that is read */
   const MuonFileRecord **sorted;  /* the records, so that those of a state are found */
-  uint32_t              *workers; /* of each layer, as the files have them; 0 where workers kept nothing of its entries */
-  PetscBool             *mean;    /* of each layer, whether there were as many workers as there are, and they weighed the same: if not all have means */
+  uint32_t              *workers; /* of each layer in the files; 0 if workers kept nothing of its entries */
+  PetscBool             *mean;    /* of each layer, whether the number and the weights of workers are those of the files; otherwise all get means */
   double                *weights; /* of each layer and worker of the files, in a mean */
   int                   *taken;   /* of each record: some rank has a place for it */
   PetscInt               nmade;
@@ -68,7 +68,7 @@ static size_t MuonCheckpointFind(const MuonCheckpointLoad *load, const MuonFileR
   return low;
 }
 
-/* Reads a rectangle of a record, times a weight, in this precision or another; behind what a mean has already */
+/* Reads a rectangle of a record, times a weight, in this precision or another; adds it to a mean */
 static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointLoad *load, const MuonFileRecord *from, uint64_t row, uint64_t column, const double *weight, const MuonArray *to)
 {
   const MuonPrecision precision = from->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
@@ -84,7 +84,7 @@ static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointLoad *load, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a record has of a state, or of a rectangle of it in memory: all of it, or what they have in common */
+/* The part of a state, or of a rectangle of it in memory, that a record has */
 static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const MuonState *state, const MuonArray *array, const MuonFileRecord *want, const MuonFileRecord *from, const double *weight, PetscInt64 *covered)
 {
   const uint64_t  first = PetscMax(want->row, from->row), last = PetscMin(want->row + want->rows, from->row + from->rows);
@@ -112,7 +112,7 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number of another's layer among those of the optimizer that loads: that of the layer that takes steps inside of it */
+/* The index of the outer optimizer's layer among the layers of the optimizer that loads: that of the layer with its local steps */
 static PetscErrorCode MuonCheckpointNumber_Private(const MuonCheckpointLoad *load, Muon of, PetscInt *layer)
 {
   const MuonLayer  inner = *layer >= 0 && of != load->muon ? of->layer[*layer]->inner : NULL;
@@ -125,8 +125,8 @@ static PetscErrorCode MuonCheckpointNumber_Private(const MuonCheckpointLoad *loa
 }
 
 /*
-   A state, in each walk. What compressors keep that has no place in a layer may be of other shards, and begins
-   anew. So does what is made at a first step where the checkpoint is of before that
+   One state, in each phase. State of compressors that is not in rows of a layer may be of other shards, and starts anew. So does
+   state of a first step if the checkpoint was written before
 */
 static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, const MuonState *state)
 {
@@ -174,8 +174,8 @@ static PetscErrorCode MuonCheckpointVisit_Private(MuonStateVisitor *visitor, con
 }
 
 /*
-   Before anything is read: who makes state at a first step only has what the files have of it made. It is
-   taken back where the checkpoint is refused
+   Before reading: creates the state that a first step would create, if the files have it. It is removed again if the checkpoint
+   is refused
 */
 static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, const char name[], PetscBool entrywise, MuonArray *array)
 {
@@ -218,7 +218,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One walk over the state that is loaded. Who reads takes copies on the host */
+/* Visits the state that is loaded once. Reading uses copies on the host */
 static PetscErrorCode MuonCheckpointGo_Private(MuonCheckpointLoad *load, MuonCheckpointPhase phase)
 {
   MuonStateVisitor visitor;
@@ -235,9 +235,8 @@ static PetscErrorCode MuonCheckpointGo_Private(MuonCheckpointLoad *load, MuonChe
 }
 
 /*
-   How many workers of each layer the files know, and what each weighs in a mean, which is the sum of weight
-   times term over the sum of weights. There are no more of them than files: whatever else one says is refused
-   for what is not there
+   The number of workers of each layer in the files, and their weights in a mean, which is the sum of weight times term over the
+   sum of weights. There are at most as many as files; a file that claims more is refused because data is missing
 */
 static PetscErrorCode MuonCheckpointWorkers_Private(MuonCheckpointLoad *load)
 {
@@ -276,9 +275,8 @@ static PetscErrorCode MuonCheckpointWorkers_Private(MuonCheckpointLoad *load)
 }
 
 /*
-   What a rank of the files says of the optimizer itself. A step is a whole number, and so is a count; a file
-   may say anything. On another number of ranks, what each rank had sent is added up, so that the sum over the
-   ranks stays
+   The optimizer's own numbers in a rank's file. Steps and counts must be whole numbers; a file may have any. On another number
+   of ranks the bits sent by each rank are summed, so that the sum over the ranks does not change
 */
 static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointLoad *load, const MuonFileRecord *record)
 {
@@ -299,8 +297,8 @@ static PetscErrorCode MuonCheckpointReadNumbers_Private(MuonCheckpointLoad *load
 }
 
 /*
-   What is no state: the numbers of each rank, and the bytes of the program, for the rank that had them, or on
-   another number of ranks for all. They are no longer than the file
+   What is not state: the numbers of each rank, and the bytes of the program, for their rank, or on another number of ranks for
+   all. They are not longer than the file
 */
 static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
 {
@@ -336,7 +334,7 @@ static PetscErrorCode MuonCheckpointReadOwn_Private(MuonCheckpointLoad *load)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether all is there, and nothing else: the first record that no rank has a place for is named */
+/* Checks that everything is there, and nothing else: names the first record without a place on any rank */
 static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
 {
   const PetscBool all = load->muon->saving->restart_state == MUON_RESTART_ALL ? PETSC_TRUE : PETSC_FALSE;
@@ -344,7 +342,7 @@ static PetscErrorCode MuonCheckpointLook_Private(MuonCheckpointLoad *load)
   size_t          k;
 
   PetscFunctionBegin;
-  /* What compressors keep beside entries of the layer has no place with other shards */
+  /* State of compressors that is not entrywise has no place with other shards */
   for (k = 0; k < load->reader->records; k++) {
     const MuonFileRecord *record  = &load->reader->record[k];
     const int             weights = record->holder == MUON_FILE_EVERYONE && strcmp(record->state, MUON_CHECKPOINT_WEIGHTS) == 0;
@@ -370,8 +368,8 @@ static int MuonCheckpointCompareLines(const void *a, const void *b)
 }
 
 /*
-   Prints on rank 0 which options are others than those that the run was saved with, but for those of checkpoints
-   themselves. What a layer takes over from the optimizer is said once. What a file has may be no text
+   Prints on rank 0 the options that differ from those of the saved run, except those of checkpoints. Options that a layer
+   inherits are printed once. The bytes of a file may not be text
 */
 static PetscErrorCode MuonCheckpointCompareOptions_Private(MuonCheckpointLoad *load)
 {
@@ -469,7 +467,7 @@ PetscErrorCode MuonCheckpointLoad_Private(Muon muon, MuonFileReader *reader)
   }
   if (load.result == MUON_FILE_OK) {
     PetscCall(MuonCheckpointGo_Private(&load, LOAD_CLEAR));
-    /* One file after the other, whoever had them */
+    /* One file after the other, of any rank */
     for (load.file = 0; load.file < ranks; load.file++) PetscCall(MuonCheckpointGo_Private(&load, LOAD_READ));
     PetscCall(MuonCheckpointAgree_Private(muon, &load.result, reader->folder->text));
   }

@@ -123,8 +123,8 @@ PetscErrorCode MuonCheckpointAsked_Private(Muon muon, double *asked)
 }
 
 /*
-   After a step, which writes one where it is due or was asked for, and after the last, which writes one where
-   it did not. A folder that cannot be written to is an error behind the first step
+   Called after a step, which writes a checkpoint if it is due or was requested, and after the last step. A folder that cannot be
+   written to is an error after the first step
 */
 PetscErrorCode MuonCheckpointStep_Private(Muon muon, PetscBool last)
 {
@@ -141,8 +141,8 @@ PetscErrorCode MuonCheckpointStep_Private(Muon muon, PetscBool last)
 }
 
 /*
-   Every byte of a generation, whose files are shared out among the ranks; the same run for all. The caller
-   closes the reader of one that is in order. ABSENT is a folder without a manifest
+   Verifies every byte of a generation; the ranks share its files. run is the same for all. The caller closes the reader of a
+   valid one. ABSENT is a folder without a manifest
 */
 static PetscErrorCode MuonCheckpointVerify_Private(Muon muon, MuonFileFolder *folder, const MuonFileGeneration *generation, MuonFileReader *reader, MuonFileResult *result)
 {

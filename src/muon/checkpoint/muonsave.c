@@ -40,8 +40,7 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
 }
 
 /*
-   What a mean over the workers was formed with, where they are not equal. It is no state: those of the
-   optimizer that loads stay as they are
+   The weights of means over the workers, if they are not equal. They are not state: the optimizer that loads keeps its own
 */
 static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVisitor *visitor)
 {
@@ -64,7 +63,7 @@ static PetscErrorCode MuonCheckpointWriteWeights_Private(Muon muon, MuonStateVis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whatever routine of the program failed on some rank, it is an error on every rank */
+/* If a routine of the program failed on some rank, it is an error on every rank */
 PetscErrorCode MuonCheckpointPrograms_Private(Muon muon, PetscInt failed, const char does[])
 {
   PetscFunctionBegin;
@@ -160,8 +159,8 @@ static PetscErrorCode MuonCheckpointCommit_Private(Muon muon, MuonFileFolder *fo
 }
 
 /*
-   The folder of this run's checkpoints: made and locked when it is first written to, until the optimizer is
-   destroyed or writes to another
+   The folder of this run's checkpoints: created and locked at the first save, until the optimizer is destroyed or writes to
+   another
 */
 PetscErrorCode MuonCheckpointStart_Private(Muon muon, const char folder[])
 {
@@ -244,7 +243,7 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
     char             text[MUON_FILE_TEXT];
 
     PetscCall(PetscStrncpy(text, c->folder.text, sizeof(text)));
-    /* Ranks remove their files when there is no manifest any more that names them */
+    /* Ranks remove their files when no manifest names them any more */
     id.rank = MUON_FILE_MANIFEST;
     if (muon->rank == 0) (void)MuonFileRemove(&c->folder, &id);
     PetscCallMPI(MPI_Barrier(comm));
@@ -259,9 +258,8 @@ PetscErrorCode MuonCheckpointSave_Private(Muon muon, const char folder[], PetscI
 }
 
 /*
-   The weights of all layers as dense matrices, which rank 0 writes. What goes wrong there is sent to the other
-   ranks at the end, so that none waits for another. Of a layer whose rows are spread the ranks of rank 0's
-   worker take part
+   The weights of all layers as dense matrices, which rank 0 writes. Its errors are sent to the other ranks at the end, so that
+   no rank waits. For a distributed layer the ranks of rank 0's worker take part
 */
 PetscErrorCode MuonViewWeights_Private(Muon muon, PetscViewer viewer)
 {

@@ -42,7 +42,7 @@ PetscErrorCode MuonVisitState(Muon muon, MuonStateVisitor *visitor)
   }
   visitor->of = (PetscObject)muon;
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonVisitShard_Private(muon, &muon->shard[p], visitor));
-  /* What layers keep: gradients of workers, and moments of rules, which are the servers' */
+  /* State of layers: gradients of workers, and moments of their optimizers, at the servers */
   for (PetscInt l = 0; l < muon->nlayers; l++) {
     visitor->layer = ((PetscObject)muon->layer[l])->name;
     visitor->shard = muon->layer[l]->shard != NULL ? ((const MuonShard *)muon->layer[l]->shard)->name : NULL;
@@ -71,7 +71,7 @@ static PetscErrorCode MuonAddMemory_Private(MuonStateVisitor *visitor, const Muo
 . muon - the optimizer
 
   Output Parameters:
-+ worker  - bytes of state as a worker: momentum, estimates, state of its compressors, gradient buffers; without the weights, which belong to the caller
++ worker  - bytes of state as a worker: momentum, estimates, state of its compressors, gradient buffers; not the caller's weights
 . server  - bytes of state as a server of layers, with the state of its compressors and what a step keeps until it is committed
 - scratch - bytes of shared scratch and of messages
 
@@ -113,7 +113,7 @@ PetscErrorCode MuonGetMemory(Muon muon, PetscLogDouble *worker, PetscLogDouble *
 /* The search for one state of a layer by its name */
 typedef struct {
   const char *layer, *shard, *name;
-  PetscBool   server, kept, fits; /* the state of a server is meant; it is there; it has the shape of the matrix */
+  PetscBool   server, kept, fits; /* a server's state is requested; it is there; it has the shape of the matrix */
   size_t      rows, columns;
   MuonArray   matrix;
 } MuonStateSearch;
@@ -208,13 +208,11 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
 }
 
 /*
-   Checkpoints: what a visitor of the state sees, and the weights, as records of files. src/file writes and
-   reads them; here the ranks agree.
+   Checkpoints: the visited state and the weights as records of files. src/file writes and reads them; here the ranks agree.
 
-   What a server has is written by who owns, and what several ranks have once, its rows cut over these:
-   weights, and the state of servers where every rank owns. Whoever reads goes over all files and takes the
-   rows that it has, by their numbers in the layer, whatever ranks had them. What is no rows of a layer is of
-   a shard, and has a place where there is such a shard.
+   The owner writes a server's state. Replicated data, weights and the state of servers if every rank owns, are written once; the
+   ranks share the rows. Each rank reads all files and takes its rows by their indices in the layer, from any rank's file. State
+   that is not in rows of a layer belongs to a shard, and is read by ranks with this shard.
 */
 
 PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult *result, char text[MUON_FILE_TEXT])
@@ -231,15 +229,14 @@ PetscErrorCode MuonCheckpointAgree_Private(Muon muon, MuonFileResult *result, ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights, and what every rank has beside them, "weights.NAME": all rows that are here, not those of a shard */
+/* The weights and similar replicated data, "weights.NAME": all rows on this rank, not those of a shard */
 static PetscBool MuonCheckpointIsWhole_Private(const char name[], MuonStateHolder holder)
 {
   return holder == MUON_STATE_EVERYONE && strncmp(name, MUON_CHECKPOINT_WEIGHTS, strlen(MUON_CHECKPOINT_WEIGHTS)) == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
-   These are everyone's. What every rank keeps for it owns is a server's: with other owners one rank
-   may keep it
+   These are replicated. State that every rank keeps as an owner is a server's: with other owners one rank may keep it
 */
 MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder holder)
 {
@@ -248,8 +245,7 @@ MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder h
 }
 
 /*
-   What a state belongs to, by its name: a layer or a shard of it, or -1 for what the optimizer has beside
-   layers; shard is NULL where the layer is frozen
+   The layer or shard of a state by its name, or -1 for state of the optimizer; shard is NULL if the layer is frozen
 */
 PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], PetscInt *layer, const MuonShard **shard)
 {
@@ -270,8 +266,7 @@ PetscErrorCode MuonCheckpointFindLayer_Private(Muon muon, const char name[], Pet
 }
 
 /*
-   What a state is as a record: rows of its layer, by the layer's name, or something of its shard alone, whose
-   rows are then those of a layer of its own
+   A state as a record: rows of its layer, with the layer's name, or data of its shard, with rows of their own
 */
 PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, MuonFileRecord *record, MuonCheckpointPlace *place)
 {
@@ -326,8 +321,8 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
 }
 
 /*
-   Some rows of a record, which follow the first of them, as rectangles of the layer: one, or of entries the
-   end of a line, whole lines and the beginning of another
+   Consecutive rows of a record as rectangles of the layer: one, or for entries the end of a line, whole lines and the beginning
+   of another
 */
 int MuonCheckpointCut_Private(const MuonCheckpointPlace *place, const MuonFileRecord *record, const MuonArray *array, uint64_t first, uint64_t rows, MuonCheckpointPart part[3])
 {

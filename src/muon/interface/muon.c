@@ -140,7 +140,7 @@ PetscErrorCode MuonGetType(Muon muon, MuonType *type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers and the exchange read the optimizer's keys behind the optimizer's prefix */
+/* Layers and the exchange read the optimizer's keys with the optimizer's prefix */
 static PetscErrorCode MuonPropagatePrefix_Private(Muon muon)
 {
   PetscFunctionBegin;

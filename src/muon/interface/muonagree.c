@@ -3,9 +3,9 @@
 #include <string.h>
 
 /*
-   What ranks must agree on: one hash before a call that communicates, so that what a rank's own checks refuse all
-   refuse, and at the end of a step, on the status reduction, of what the program's routine changed in it; and where
-   it differs the first option that does, with both values.
+   Ranks compare their options: one hash before a call that communicates, so that an error of one rank's checks is an error of all, and
+   one at the end of a step, in the status reduction, for changes by the program's routine. If a hash differs, the error names
+   the first option that differs, with both values.
 */
 
 PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
@@ -215,9 +215,9 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
 }
 
 /*
-   Ranks that disagree on the layers would wait for each other or, worse, train different models: all ranks
-   raise the same error that names the layer. Each layer has six numbers, the options are one more; rank 0's are
-   compared with. Before workers are known the last two numbers are left out.
+   Ranks with different layers would wait for each other or, worse, train different models. Therefore all ranks raise the same
+   error, which names the layer. Each layer has six numbers, the options are one more; they are compared with those of rank 0.
+   Before workers are known the last two numbers are left out.
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon, PetscBool workers)
 {

@@ -17,7 +17,7 @@
   Options Database Keys:
 + -muon_checkpoint folder            - the folder
 . -muon_checkpoint_interval interval - the interval; `MuonSolve()` writes a checkpoint at its end, too
-. -muon_checkpoint_keep keep         - number of checkpoints that remain in the folder, at least 1, 2 by default, for the case that the last one is damaged
+. -muon_checkpoint_keep keep         - number of checkpoints that remain in the folder, at least 1; 2 by default, in case the last one is damaged
 - -muon_checkpoint_seconds seconds   - writes a checkpoint at the end of the first step after this time, too; 0, the default, for never
 
   Level: intermediate

@@ -14,9 +14,9 @@
 PETSC_INTERN PetscErrorCode MuonReplaceVec_Private(Muon, Vec x, Vec g);
 /* Names the keys that no object reads, each with the nearest one that exists */
 PETSC_INTERN PetscErrorCode MuonCheckOptions_Private(Muon);
-/* Whether the first word of a key, which is without prefix, is a family of ours: of a class, or the name of a registered type */
+/* Whether the first word of a key without prefix is a family of this library: of a class, or the name of a registered type */
 PETSC_INTERN PetscErrorCode MuonKnowsFamily_Private(const char key[], PetscBool *);
-/* The key without prefix that is most like this one and may have this value; for Python */
+/* The key without prefix that is nearest to this one and can have this value; for Python */
 PETSC_EXTERN PetscErrorCode MuonGetNearestOption_Private(Muon, const char key[], const char value[], size_t, char text[]);
 /* The parameters, and what their rows cannot say */
 PETSC_INTERN const MuonParameter MuonParameters_Private[];
@@ -25,30 +25,29 @@ PETSC_INTERN PetscErrorCode      MuonChangingText_Private(PetscObject, const Muo
 PETSC_INTERN const char         *MuonHeading_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChanged_Private(PetscObject, const MuonParameter *);
 PETSC_INTERN PetscErrorCode      MuonChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
-/* Those that are registered by now; those of types are at work where the optimizer has theirs */
+/* The addons registered so far; an addon of a type is active for optimizers of this type */
 PETSC_INTERN PetscErrorCode MuonAddonsCreate_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonAddonsSetType_Private(Muon);
 /* Where -help is given, one line, once, on the keys of a layer's own */
 PETSC_INTERN PetscErrorCode MuonHelpLayer_Private(Muon, MuonLayer);
 PETSC_INTERN PetscErrorCode MuonResetShards_Private(Muon);
-/* Ranks that differ in layers, options or, where workers are known, weights raise one error that names the layer */
+/* If ranks differ in layers, options or, when workers are known, weights, one error on all ranks names the layer */
 PETSC_INTERN PetscErrorCode MuonCheckRanksAgree_Private(Muon, PetscBool workers);
 PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, PetscInt weights, const unsigned int mine[], unsigned int first[]);
-/* Collective, first in each call that communicates: the ranks are in the same call with the same options, or raise one error */
+/* Collective, first in each call that communicates: an error on all ranks unless they are in the same call with the same options */
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
 /* MuonSetUp() behind it */
 PETSC_INTERN PetscErrorCode MuonSetUpAgreed_Private(Muon);
-/* What a layer takes over from the optimizer where it has no choice of its own */
+/* Parameters that a layer inherits from the optimizer unless it has its own */
 PETSC_INTERN PetscErrorCode MuonInheritOptions_Private(Muon, MuonLayer);
 /*
-   The weights of a layer that steps move, to be changed by the same on all ranks and restored, and those that its server
-   has of its own, without data where there are none. These take over first what the program has changed, which the
-   restore would hide
+   The weights of an active layer, to be changed in the same way on all ranks and restored, and its server's own weights, without
+   data if there are none. These first take over changes by the program, which the restore would hide
 */
 PETSC_INTERN PetscErrorCode MuonGetAllWeights_Private(MuonLayer, MuonArray *W, MuonArray *X);
 /* Hash of all that a step depends on */
 PETSC_INTERN PetscErrorCode MuonHashOptions_Private(Muon, unsigned int *);
 /* Collective: the error that names the first choice that differs between the ranks */
 PETSC_INTERN PetscErrorCode MuonRaiseDifference_Private(Muon);
-/* Loads the checkpoint that a run begins with, once; fresh: nothing was done before */
+/* Loads the checkpoint from which a run continues, once; fresh: without earlier steps */
 PETSC_INTERN PetscErrorCode MuonRestart_Private(Muon, PetscBool fresh);

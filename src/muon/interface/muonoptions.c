@@ -5,7 +5,7 @@
 /* Length of a candidate key: families' prefixes and a layer's name in front of a key */
 #define MUON_KEY_LENGTH (2 * PETSC_MAX_OPTION_NAME)
 
-/* How long the word is that ends before letter i, with the underscore before it; 0 where none ends there */
+/* Length of the word that ends before letter i, with the underscore before it; 0 if none ends there */
 static size_t MuonKeyWord_Private(const char key[], size_t i)
 {
   size_t length = 0;
@@ -16,8 +16,8 @@ static size_t MuonKeyWord_Private(const char key[], size_t i)
 }
 
 /*
-   Levenshtein distance, up to case, in which a word too much or too little weighs as two letters do, and
-   another first word, the family of a key, as three
+   Levenshtein distance, case insensitive, in which a word too many or too few counts as two letters, and another first word, the
+   family of a key, as three
 */
 static PetscErrorCode MuonKeyDistance_Private(const char a[], const char b[], PetscInt *distance)
 {
@@ -71,7 +71,7 @@ static PetscErrorCode MuonKeyTry_Private(MuonKeySearch *search, const char befor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A key as it is, which those of a layer alone are not, and behind the name of each layer */
+/* A key itself, unless it is for single layers only, and with the name of each layer */
 static PetscErrorCode MuonKeyTryLayers_Private(MuonKeySearch *search, const char before[], const char key[], PetscBool own)
 {
   char layer[MUON_KEY_LENGTH];
@@ -198,8 +198,8 @@ PetscErrorCode MuonKnowsFamily_Private(const char key[], PetscBool *knows)
 }
 
 /*
-   PETSc names unread keys when the program ends, after the run that they should have changed. This warns before
-   the first step, once, and only of keys of our families behind this optimizer's prefix.
+   PETSc names unread keys when the program ends, after the run that they should have changed. This warns once, before the first
+   step, of keys of this library's families with this optimizer's prefix.
 */
 PetscErrorCode MuonCheckOptions_Private(Muon muon)
 {
@@ -216,7 +216,7 @@ PetscErrorCode MuonCheckOptions_Private(Muon muon)
     const char *const key = names[i] + strlen(prefix);
     PetscBool         ours;
 
-    /* SLEPc's own keys are read at the first decomposition, and only by the ranks that make one */
+    /* SLEPc's own keys are read at the first decomposition, and only by the ranks that compute one */
     PetscCall(PetscStrstr(names[i], "_svd_", &svd));
     if (svd != NULL || strncmp(names[i], prefix, strlen(prefix)) != 0) continue;
     PetscCall(MuonKnowsFamily_Private(key, &ours));

@@ -2,8 +2,8 @@
 #include <string.h>
 
 /*
-   The parameters of an optimizer. Those that are fixed at MuonSetUp() are what state was allocated for, and who
-   has it; the others act at the next step.
+   The parameters of an optimizer. Those that are fixed at MuonSetUp() determine the allocated state and its ranks; the others
+   act at the next step.
 */
 #define ROW(kind, field, value, least, most, names, flags, help) ROW_OF(#field, kind, field, value, least, most, names, flags, help)
 #define ROW_OF(key, kind, field, value, least, most, names, flags, help) \
@@ -50,7 +50,7 @@ const MuonParameter MuonParameters_Private[] = {
   RATE(REAL, sgd_weight_decay, PETSC_DETERMINE, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_AUTO, "Weight decay of gradient descent, -1: that of the optimizer"),
   ENUM(shape_factor, MuonShapeFactors, 0, "How the shape of a layer enters its radius"),
   ROW_OF("step", ENUM, step_type, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves a layer"),
-  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Who has the whole of a matrix that is spread over ranks, the cheapest where not set"),
+  ROW_OF("assembly", ENUM, assembly_kind, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks that assemble a distributed matrix, the cheapest where not set"),
   ROW_OF("assembly_precision", ENUM, assembly.precision, 0, 0, 0, MuonAssemblyPrecisions, MUON_PARAMETER_FIXED, "Precision in which rows are gathered"),
   ROW_OF("assembly_assignment", ENUM, assembly.assignment, 0, 0, 0, MuonExchangeAssignments, MUON_PARAMETER_FIXED, "How the owners of matrices are chosen"),
   ROW_OF("assembly_chunk", INT, assembly.chunk, PETSC_DETERMINE, 1, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Matrices that travel together, by default as many as a worker has ranks"),

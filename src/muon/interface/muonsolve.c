@@ -36,8 +36,7 @@ PetscErrorCode MuonSetObjectiveAndGradient(Muon muon, MuonObjectiveAndGradientFn
 }
 
 /*
-   Of all that was sent since the last step ended: between workers, inside them, the status, and what the
-   caller gathered of weights
+   Of all messages since the last step ended: between workers, inside them, the status, and weights that the caller gathered
 */
 static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 {
@@ -73,8 +72,8 @@ static PetscErrorCode MuonCountSentBytes_Private(Muon muon)
 }
 
 /*
-   The loss and gradients of this worker. A rank whose routine fails has no gradients, and goes on: the others
-   learn of it with the status of the step
+   The loss and gradients of this worker. A rank whose routine fails has no gradients and continues: the others learn of it by
+   the step's status
 */
 static PetscErrorCode MuonComputeGradient_Private(Muon muon, MuonRecord *record, PetscErrorCode *ierr)
 {
@@ -217,7 +216,7 @@ PetscErrorCode MuonStep(Muon muon)
   if (muon->reason >= 0) muon->step++;
   PetscCall(PetscLogEventEnd(MUON_Step, muon, 0, 0, 0));
   MuonTryAddons(muon, counted, muon, step);
-  /* What monitors wrote of a step is there before a checkpoint says that it was taken */
+  /* Monitors write a step before a checkpoint records it */
   PetscCall(MuonMonitor(muon, step, muon->loss));
   PetscCall(MuonCheckpointStep_Private(muon, PETSC_FALSE));
   if (muon->reason < 0 && muon->error_if_not_converged) {

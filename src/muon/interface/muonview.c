@@ -2,7 +2,7 @@
 #include <petscmuon/private/muonpolarimpl.h>
 #include <string.h>
 
-/* The ranks that hold the rows of a layer, or of its state, and who has all of it for its LMO */
+/* The ranks that hold the rows of a layer, or of its state, and those that assemble it for its LMO */
 static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_t length, char text[])
 {
   MuonShard *const shard = (MuonShard *)layer->shard;
@@ -22,8 +22,8 @@ static PetscErrorCode MuonDescribeRows_Private(Muon muon, MuonLayer layer, size_
 }
 
 /*
-   How a layer's messages are made, where it is known. Ranks that have rows of a matrix compress them each by
-   itself: factors on the side of the columns go as often as there are such ranks
+   The compressors of a layer, if known. Ranks with rows of a matrix compress them separately: factors on the side of the columns
+   are sent once for each such rank
 */
 static PetscErrorCode MuonDescribeMessages_Private(const MuonShard *shard, size_t length, char text[])
 {

@@ -2,16 +2,16 @@
 #include <petscmuon/private/muonlmoimpl.h>
 
 /*
-   Which ranks of a server that is several see whole blocks for the LMO, and the assembly that makes them of the
-   rows of a group's shards.
+   For a server of several ranks: the ranks that get whole blocks for the LMO, and the assembly of blocks from the rows of a
+   group's shards.
 */
 
-/* At these rates all ranks hand over and one works, or all work: what a network and a core do in a second */
+/* Rates of a network and a core, by which the kind of assembly is chosen */
 static const PetscLogDouble MUON_FLOPS_PER_SENT_BYTE = 100.0;
 
 /*
-   Who does the LMO of a block of so many flops and entries: one owner, while the others do other blocks
-   and rows go there and back, or everybody, when rows go one way to all
+   The ranks that compute the LMO of a block: one owner, so that rows are sent there and back while the others compute other
+   blocks; or all ranks, so that rows are sent once, to all
 */
 static MuonAssemblyKind MuonCheapestAssembly_Private(PetscMPIInt size, PetscLogDouble flops, PetscLogDouble bytes)
 {
@@ -108,7 +108,7 @@ PetscErrorCode MuonGroupSetUpAssembly_Private(Muon muon, MuonGroup group, const 
   if (group->grid->size == 1 || group->home >= 0 || (group->nshards > 0 && group->shard[0].rowwise)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < group->nshards; k++) {
     most += MuonBlocksCount_Private(&group->shard[k].layer->blocks);
-    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* what is wrong with a layer is an error of all ranks, not only of those that own it */
+    PetscCall(MuonShardGetAssembly_Private(muon, &group->shard[k], 0, &kind, &flops)); /* errors arise on all ranks, not only on owners */
   }
   PetscCall(PetscMalloc1(most, &group->item));
   PetscCall(PetscMalloc2(most, &assembled, (size_t)most * (size_t)(group->grid->size + 1), &ranges));

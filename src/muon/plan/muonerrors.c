@@ -1,7 +1,7 @@
 #include "muonplan.h"
 
 /*
-   Routines of the program's. One that fails on one rank alone would leave the others waiting for it.
+   Routines of the program. If one fails on one rank only, the others would wait for it.
 */
 
 PetscErrorCode MuonErrorOfAll_Private(Muon muon, const char routine[], PetscErrorCode ierr)
@@ -10,7 +10,7 @@ PetscErrorCode MuonErrorOfAll_Private(Muon muon, const char routine[], PetscErro
   PetscInt64       first = ierr != PETSC_SUCCESS ? ((PetscInt64)muon->rank << 32) + (PetscInt64)ierr : none;
 
   PetscFunctionBegin;
-  /* No traffic of a step: these routines run between the steps, and any number of times in a test of gradients */
+  /* Not traffic of a step: these routines run between steps, and any number of times in a test of gradients */
   if (muon->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)muon)));
   PetscCall(ierr);
   PetscCheck(first == none, PETSC_COMM_SELF, (PetscErrorCode)(first & 0xffffffff), "The routine of %s failed on rank %d with the error %d, which ends the call on all ranks", routine, (int)(first >> 32), (int)(first & 0xffffffff));
@@ -18,8 +18,8 @@ PetscErrorCode MuonErrorOfAll_Private(Muon muon, const char routine[], PetscErro
 }
 
 /*
-   A rank that is in another call, or has nothing set up, would wait for others, and they for it. Call, set-up and
-   layers are digits of one number, the first that differs foremost, behind which the hash stands
+   A rank in another call, or without set-up, would wait for others, and they for it. Call, set-up and number of layers are
+   digits of one number, in the order of their errors, followed by the hash
 */
 PetscErrorCode MuonMeet_Private(Muon muon, MuonCall call, unsigned int hash, PetscBool *same, PetscInt *most)
 {

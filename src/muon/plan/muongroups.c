@@ -6,8 +6,8 @@
 */
 
 /*
-   The optimizer's options among the ranks of a position; beside votes, where they are for votes alone, those
-   of means. A single worker exchanges nothing: it owns itself
+   The optimizer's options for the ranks of a position; for means beside votes, the defaults if the options are for votes only. A
+   single worker has no exchange: it owns all
 */
 static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid, PetscBool votes, MuonExchange *exchange)
 {
@@ -26,7 +26,7 @@ static PetscErrorCode MuonCreateExchange_Private(Muon muon, MuonWorkerGrid grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What layers of a group have in common beside operations: workers, home, phase and depth, which is 1 without the workers' momentum that LMOs have */
+/* Layers of a group have the same operations, workers, home, phase and depth; the depth is 1 for layers without LMOs */
 typedef struct {
   PetscInt    grid, phase, depth;
   PetscMPIInt home;
@@ -47,8 +47,8 @@ static PetscErrorCode MuonGetGroupOps_Private(Muon muon, PetscInt l, const MuonG
 }
 
 /*
-   The layers of these workers and operations. Where every rank is a worker the optimizer's own exchange is
-   that of the first group of depth 1. Messages are the matrices themselves until a type chooses other compressors
+   The layers of these workers and operations. If every rank is a worker, the optimizer's own exchange is that of the first group
+   of depth 1. Messages are uncompressed until a type chooses other compressors
 */
 static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *ops, const MuonGroupOps *mean)
 {
@@ -84,7 +84,7 @@ static PetscErrorCode MuonCreateGroup_Private(Muon muon, const MuonGroupKey *key
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Groups of the type's own operations come first, that of a mean last; each home has one, whatever is frozen on some rank */
+/* Groups with the type's operations come first, those of means last; each home has one, even if some rank's layers are frozen */
 static PetscErrorCode MuonCreateGroupsOf_Private(Muon muon, const MuonGroupKey *key, const MuonGroupOps *mean)
 {
   const PetscInt first = muon->ngroups;
@@ -189,7 +189,7 @@ PetscErrorCode MuonGroupSetUpOwners_Private(Muon muon, MuonGroup group)
     PetscCall(MuonDescribeJob_Private(shard->layer, (PetscLogDouble)MuonArrayEntryBytes(&shape), item)); /* of the layer, not of the shard: all positions of a worker find the same owners */
     if (shard->up->assignment == PETSC_FALSE && summable) PetscCall(PetscSNPrintf(culprit, sizeof(culprit), "compressor %s of layer \"%s\"", ((PetscObject)shard->up)->type_name, item->name));
     summable = summable && shard->up->assignment ? PETSC_TRUE : PETSC_FALSE;
-    /* A receiver believes no size beyond what a message can have; the first may be sent whole, by another compressor */
+    /* A receiver accepts no size above the maximum of a message; the first message may be uncompressed, by another compressor */
     PetscCall(MuonShardGetMaxBytes_Private(shard, bytes));
     up[k]   = PetscMax(bytes[0], sizeof(double) * MuonArrayEntries(&shape) + MUON_WIRE_MESSAGE_HEADER_MOST);
     down[k] = bytes[1];

@@ -1,13 +1,13 @@
 /*
-   Who has what, fixed at MuonSetUp(): workers, shards, groups, owners, assemblies.
+   Distribution over ranks, fixed at MuonSetUp(): workers, shards, groups, owners, assemblies.
 */
 #pragma once
 
 #include <petscmuon/private/muonimpl.h>
 
 /*
-   Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one
-   worker that keeps its state in rows. With nodes a layer has a home, the rank of each that does all but its gradient
+   Cuts the ranks into workers, for each layer. rows: layers are whole on every rank, and all ranks are one worker with its state
+   in rows. With nodes a layer has a home, the rank of each node that does all work for it but the gradient
 */
 PETSC_INTERN PetscErrorCode MuonFindWorkerGrids_Private(Muon, PetscBool rows);
 PETSC_INTERN PetscErrorCode MuonResetWorkerGrids_Private(Muon);
@@ -17,8 +17,8 @@ PETSC_INTERN PetscErrorCode MuonDescribeJob_Private(MuonLayer, PetscLogDouble en
 PETSC_INTERN PetscErrorCode MuonSetUpWeights_Private(Muon);
 
 /*
-   A table of numbers from 1 on by the hashes of names, with 0 in the slots that are free: those of the layers, or of
-   names where these are given. Up to case, slot is that of a name, or the free one where it belongs
+   A hash table of names with numbers from 1 on, and 0 in free slots: of the layers, or of given names. slot is that of a name,
+   case insensitive, or the free one for it
 */
 PETSC_INTERN PetscErrorCode MuonFindName_Private(Muon, PetscInt slots, const PetscInt table[], const char *const names[], const char name[], PetscInt *slot);
 
@@ -29,12 +29,12 @@ PETSC_INTERN PetscErrorCode MuonShardDestroy_Private(MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardGetMaxBytes_Private(MuonShard *, size_t bytes[2]);
 PETSC_INTERN PetscErrorCode MuonCheckHashes_Private(Muon);
 
-/* Workers, shards and groups, these with the operations of the type or else of a mean */
+/* Workers, shards and groups, with the operations of the type or of a mean */
 PETSC_INTERN PetscErrorCode MuonCreateGroups_Private(Muon, const MuonGroupOps *mean);
 PETSC_INTERN PetscErrorCode MuonDestroyGroups_Private(Muon);
-/* Collective: waits for messages of rounds under way, which are sent again, or are no more where muon->pending is -1 */
+/* Collective: waits for messages of rounds in flight, which are sent again, or dropped if muon->pending is -1 */
 PETSC_INTERN PetscErrorCode MuonDropRounds_Private(Muon);
-/* Whether there are ranks with the same rows of a group's layers, which they compare */
+/* Whether several ranks have the same rows of a group's layers, which they compare */
 static inline PetscBool MuonGroupHasReplicas(Muon muon, const MuonGroup group)
 {
   return muon->size > 1 && muon->nested == NULL && group->nshards > 0 && (group->shard[0].port->whole || group->grid->nworkers > 1) ? PETSC_TRUE : PETSC_FALSE;
@@ -42,7 +42,7 @@ static inline PetscBool MuonGroupHasReplicas(Muon muon, const MuonGroup group)
 
 /* Owners, sizes of messages and the mode of a group whose shards are the items of its exchange */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpOwners_Private(Muon, MuonGroup);
-/* The assembly of blocks inside the workers: of the shards in this order that this rank owns, or of all where it is NULL */
+/* The assembly of blocks inside the workers: of this rank's shards in this order, or of all shards if it is NULL */
 PETSC_INTERN PetscErrorCode MuonGroupSetUpAssembly_Private(Muon, MuonGroup, const PetscInt order[]);
 PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, PetscInt block, MuonAssemblyKind *, PetscLogDouble *flops);
 
@@ -53,8 +53,8 @@ PETSC_INTERN PetscErrorCode MuonShardGetAssembly_Private(Muon, MuonShard *, Pets
 PETSC_INTERN PetscErrorCode MuonErrorOfAll_Private(Muon, const char routine[], PetscErrorCode ierr);
 
 /*
-   Collective: the ranks are in the same call, have as many layers and are all set up, or it is an error on all of
-   them. same: whether hash is that of every rank; most, which may be NULL, becomes the largest of all
+   Collective: an error on all ranks unless they are in the same call, with the same number of layers and all set up. same:
+   whether hash is equal on all ranks; most, which may be NULL, becomes the maximum over the ranks
 */
 typedef enum {
   MUON_CALL_STEP,

@@ -108,7 +108,7 @@ PetscErrorCode MuonShardSetUp_Private(Muon muon, MuonShard *shard, MuonGroup gro
   }
   PetscCall(PetscStrallocpy(name, &shard->name));
   PetscCall(MuonCreateIdentity_Private(muon, shard, grid->worker, 0, &shard->up));
-  /* One stream a shard, whoever owns it: the weights do not depend on the owners */
+  /* One stream a shard, for any owner: the weights do not depend on the owners */
   PetscCall(MuonCreateIdentity_Private(muon, shard, 0, 1, &shard->down));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,16 +2,14 @@
 #include <petscmuon/private/muonwire.h>
 
 /*
-   Which ranks are one worker: those that hold the rows of a layer together. Layers whose workers are the same
-   ranks share a grid of the optimizer's ranks, and its communicators.
-
-   Nothing is sent on a layer's own communicator before all ranks have found that its ranks are one worker: a
-   rank that had another one would wait for ever.
+   Workers: the ranks that hold the rows of a layer together. Layers with the same workers share a grid of the optimizer's ranks,
+   and its communicators. Nothing is sent on a layer's own communicator before all ranks agree that its ranks are one worker: a
+   rank with another communicator would wait forever.
 */
 
 /*
-   What every rank says of a layer: its name, ranks of its worker, their hash, the first of them, and the
-   position of this one among them
+   A rank's record of a layer: its name, the number of ranks of its worker, their hash, the first of them, and this rank's
+   position
 */
 enum {
   WORKER_NAME, /* and what holds the weights */
@@ -23,8 +21,8 @@ enum {
 };
 
 /*
-   Without a layer: of all that are whole on every rank, which is a worker, or one of the ranks that are one together:
-   those of a node, or all, each with rows of the state
+   Without a layer: of all layers that are whole on every rank. Each rank is a worker, or the ranks of a node, or all ranks, each
+   with rows of the state, are one together
 */
 static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, PetscMPIInt together, const PetscMPIInt node[], PetscMPIInt record[])
 {
@@ -60,8 +58,8 @@ static PetscErrorCode MuonDescribeWorker_Private(Muon muon, MuonLayer layer, Pet
 }
 
 /*
-   Whether this rank and the others of its worker say the same of a layer, and all workers are of the same
-   size. all: the record of rank r is at all + r of_rank
+   Whether the ranks of this worker have the same record of a layer, and all workers have the same size. all: the record of rank
+   r is at all + r of_rank
 */
 static PetscBool MuonIsWorker_Private(Muon muon, size_t of_rank, const PetscMPIInt all[])
 {
@@ -169,8 +167,8 @@ static PetscErrorCode MuonCheckRows_Private(Muon muon)
 }
 
 /*
-   Of n layers, some of which are on many ranks, or of all others with n = 1. What every rank found is agreed on
-   before anybody makes a communicator, or uses one of a layer
+   Of n layers, some of which are on many ranks, or of all others with n = 1. Ranks agree on their results before one of them
+   creates a communicator, or uses one of a layer
 */
 static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool spread, PetscMPIInt together, const PetscMPIInt node[])
 {
@@ -204,7 +202,7 @@ static PetscErrorCode MuonFindWorkers_Private(Muon muon, PetscInt n, PetscBool s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The ranks that are one worker with this one for layers that are whole: all, each with rows of the state, or those of -muon_node_size */
+/* The ranks of this rank's worker for layers that are whole: all, each with rows of the state, or those of -muon_node_size */
 static PetscErrorCode MuonFindNode_Private(Muon muon, PetscBool rows, PetscMPIInt *size, PetscMPIInt *members[])
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)muon), node = comm;
@@ -234,7 +232,10 @@ static PetscErrorCode MuonFindNode_Private(Muon muon, PetscBool rows, PetscMPIIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Longest-job-first needs one number a layer: its flops and, at so many flops a byte, its memory traffic, which is all that an elementwise norm costs */
+/*
+   Longest-job-first needs one number a layer: its flops plus its memory traffic times a number of flops a byte; an elementwise
+   norm has the traffic only
+*/
 PetscErrorCode MuonDescribeJob_Private(MuonLayer layer, PetscLogDouble entrybytes, MuonExchangeItem *item)
 {
   PetscFunctionBegin;
@@ -247,7 +248,7 @@ PetscErrorCode MuonDescribeJob_Private(MuonLayer layer, PetscLogDouble entrybyte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which rank of each node has a layer that is whole on all: computed on rank 0 and broadcast, since options are compared only later */
+/* The home of each layer that is whole on all ranks: computed on rank 0 and broadcast, since ranks compare options later */
 static PetscErrorCode MuonFindHomes_Private(Muon muon, PetscMPIInt size)
 {
   MuonExchangeItem *items;

@@ -3,9 +3,8 @@
 #include <strings.h>
 
 /*
-   Published optimizers by their names: what each of them fixes, in the keys of this library. A preset is read
-   like an options database of its own, before the user's. Layers that edges name have the norm, or, as vectors,
-   AdamW where there is none; the others have the rule.
+   Published optimizers by name: the keys that each sets. A preset is read like an options database, before the user's. Layers
+   whose names match edges have the norm, or AdamW if they are vectors or there is no norm; the others have the rule.
 */
 typedef struct {
   const char        *name;

@@ -2,8 +2,8 @@
 #include <fnmatch.h>
 
 /*
-   Which layer has which optimizer, and the numbers of those that are not lmo. A number that was not set is
-   PETSC_DETERMINE and means the optimizer's own.
+   The optimizers of layers, and the parameters of those that are not lmo. A number that was not set is PETSC_DETERMINE, which
+   means the optimizer's own.
 */
 
 /* Up to case, as names of layers are */
@@ -20,8 +20,7 @@ static PetscErrorCode MuonMatches_Private(const char pattern[], const char end[]
 }
 
 /*
-   The pattern that text begins with, the optimizer behind it, and where the next one begins; an error where there
-   are none
+   The pattern at the beginning of text, its optimizer, and the position of the next one; an error if there are none
 */
 static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const char **pattern, const char **end, char rule[64])
 {
@@ -44,7 +43,7 @@ static PetscErrorCode MuonNextMatch_Private(Muon muon, const char **text, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Number of the first pattern that a layer's name matches and its rule, -1 where there is none */
+/* Number of the first pattern that matches a layer's name, and its optimizer; -1 if there is none */
 static PetscErrorCode MuonFindMatch_Private(Muon muon, MuonLayer layer, PetscInt *number, char rule[64], char why[64])
 {
   const char *text = muon->rule_match, *pattern, *end;

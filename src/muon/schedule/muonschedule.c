@@ -1,8 +1,8 @@
 #include "muonschedule.h" /*I "petscmuon.h" I*/
 
 /*
-   What changes with the step: the learning rate, the momentum, the decay. A function of the user's has the
-   last word; what it gives is checked, and compared between the ranks with the rest of what was chosen.
+   The learning rate, the momentum and the decay as functions of the step. A function of the user may change them; its results
+   are checked, and ranks compare them with all other options.
 */
 
 PetscReal MuonGetMomentumNow_Private(Muon muon)
@@ -31,7 +31,7 @@ PetscErrorCode MuonCheckMomentum_Private(Muon muon, int at, MuonMomentumStyle st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A layer that follows the optimizer's momentum and keeps none, NULL where there is no such */
+/* A layer that uses the optimizer's momentum but has no memory for it, NULL if there is none */
 static MuonLayer MuonFindUnkept_Private(Muon muon)
 {
   for (PetscInt l = 0; l < muon->nlayers && muon->setupcalled; l++) {
@@ -91,8 +91,8 @@ PetscErrorCode MuonGetScheduleFactor_Private(Muon muon, PetscReal *factor)
 }
 
 /*
-   A rank that stopped here because of what its function gave would leave the others waiting: all learn of it
-   together, at the end of the step
+   If a rank stopped here because of its function's result, the others would wait. All ranks learn of it together, at the end of
+   the step
 */
 PetscErrorCode MuonSchedule_Private(Muon muon)
 {

@@ -22,19 +22,18 @@ struct _n_MuonRates {
 
 /* An error where these do not go together */
 PETSC_INTERN PetscErrorCode MuonCheckMomentum_Private(Muon, int at, MuonMomentumStyle, MuonNesterovType);
-/* Where the number of steps was chosen and nothing of how the rate changes with them, it falls to 0 */
+/* If the number of steps was set, but no schedule, the rate decreases to 0 */
 PETSC_INTERN PetscErrorCode MuonScheduleDefault_Private(Muon);
 /* schedule x warm-up of the coming step, or of the one that is taken */
 PETSC_INTERN PetscErrorCode MuonGetScheduleFactor_Private(Muon, PetscReal *);
 /*
-   The momentum of the coming step, or of the one that is taken; whether a layer may come to need what is kept
-   of one
+   The momentum of the current or next step; whether a layer may need memory for one
 */
 PETSC_INTERN PetscReal MuonGetMomentumNow_Private(Muon);
 PETSC_INTERN PetscBool MuonNeedsMomentum_Private(Muon, MuonLayer);
 /*
-   Calls the function of MuonSetScheduleFunction() for this step; an error, on every rank, where what it gave
-   is illegal, after all were found to have the same
+   Calls the function of MuonSetScheduleFunction() for this step; after all ranks were found to have the same result, an error on
+   every rank if it is illegal
 */
 PETSC_INTERN PetscErrorCode MuonSchedule_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
@@ -44,8 +43,8 @@ PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
 */
 PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
 /*
-   The rule of the first pattern of -muon_rule_match that a layer's name matches, or that of the preset; names patterns on a viewer, or warns of patterns that
-   decide nothing; how many layers and entries each optimizer updates
+   The optimizer of the first pattern of -muon_rule_match that matches a layer's name, or that of the preset; prints patterns on a viewer, or warns of
+   unused patterns; the number of layers and entries of each optimizer
 */
 /* An error where a text is not one of -muon_rule_match, or no rule */
 PETSC_INTERN PetscErrorCode MuonCheckRuleMatchText_Private(Muon, const char[]);
@@ -60,10 +59,13 @@ PETSC_INTERN PetscErrorCode MuonGetShownRate_Private(Muon, PetscReal *);
 PETSC_INTERN PetscErrorCode MuonViewRules_Private(Muon, PetscViewer);
 /* The type that a preset is of */
 PETSC_INTERN PetscErrorCode MuonPresetGetType_Private(Muon, const char name[], const char *type[]);
-/* What the preset calls a layer that is no hidden matrix, NULL for others; the norm that it gives such layers, NULL for none, and the optimizer of this one */
+/*
+   The preset's name for a layer that is not a hidden matrix, NULL for others; the preset's norm for such layers, NULL for none,
+   and the optimizer of this one
+*/
 PETSC_INTERN PetscErrorCode MuonPresetFindEdge_Private(Muon, MuonLayer, const char **edge, const char **norm, MuonLayerRule *rule);
 PETSC_INTERN PetscErrorCode MuonPresetView_Private(Muon, PetscViewer);
-/* The keys of the optimizer's preset are read by the optimizer or one of its layers, and nothing else is */
+/* The optimizer or one of its layers reads the keys of the preset, and no others */
 PETSC_INTERN PetscErrorCode MuonPresetRead_Private(Muon, PetscObject);
 PETSC_INTERN PetscErrorCode MuonCheckMomentumKept_Private(Muon, const char key[], PetscReal momentum);
 /* Rate, decay and radius of this step for each shard */

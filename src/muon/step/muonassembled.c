@@ -1,8 +1,7 @@
 #include "muonstep.h"
 
 /*
-   A server that is several ranks: an LMO sees whole blocks, which the group's assembly makes of rows, and gives
-   back rows of steps.
+   A server of several ranks: the group's assembly gives whole blocks to the LMO, and returns rows of steps.
 */
 
 /* The rows here of the item's block, in an array of the rows of its shard */
@@ -11,7 +10,7 @@ MuonArray MuonItemPart(const MuonItem *item, const MuonArray *rows)
   return MuonArrayPart(rows, (size_t)(item->first - item->shard->row), (size_t)item->block.column, (size_t)item->rows, (size_t)item->block.n);
 }
 
-/* The rows here of the item's block, and the ranks that have the others; of what is not assembled all rows are here */
+/* The rows here of the item's block, and the ranks with the others; without an assembly all rows are here */
 static MuonMatrix MuonItemRows_Private(const MuonItem *item, const MuonArray *here)
 {
   const MuonWorkerGrid grid   = item->shard->group->grid;

@@ -2,9 +2,8 @@
 #include <math.h>
 
 /*
-   Gradients whose norm, of all layers together, is above a bound are made shorter: the mean gradient where
-   the momentum is at the server, else that of each worker. Norms are added by hypot(), which neither
-   overflows nor vanishes on the way.
+   Clips gradients whose norm, of all layers together, is above a bound: the mean gradient if the momentum is at the server,
+   otherwise each worker's. Norms are added by hypot(), which does not overflow or underflow.
 */
 
 static double MuonClipNorm_Private(const MuonArray *G)
@@ -15,7 +14,7 @@ static double MuonClipNorm_Private(const MuonArray *G)
   return ldexp(norm, exponent);
 }
 
-/* A norm that is not finite shortens nothing: what is wrong shows in the gradient itself */
+/* A norm that is not finite clips nothing: the error is found in the gradient itself */
 static void MuonClipSetFactor_Private(Muon muon, double norm)
 {
   muon->clipfactor = norm > (double)muon->clip && norm <= PETSC_MAX_REAL ? (double)muon->clip / norm : 1;

@@ -9,8 +9,8 @@
 */
 
 /*
-   Whether MPI may be given pointers to the memory of the device. That of a device which is the host is memory
-   of the host, only marked. All ranks do the same: sums that wait and sums that do not are no match in MPI
+   Whether MPI accepts pointers to device memory. If the device is the host, its memory is marked host memory. All ranks do the
+   same, because blocking and nonblocking sums do not match in MPI
 */
 static PetscErrorCode MuonSetUpDeviceMPI_Private(Muon muon, const char name[])
 {

@@ -5,7 +5,7 @@
    The operations of a group whose layers take a step along the mean of the workers' messages or sums.
 */
 
-/* An uncompressed message is kept at the end of what was written, and the exchange's memory may have moved since */
+/* An uncompressed message is at the end of the buffer, and the exchange may have moved its memory since */
 static PetscErrorCode MuonFollowOwn_Private(MuonShard *shard)
 {
   MuonValidated *const own = &shard->round->up_own;
@@ -28,9 +28,9 @@ PetscErrorCode MuonGroupMove_Private(MuonGroup group, MuonStatus status)
 }
 
 /*
-   Arrays that are summed by MPI travel in full whatever their status is: a NaN shows in the sum. A server
-   waits for one sum at a time, while the others flow. They begin in the order in which sums begin before the
-   step: ranks may differ in what they do before it, until the status says so
+   Arrays summed by MPI are sent in full for any status: a NaN shows in the sum. A server waits for one sum at a time, while the
+   others progress. They begin in the order in which sums begin before the step, because ranks may differ in what they began
+   before it
 */
 static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *status)
 {
@@ -63,7 +63,7 @@ static PetscErrorCode MuonWorkers_Mean(Muon muon, MuonGroup group, MuonStatus *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the LMO gets, scaled where the layer says so; *input may be scratch, of which the caller has the mark */
+/* The input of the LMO, scaled if the layer has a slot for it; *input may be scratch, which the caller releases */
 static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
 {
   const MuonArray from = *input;
@@ -84,17 +84,16 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the host nothing is gained by several, and a step as a message is made of one */
+/* On the host several at once are not faster, and a step as a message is made from one */
 static PetscBool MuonShardIsAlone_Private(const MuonShard *shard)
 {
   return shard->layer->shape.memory == MUON_HOST || MuonShardSendsStep(shard) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
-   Server: aggregates, steps of the layers' optimizers, messages of what became of them, each for all shards of a run in their
-   order. Shards in the memory of a device, where small products of several layers are made at once, go in
-   runs, whose sums and new weights stay within the bytes of a batch. Those count whether or not they are
-   scratch: the sums of a run are waited for before any of its steps is taken
+   Server: aggregates, steps of the layers' optimizers, messages of the new weights, each for all shards of a run in their order.
+   Runs have several shards in device memory, where small products of several layers are computed together; their sums and new
+   weights fit in the bytes of a batch, scratch or not, because all sums of a run arrive before its first step
 */
 static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
@@ -131,7 +130,7 @@ static PetscErrorCode MuonServeShards_Private(Muon muon, MuonGroup group, MuonRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Worker: each message of a server is checked once; what the checking made of it is kept for the commit. What this rank wrote is there */
+/* Worker: each message of a server is validated once, and the validated message is kept for the commit. This rank's own messages are here already */
 static PetscErrorCode MuonReceive_Private(Muon muon, MuonShard *shard, MuonStatus *status)
 {
   const unsigned char *message;
@@ -181,7 +180,7 @@ static PetscErrorCode MuonServers_Mean(Muon muon, MuonGroup group, MuonRecord *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From what was received or, where every rank owns, from what this one computed */
+/* From the received message or, if every rank owns the layer, from this rank's own */
 PetscErrorCode MuonShardMove_Private(Muon muon, MuonShard *shard, MuonLayerStepInfo *info, const MuonArray *whole)
 {
   const PetscBool      looks = shard->X.data != NULL && MuonShardCounts(shard) ? PETSC_TRUE : PETSC_FALSE; /* what goes down may leave something out, and one server looks at it */

@@ -19,8 +19,8 @@ static const PetscInt *MuonPortRanges_Private(const MuonPort *port, PetscInt all
 }
 
 /*
-   Begins the sum of whole gradients over the ranks of a worker, each of which gets its rows. A rank that has
-   none adds zeros. Sums are on the host
+   Begins the sum of whole gradients over the ranks of a worker; each rank gets its rows. A rank without a gradient adds zeros.
+   Sums are on the host
 */
 static PetscErrorCode MuonPortSum_Private(MuonPort *port, const MuonArray *packed)
 {
@@ -55,7 +55,7 @@ static PetscErrorCode MuonPortSumWait_Private(MuonPort *port)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Begins the sum of a layer's gradient before its step, where that sum is not waited for at once */
+/* Begins the sum of a layer's gradient before its step, if that sum is nonblocking */
 static PetscErrorCode MuonPortBeginSum_Private(MuonPort *port)
 {
   MuonArray whole;
@@ -83,9 +83,9 @@ static MuonPort *MuonGetSummed_Private(Muon muon, PetscInt l)
 }
 
 /*
-   Ranks may call MuonLayerGradientReady() in different orders, and some not for all layers. MPI matches sums
-   by the order in which they begin, so they begin in one order on all ranks, that of a backward pass: the sum
-   of a layer waits until those of all layers behind it have begun
+   Ranks may call MuonLayerGradientReady() in different orders, and not for all layers. MPI matches sums by the order in which
+   they begin. They therefore begin in the order of a backward pass on all ranks: the sum of a layer begins after those of all
+   later layers
 */
 PetscErrorCode MuonPortReady_Private(void *ctx)
 {
@@ -106,7 +106,7 @@ PetscErrorCode MuonPortReady_Private(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Waits for the mean of whole gradients; a sum that did not begin before needs no memory of its own */
+/* Waits for the mean of whole gradients; a sum that begins only now needs no memory of its own */
 static PetscErrorCode MuonPortAverage_Private(MuonPort *port)
 {
   Muon      muon = MuonPortShard_Private(port)->muon;

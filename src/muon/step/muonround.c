@@ -58,7 +58,7 @@ static PetscErrorCode MuonMomenta_Private(Muon muon, MuonGroup group, MuonRecord
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The momenta of a group's workers, and what they send: with depth 1 T of this step, else that of the round that was begun before a step that was refused, or a restart */
+/* Momenta of a group's workers, and their messages: with depth 1 of this step's T, else of the round begun before a refused step or a restart */
 static PetscErrorCode MuonWorkers_Private(Muon muon, MuonGroup group, MuonRecord *record, MuonStatus *status)
 {
   const PetscBool skips = MuonGroupSkips(group);
@@ -148,7 +148,7 @@ PetscErrorCode MuonRound_Private(Muon muon, MuonRecord *record, PetscBool *ok, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Root mean square of what the rate was multiplied with, over the whole layer */
+/* Root mean square of the update divided by the rate, over the whole layer */
 static PetscErrorCode MuonMeasureUpdate_Private(Muon muon, MuonShard *shard)
 {
   const double entries = (double)MuonLayerEntries(shard->layer);
@@ -195,7 +195,7 @@ static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New weights of a group go from the owners to the other workers, as they are, and then to all ranks of a worker: all ranks take one group after the other */
+/* Owners send a group's new weights uncompressed to the other workers, and these to all their ranks; group by group on all ranks */
 static PetscErrorCode MuonSpreadWeights_Private(Muon muon, MuonGroup group)
 {
   const PetscBool spread = MuonGroupSendsArrays(group, 1) && MuonGroupIsAway(group) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;

@@ -8,8 +8,8 @@
 */
 
 /*
-   The messages of all workers times their weights, added in the order of workers. The sum is scratch: a
-   message need not be checked before its first entry is added
+   The messages of all workers times their weights, added in the order of workers. The sum is scratch, so that messages need not
+   be checked before
 */
 static PetscErrorCode MuonServerSumMessages_Private(MuonShard *shard, const MuonArray *sum, MuonStatus *status)
 {
@@ -54,7 +54,7 @@ PetscErrorCode MuonServerSum_Private(MuonShard *shard, const MuonArray *sum, Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether something but the momentum comes between the sum and the LMO, for which the sum is overwritten */
+/* Whether other work than the momentum, between the sum and the LMO, overwrites the sum */
 static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 {
   if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
@@ -64,8 +64,7 @@ static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 }
 
 /*
-   Z = beta M + weight G in one pass over the three, of a G that is rounded to the precision of Z before: strip by
-   strip, on the host
+   Z = beta M + weight G in one pass over the three, with G first rounded to the precision of Z; strip by strip, on the host
 */
 static PetscErrorCode MuonMomentumOfRounded_Private(double beta, const MuonArray *M, double weight, const MuonArray *G, const MuonArray *Z, int *finite)
 {
@@ -93,7 +92,7 @@ static PetscErrorCode MuonMomentumOfRounded_Private(double beta, const MuonArray
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The input of the LMO from the sum: aggregate, then decay of the weights W and momentum where the server keeps one */
+/* The input of the LMO from the sum: aggregate, then decay of the weights W, and the momentum if the server keeps one */
 static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *input, MuonStatus *status)
 {
   const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
@@ -121,7 +120,7 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The gradient that M took in when it became Mnew, or where the server has no momentum what there is of it, the input of the LMO */
+/* The gradient that entered Mnew, or the input of the LMO if the server has no momentum */
 void MuonServerGetGradient_Private(const MuonLayerStepInfo *info, const MuonArray *M, const MuonArray *Mnew, const MuonArray *input, const MuonArray *gradient)
 {
   if (Mnew->data == NULL) MuonArrayAxpby(1, input, 0, gradient);
@@ -150,15 +149,14 @@ PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a server is about to send or to apply; where every rank computes it, it must be the same on each */
+/* The checksum of a server's result; if every rank computes it, it must be the same on each */
 static void MuonHashReplica_Private(const MuonShard *shard, size_t bytes, const void *data)
 {
   if (shard->layer->owner < 0 && shard->muon->nested == NULL) shard->group->replica = (unsigned int)MuonWireCRC32C((uint32_t)shard->group->replica, (const unsigned char *)data, bytes);
 }
 
 /*
-   The step as a message. No entry of D is beyond 1: whether the new weights are finite is known before they
-   are there
+   The step as a message. No entry of D exceeds 1, so that it is known before the commit whether the new weights are finite
 */
 static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, const MuonArray *input, const MuonArray *W, MuonRecord *record, MuonStatus *status)
 {
@@ -196,7 +194,7 @@ static PetscErrorCode MuonServerEncodeStep_Private(Muon muon, MuonShard *shard, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The new weights, or the step to them, as a message, or all that there is to say of them where nothing goes down */
+/* The message of the new weights, or of the step; only their status if nothing is sent down */
 PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonArray *Xnew, const MuonArray *W, MuonStatus *status)
 {
   MuonExchange       exchange = shard->group->exchange;
@@ -233,7 +231,7 @@ PetscErrorCode MuonServerEncode_Private(Muon muon, MuonShard *shard, const MuonA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step goes where the gradient was, if that is read no more and it was in memory of the layer's own */
+/* The step overwrites the gradient, if that is not needed any more and is in the layer's own memory */
 static PetscErrorCode MuonPlaceStep_Private(MuonShard *shard, const MuonArray *input)
 {
   const MuonArray state = MuonShardStateShape(shard);

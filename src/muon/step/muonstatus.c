@@ -1,8 +1,8 @@
 #include "muonstep.h" /*I "petscmuon.h" I*/
 
 /*
-   On every rank: what failed first, and where. Gradients that are not finite come before the failures that
-   they caused on other ranks
+   On every rank: the first failure and its place. Gradients that are not finite come before the failures that they caused on
+   other ranks
 */
 static PetscErrorCode MuonFindFailed_Private(Muon muon, const MuonRecord *record, MuonStatus worst)
 {
@@ -82,8 +82,8 @@ static MuonStatus MuonWorseStatus_Private(MuonStatus one, MuonStatus other)
 }
 
 /*
-   The checksums of rank r, which are those of the first rank of its position in a worker where both have the
-   same rows. Weights of layers that are sharded in their state alone are full on every rank
+   The checksums of rank r, to be compared with the first rank with the same rows, of the same position in a worker. Layers with
+   only their state in rows have all weights on every rank
 */
 static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count, const double all[], MuonOutcome *outcome)
 {
@@ -102,9 +102,9 @@ static void MuonCompareReplicas_Private(Muon muon, PetscMPIInt r, PetscInt count
 }
 
 /*
-   The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every
-   rank has the same bits. Where each rank owns, the checksums of what they are about to apply are compared:
-   ranks whose arithmetic differs would part unseen. So are those of addons.
+   The one call in which a step succeeds or fails everywhere. Sums run in the order of ranks, so that every rank gets the same
+   bits. If every rank owns the layers, checksums of the new weights are compared: ranks with different arithmetic would diverge
+   silently. Checksums of addons are compared, too.
 */
 static PetscErrorCode MuonGatherStatus_Private(Muon muon, const MuonRecord *record, MuonOutcome *outcome)
 {

@@ -5,33 +5,33 @@
 
 #include "../plan/muonplan.h"
 
-/* State of a shard, when owners are known; what was chosen since then that does not go with it */
+/* State of a shard, when owners are known; later choices that do not fit it */
 PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardMakeState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
 /*
-   The phases of a step up to the status of all ranks, which the caller may refuse; its end. Loss, hash of options
-   and whether a checkpoint was asked for are in the record
+   The phases of a step up to the status of all ranks, after which the caller may refuse it; its end. The record has loss, hash
+   of options and requests of checkpoints
 */
 PETSC_INTERN PetscErrorCode MuonRound_Private(Muon, MuonRecord *, PetscBool *ok, PetscBool *differs);
 PETSC_INTERN PetscErrorCode MuonCommit_Private(Muon, PetscBool *ok);
-/* After a step that was taken: groups of depth 2 begin the round of its gradients */
+/* After a successful step: groups of depth 2 begin the round of its gradients */
 PETSC_INTERN PetscErrorCode MuonBegin_Private(Muon);
 /* A mean is formed of the messages, or the sums, of a group's workers */
 PETSC_INTERN const MuonGroupOps MuonGroupMean;
-/* Moves the messages up: with depth 1 they are there, else after MuonExchangeMoveEnd() */
+/* Moves the messages up: with depth 1 they arrive here, otherwise by MuonExchangeMoveEnd() */
 PETSC_INTERN PetscErrorCode MuonGroupMove_Private(MuonGroup, MuonStatus);
 
 /* Worker: gradient -> momentum T -> message, or the beginning of a sum over the workers */
 PETSC_INTERN PetscErrorCode MuonWorkerMomentum_Private(Muon, MuonShard *, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonWorkerEncode_Private(Muon, MuonShard *, MuonStatus *);
-/* ... of T as it is, before a step, where nothing comes between it and the gradient */
+/* ... of T itself, before a step, if T is the gradient */
 PETSC_INTERN PetscErrorCode MuonWorkerBeginSum_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardReduceBegin_Private(MuonShard *, const MuonArray *T, const MuonArray *sum);
 PETSC_INTERN PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite);
 /*
-   With a single worker and no compression T is not sent: the server's half begins with T itself. On the host T
-   may have the gradient's precision then, where the server has the momentum
+   With a single worker and no compression T is not sent: the server's half begins with T itself. On the host T may then have the
+   gradient's precision, if the server has the momentum
 */
 static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
 {
@@ -41,7 +41,7 @@ static inline PetscBool MuonShardIsDirect(const MuonShard *shard)
   if (group->mode != MUON_EXCHANGE_MODE_GATHER) return PETSC_TRUE;
   return MuonShardSendsAsIs(shard);
 }
-/* The commit takes the step from the weights where they are: no other memory has the new ones */
+/* The commit adds the step to the weights in place: there is no other copy of the new ones */
 static inline PetscBool MuonShardTakes(const MuonShard *shard)
 {
   if (shard->change.data != NULL) return PETSC_FALSE; /* the correction looks at the new weights */
@@ -49,21 +49,20 @@ static inline PetscBool MuonShardTakes(const MuonShard *shard)
   return shard->group->no_downlink && shard->group->assembly == NULL && shard->layer->ops->take != NULL ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A message up or down, which stays on this rank where it owns what the message is of; one that is not encoded, of an array as it is */
+/* A message up or down, which stays on this rank if it is the owner; one of an array that is not encoded */
 PETSC_INTERN void           MuonCountMessage_Private(Muon, const MuonGroup, MuonShard *, int down, PetscBool owns, const MuonCompressorCost *);
 PETSC_INTERN PetscErrorCode MuonCountDirect_Private(Muon, MuonShard *, int down);
 
 /*
-   Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round
-   those that are left, and the wait for means of whole gradients; collective: waits for those of a step that
-   never came, where there may be any
+   Sums of gradients that can begin before the step: when a gradient is ready; at the beginning of the round the others, and the
+   wait for means of whole gradients; collective: waits for sums of a step that was never taken
 */
 PETSC_INTERN PetscErrorCode MuonPortReady_Private(void *port);
 PETSC_INTERN PetscErrorCode MuonBeginSums_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDropSums_Private(Muon);
-/* The shard's rows of whole weights, which the caller may have elsewhere, become the new ones */
+/* Writes the shard's new rows to whole weights, which may be the caller's memory */
 PETSC_INTERN PetscErrorCode MuonShardMove_Private(Muon, MuonShard *, MuonLayerStepInfo *, const MuonArray *whole);
-/* The new weights of all ranks of a worker, where each has them whole: of their shards' rows */
+/* Gathers the shards' rows to new weights on all ranks of a worker, if each has whole weights */
 PETSC_INTERN PetscErrorCode MuonPortGather_Private(const MuonPort *, const MuonArray *whole);
 
 /*
@@ -72,7 +71,7 @@ PETSC_INTERN PetscErrorCode MuonPortGather_Private(const MuonPort *, const MuonA
 PETSC_INTERN PetscErrorCode MuonServerSum_Private(MuonShard *, const MuonArray *sum, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerAggregate_Private(Muon, MuonShard *, MuonArray *input, MuonStatus *);
 PETSC_INTERN void           MuonServerGetGradient_Private(const MuonLayerStepInfo *, const MuonArray *M, const MuonArray *Mnew, const MuonArray *input, const MuonArray *gradient);
-/* What the steps of n shards make of the weights, and its messages; G of their tasks are given. Scratch is the caller's to release */
+/* New weights of n shards, and their messages; G of their tasks are given. The caller releases scratch */
 PETSC_INTERN PetscErrorCode MuonServerStep_Private(Muon, PetscInt n, MuonShard *const shard[], MuonLayerTask task[], MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonServerEncode_Private(Muon, MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
 
@@ -81,7 +80,7 @@ static inline PetscBool MuonShardSendsStep(const MuonShard *shard)
   return shard->downlink == MUON_DOWNLINK_STEP && shard->group->no_downlink == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* A server that is several ranks: blocks are assembled of the rows of a group's shards */
+/* A server of several ranks: blocks are assembled from the rows of a group's shards */
 typedef struct {
   Muon        muon;
   MuonGroup   group;
@@ -97,8 +96,7 @@ PETSC_INTERN PetscErrorCode MuonServeLMO_Private(void *serving, PetscInt item, c
 PETSC_INTERN PetscErrorCode MuonServeOutput_Private(void *serving, PetscInt item, const MuonArray *D);
 
 /*
-   By how much the gradients of this step are shortened: those of this worker before it sends, or their means
-   at the servers
+   The factor that clips the gradients of this step: of this worker before it sends, or their means at the servers
 */
 PETSC_INTERN PetscErrorCode MuonClipSetUp_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonClipWorker_Private(Muon);
@@ -116,26 +114,24 @@ static inline double MuonCoupledDecay_Private(Muon muon, MuonLayer layer)
 }
 
 /*
-   Of layers in the memory of a device: an error where a choice has no kernels there, or where kernels differ
-   from the host's and are to be compared
+   Of layers in device memory: an error if a choice has no kernels there, or if kernels are compared with the host's and differ
 */
 PETSC_INTERN PetscErrorCode MuonCheckDevice_Private(Muon);
-/* Before a round and behind it: passes to PETSc's log what was copied between the memories meanwhile */
+/* Before and after a round: logs the copies between host and device in PETSc's log */
 PETSC_INTERN PetscErrorCode MuonDeviceBegin_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonDeviceEnd_Private(Muon);
 
 /*
-   Every rank learns what became of the step: ok where it can be committed everywhere; differs where options are
-   not the same on all ranks
+   The status of the step on every rank: ok if it can be committed everywhere; differs if options differ between ranks
 */
 PETSC_INTERN PetscErrorCode MuonReduceStatus_Private(Muon, const MuonRecord *, PetscBool *ok, PetscBool *differs);
-/* What a reason below zero has to say beside its name: what failed, and where */
+/* The text of a negative reason: what failed, and where */
 PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
 
-/* -muon_delay: what does not go with it; adds to new weights by how much their change differs from that of the round before */
+/* -muon_delay: checks for options that exclude it; adds to new weights the difference of their change to that of the previous round */
 PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-/* The array that T of a step that is taken becomes: the momentum or, with depth 2, what is sent; else it has no data */
+/* The array that T of a successful step becomes: the momentum or, with depth 2, the array that is sent; otherwise without data */
 static inline MuonArray *MuonShardKept(MuonShard *shard)
 {
   return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->Tsent;

@@ -39,7 +39,7 @@ PetscErrorCode MuonShardMakeState_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the next step replaces is kept until then; what it only passes on is in shared scratch */
+/* Arrays that the next step replaces are kept until then; temporary ones are in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
   const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE, direct = MuonShardIsDirect(shard);
@@ -51,8 +51,8 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   if (MuonGroupIsAway(shard->group)) W = MuonArrayPart(&W, 0, 0, 0, MuonArrayColumns(&W));
   if (shard->port->whole || (shard->port->ranges != NULL && layer->wholegradient)) PetscCall(MuonArrayCreate(&W, W.precision, &shard->port->mean));
   /*
-     A sum of gradients as they are begins when one is ready: of the ranks of a worker, or of the workers
-     where nothing comes before
+     A sum of the gradients themselves begins when one is ready: over the ranks of a worker, or over the workers if nothing comes
+     before
   */
   if (shard->port->mean.data != NULL || shard->group->depth > 1 ||
       (at_server && shard->group->ops->votes == PETSC_FALSE && direct == PETSC_FALSE && shard->group->mode != MUON_EXCHANGE_MODE_GATHER && (shard->port->ranges == NULL || shard->group->grid->nworkers > 1))) {
@@ -134,7 +134,7 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What may have changed since set-up: an LMO may have been given another norm */
+/* Checks of what may have changed since set-up, such as the norm of an LMO */
 PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
   const char *type = ((PetscObject)muon)->type_name;

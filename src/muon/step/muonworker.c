@@ -34,7 +34,7 @@ PetscErrorCode MuonCountDirect_Private(Muon muon, MuonShard *shard, int down)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Z = beta M + gradient_weight G, whatever the precision of G is; without data M and G are zero */
+/* Z = beta M + gradient_weight G, for any precision of G; without data M and G are zero */
 PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double gradient_weight, const MuonArray *G, const MuonArray *Z, int *finite)
 {
   const MuonKernels *kernels = MuonArrayKernels(Z);
@@ -50,10 +50,9 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
 }
 
 /*
-   Worker: T of the next round is what the step sends. A new momentum takes the place of the gradient in the layer's own
-   memory; where the gradient lies in the caller's, or has another precision, it goes to Mnew. Without a
-   momentum T is the gradient itself: whether it is finite is found by what reads it next, the compressor or the
-   server
+   Worker: the step sends T of the next round. A new momentum replaces the gradient in the layer's own memory. If the gradient is
+   in the caller's memory, or has another precision, the momentum goes to Mnew. Without a momentum T is the gradient itself; the
+   compressor or the server, which reads it next, checks whether it is finite
 */
 PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecord *record, MuonStatus *status)
 {
@@ -155,7 +154,7 @@ PetscErrorCode MuonWorkerBeginSum_Private(Muon muon, MuonShard *shard)
   const MuonArray state = MuonShardStateShape(shard);
   MuonArray       G, M;
   PetscBool       ours;
-  int             finite; /* who sums looks at the sum */
+  int             finite; /* the sum is checked by the rank that computes it */
 
   PetscFunctionBegin;
   if (muon->nan == MUON_NAN_ZERO) PetscFunctionReturn(PETSC_SUCCESS); /* entries that are not finite are replaced before it is sent */

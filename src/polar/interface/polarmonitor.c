@@ -105,7 +105,7 @@ PetscErrorCode MuonPolarMonitor_Private(MuonPolar polar, double sign, const Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Read again behind another prefix, the later viewer takes the place of the earlier one */
+/* If options are read again with another prefix, the later viewer replaces the earlier one */
 PetscErrorCode MuonPolarMonitorSetFromOptions_Private(MuonPolar polar)
 {
   PetscViewer       viewer;

@@ -5,7 +5,7 @@ typedef struct {
   PetscReal  beta1, beta2, epsilon;
   int        nesterov;
   PetscInt64 steps;     /* committed steps of this layer: the powers of the betas */
-  MuonArray  moment[4]; /* in the gradient's precision: two, and what they become when the step is committed */
+  MuonArray  moment[4]; /* in the gradient's precision: two, and their values after the commit */
 } MuonLayer_AdamW;
 
 static const char *const Moments[] = {"adamw.mean", "adamw.square", "adamw.newmean", "adamw.newsquare"};
@@ -56,8 +56,7 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
     if (adamw->moment[k].data == NULL) PetscCall(MuonArrayCreate(G, G->precision, &adamw->moment[k]));
   }
   /*
-     Weights of another precision, and those that decay here and there, are moved by what a step of zeros
-     gives
+     Weights of another precision, and weights with decay both here and there, are updated by the result of a step from zero
   */
   if (same == PETSC_FALSE || info->measure) PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &to));
   if (info->measure) {

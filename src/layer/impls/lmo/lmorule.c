@@ -17,7 +17,7 @@ static PetscErrorCode MuonLayerApplyLMO_LMO(MuonLayer layer, const MuonMatrix *G
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the rate of a block is multiplied with beside D, and in a sharp step beside the dual norm */
+/* The factor of a block's rate, besides D, and besides the dual norm in a sharp step */
 static PetscErrorCode MuonLayerGetFactor_LMO(MuonLayer layer, PetscInt b, double *factor)
 {
   PetscReal one;
@@ -40,7 +40,7 @@ static PetscErrorCode MuonLayerMove_LMO(MuonLayer layer, MuonLayerStepInfo *info
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
   PetscCall(MuonLayerGetFactor_LMO(layer, b, &factor));
   factor *= times;
-  /* As who decodes a message: D is rounded to single before anything else */
+  /* As when a message is decoded: D is rounded to single first */
   if (d.precision == MUON_DOUBLE && Xnew->precision == MUON_SINGLE) {
     MuonArrayAxpby(1, &d, 0, Xnew);
     d = *Xnew;
@@ -66,8 +66,7 @@ static PetscErrorCode MuonLayerUpdate_LMO(MuonLayer layer, MuonLayerStepInfo *in
 }
 
 /*
-   Whether the step from X makes weights that are finite: seen by bounds of X and D or, where these are too wide,
-   by taking it
+   Whether the step from X gives finite weights: by bounds of X and D or, if these are too large, by taking it
 */
 static PetscErrorCode MuonLayerForesee_LMO(MuonLayer layer, const MuonLayerStepInfo *info, PetscInt b, double times, const MuonArray *X, const MuonArray *D, MuonStatus *status)
 {
@@ -145,7 +144,7 @@ static PetscErrorCode MuonLayerStepMany_LMO(PetscInt n, MuonLayerTask *const tas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sharp steps of blocks, each with a dual norm of its own, are taken at once */
+/* Sharp steps of blocks, each with its own dual norm, are taken immediately */
 static PetscErrorCode MuonLayerTake_LMO(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *D, const MuonArray *X)
 {
   MuonArray  d, x, same;

@@ -1,6 +1,6 @@
 #include "../../muoneigenbasis.h" /*I "petscmuonlayer.h" I*/
 
-/* What is kept of each block: moments in the bases of both sides, what makes these bases, and how many steps were taken */
+/* The state of each block: moments in the bases of both sides, covariances, bases, and the number of steps */
 enum {
   MEAN,
   SQUARE,
@@ -158,7 +158,7 @@ static PetscErrorCode MuonLayerVisitState_SOAP(MuonLayer layer, MuonStateVisitor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two covariances, two turns each there and back, and at each interval two bases */
+/* Two covariances, two rotations each to the bases and back, and two bases in each interval */
 static PetscErrorCode MuonLayerGetFlops_SOAP(MuonLayer layer, PetscLogDouble *flops)
 {
   const PetscLogDouble interval = (PetscLogDouble)((MuonLayer_SOAP *)layer->data)->interval;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
-   Scales the point of the norm ball that the LMO gave: a list of ways, one after the other.
+   Scales the LMO's point: a list of methods, one after the other.
 */
 typedef enum {
   NORMUON_LONG,
@@ -38,7 +38,7 @@ static PetscBool Chosen(const void *data)
   return list != NULL && list[0] != '\0' && strcmp(list, "none") != 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The next way of a list, WAYS at its end, and *list behind it; an unknown word is -1 */
+/* The next method of a list, WAYS at its end; moves *list behind it; an unknown word is -1 */
 static int Next(const char **list)
 {
   const char *const word   = *list + strspn(*list, ", ");
@@ -66,13 +66,13 @@ static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, Muon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors that a way scales; of the long side those of which there are more */
+/* The vectors that a method scales; those of the longer side for normuon_long */
 static PetscBool OfRows(int way, const MuonMatrix *A)
 {
   return way == NORMUON_ROW || way == LINES_ROWS || (way == NORMUON_LONG && A->rows >= A->columns) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Divided by the roots of the mean squares v, and multiplied with what gives back the Frobenius norm */
+/* Divides by the roots of the mean squares v, and restores the Frobenius norm */
 static PetscErrorCode NorMuon(MuonLayer layer, double beta, MuonSlotState *state, const MuonMatrix *A, MuonSlotVectors *vectors)
 {
   double *const square = vectors->f0, sum[2] = {0, 0}, factor;

@@ -3,8 +3,7 @@
 #include <string.h>
 
 /*
-   The norms that are made of the norms of columns, or of rows: q-norms of p-norms, of which muonlmovectors.c
-   makes everything.
+   Norms of the norms of columns, or of rows: q-norms of p-norms. muonlmovectors.c computes them.
 */
 static const struct {
   const char *type;

@@ -5,7 +5,7 @@
 /* Break-evens are looked for up to so many workers */
 #define MUON_COST_WORKERS 4096
 
-/* Who sums or votes, and how messages get there and back; those of the optimizer, and behind them votes on signs */
+/* The exchanges and modes of the tables: messages of the optimizer, then votes on signs */
 static const struct {
   MuonExchangeType type;
   MuonExchangeMode mode;
@@ -80,7 +80,7 @@ typedef struct {
   MuonCost         cost;
 } MuonCostRow;
 
-/* Groups follow one another, but those of the ranks of a node go at the same time, on its one link. rounds: of its ranks so far */
+/* Groups follow one another, except that groups of the ranks of a node overlap on its one link. rounds: of its ranks so far */
 static void MuonCostAdd(const MuonGroup group, const MuonCost *one, MuonCost *all, double *rounds)
 {
   const double before = group->home > 0 ? *rounds : 0;
@@ -122,7 +122,7 @@ static PetscErrorCode MuonCostOfShard_Private(MuonShard *shard, PetscBool sums, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the layers that move: entries, bytes of all messages up and down, and what -muon_cost_entries and the messages of the last step make of their most */
+/* Of the active layers: entries, and bytes of all messages up and down, by -muon_cost_entries and by the messages of the last step */
 typedef struct {
   double entries, bytes[2], scale, part[2];
 } MuonCostSizes;
@@ -190,7 +190,7 @@ static PetscErrorCode MuonCostOfGroup_Private(const MuonGroup group, int way, co
     }
   }
   if (group->arrays[1] && m[1].pattern == MUON_COST_FROM_OWNERS) m[1].pattern = MUON_COST_SPREAD;
-  /* Sizes go ahead of messages; the status reduction is records of all to all, and a vote */
+  /* Messages are preceded by their sizes; the status reduction has records of all ranks to all, and a vote */
   m[2].pattern = MUON_COST_RECORD;
   m[2].calls   = (sums || group->arrays[0] ? 0 : 1) + (Ways[way].down != MUON_COST_NOTHING && group->arrays[1] == PETSC_FALSE ? 1 : 0) + 2;
   PetscCall(PetscFree(share));
@@ -361,12 +361,10 @@ static PetscErrorCode MuonCostView_Private(Muon muon, PetscViewer viewer)
   times the rounds, plus beta times the bytes on the busiest direction of the busiest rank's link, plus gamma times the
   bytes that this rank sums. A link has this speed in both directions at once.
 
-
   Reductions and broadcasts use trees. The column of seconds assumes pipelined trees, and a ring for allreduce. The
   last column assumes binomial trees of whole messages, where a rank sends on only what it has received completely. MPI
   chooses between them by sizes and ranks. Sums are one call for each layer, which pays its own latency. Messages are
   one packet for all layers.
-
 
   The first table is for the messages of the optimizer's type, with the owners that each exchange would choose. Sizes
   are upper bounds of the messages, and after a step those of this step. The second table is for votes on signs, one

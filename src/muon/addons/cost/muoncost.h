@@ -11,7 +11,7 @@
 
 #include "../../plan/muonplan.h"
 
-/* What the options say: seconds a message, bits a second, bytes a second; workers and entries of another problem, 0 for this one's */
+/* The options: seconds a message, bits a second, bytes a second; workers and entries of another problem, 0 for this one */
 typedef struct {
   PetscReal alpha, beta, gamma, entries;
   PetscInt  workers;
@@ -24,17 +24,17 @@ static inline MuonCostLink *MuonCostLinkOf(Muon muon)
 
 typedef struct {
   double rounds; /* messages one after the other */
-  double bytes;  /* on the busiest direction of a link, where what goes along a tree is cut into parts */
+  double bytes;  /* on the busiest direction of a link, with pipelined trees */
   double whole;  /* the same where trees carry whole messages */
   double work;   /* bytes that the busiest rank sums or votes on */
 } MuonCost;
 
-/* How bytes move between J ranks. They are what each gives, or what each gets where they come from one or from the owners */
+/* How bytes move between J ranks. They count what each rank sends, or what it receives from one rank or from the owners */
 typedef enum {
   MUON_COST_NOTHING,
   MUON_COST_RECORD,      /* a few bytes of each to all */
-  MUON_COST_GATHER,      /* that of each to one rank, or along a ring to all, who sum or vote */
-  MUON_COST_TO_OWNERS,   /* a part to each owner, who sums or votes */
+  MUON_COST_GATHER,      /* one message of each to one rank, or along a ring to all; the receivers sum or count votes */
+  MUON_COST_TO_OWNERS,   /* a part to each owner, which sums or counts votes */
   MUON_COST_REDUCE,      /* sums of MPI at the owners */
   MUON_COST_TREE,        /* counters of votes of as many bits as they need, up a tree of whole messages */
   MUON_COST_ALLREDUCE,   /* sums everywhere, along a ring */
@@ -51,9 +51,9 @@ typedef struct {
 
 /* n such directions one after the other, without MPI */
 PETSC_INTERN MuonCost MuonCostOf(double ranks, int n, const MuonCostMessages messages[]);
-/* A vote on so many entries, by the number of its way; ties: a majority says where there are some */
+/* A vote on d entries, by the row of the table; ties: a majority has a second bit for them */
 PETSC_INTERN MuonCost MuonCostOfVote(int vote, double ranks, double entries, PetscBool ties);
 /* On the link of the optimizer's options */
 PETSC_INTERN double MuonCostSeconds(Muon, const MuonCost *, PetscBool whole);
-/* A step's messages between workers if the exchange were of that type and mode. Collective, after MuonSetUp() */
+/* A step's messages between workers for an exchange of that type and mode. Collective, after MuonSetUp() */
 PETSC_INTERN PetscErrorCode MuonGetCost_Private(Muon, MuonExchangeType, MuonExchangeMode, MuonCost *, PetscBool *legal);

@@ -106,7 +106,7 @@ static PetscErrorCode MuonLookAheadEnd_Private(Muon muon, PetscBool ok)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Behind what the program and validation do with x. A server's own weights stay as far from the others as they are */
+/* After the program's and validation's use of x. The difference between a server's own weights and the others does not change */
 static PetscErrorCode MuonLookAheadCounted_Private(Muon muon, PetscInt step)
 {
   MuonLookAhead *look = MuonLookAheadOf(muon);

@@ -9,7 +9,7 @@
 
 #define MUON_CSV_HEADER "step,loss,rate,dual_norm,bits_up,bits_down,relative_up,relative_down,reason,validation\n"
 
-/* How a line says what is known of a step: loss, rate, dual norm, bits and parts of fp32 up and down, validation. They are the columns of the file */
+/* The parts of a line: loss, rate, dual norm, bits and ratios to fp32 up and down, validation. They are the columns of the file */
 static const char *const MuonColumns[] = {" loss %14.12e", " rate %10.6e", " dual norm %10.6e", " bits up %.0f", " down %.0f", " of fp32 up %.4f", " down %.4f", " validation %14.12e"};
 #define COLUMNS    PETSC_STATIC_ARRAY_LENGTH(MuonColumns)
 #define LOSS       0
@@ -29,15 +29,15 @@ static inline MuonMonitorData *MuonMonitorOf(Muon muon)
   return (MuonMonitorData *)MuonAddonData(muon, "monitor");
 }
 
-/* Whether there is a line or a row: every interval-th step, and those that were validated */
+/* Whether there is a line or a row: every interval-th step, and steps with validation */
 static PetscBool MuonMonitorHasLine_Private(Muon muon, PetscInt step)
 {
   return MuonMonitorSpeaks(muon, step) || MuonMonitorOf(muon)->validated == step + 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /*
-   Bits are the mean over the ranks of what left them, and so are those of messages of 32 bits an entry that they
-   are divided by: of a worker's message to an owner one of as many as there are workers stays where it is
+   Bits are the mean over the ranks of the bits sent to others, as are those of messages of 32 bits an entry by which they are
+   divided: one of J workers' messages to an owner does not leave its rank
 */
 static PetscErrorCode MuonGetColumns_Private(Muon muon, PetscInt step, PetscReal loss, double value[], PetscBool has[])
 {
@@ -74,7 +74,7 @@ typedef struct {
   char       *name;
   MPI_Comm    comm;
   PetscMPIInt failed;
-  PetscBool   begun; /* what was in the file before this run is gone, or is what this run goes on with */
+  PetscBool   begun; /* earlier rows of the file were removed, or belong to this run */
 } MuonCSV;
 
 /*@C
@@ -174,8 +174,8 @@ static PetscErrorCode MuonMonitorBegin_Private(Muon muon, MuonRecord *record)
 }
 
 /*
-   The loss over the steps, where it is a number, and bars of the layers: bytes that left a rank, in the mean, and lags
-   where they are measured. Layers that vote are sent together and have none
+   The loss over the steps, if it is a number, and bars of the layers: mean bytes sent by a rank, and lags if they are measured.
+   Layers that vote are sent together and have none
 */
 static PetscErrorCode MuonMonitorDraw_Private(Muon muon, PetscInt step, PetscReal loss, PetscViewer viewer)
 {
@@ -323,9 +323,8 @@ static PetscErrorCode MuonMonitorDefault_Private(Muon muon, PetscInt step, Petsc
 }
 
 /*
-   Before the first row: the file of a run that goes on with a checkpoint keeps its rows of the steps before
-   this one, and loses those that this run takes again, with what a crash left of a row. Any other file is
-   begun anew. Returns whether that failed
+   Before the first row: the file of a run that continues from a checkpoint keeps its rows of earlier steps, and loses those of
+   steps that this run repeats, and incomplete rows. Any other file is overwritten. Returns whether that failed
 */
 static int MuonCSVBegin_Private(MuonCSV *csv, PetscInt step, PetscBool continues)
 {

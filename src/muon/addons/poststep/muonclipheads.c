@@ -1,7 +1,7 @@
 #include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
 #include <petscmuon/private/muonwire.h>
 
-/* Why the rows of a layer cannot be scaled, and what was expected; nothing where they can */
+/* The reason why the rows of a layer cannot be scaled, and what was expected; empty if they can */
 static PetscErrorCode MuonHeadsCheck_Private(MuonLayer layer, Muon muon, PetscInt heads, PetscInt dim, size_t length, char text[])
 {
   const char *const name = ((PetscObject)layer)->name, *const held = MuonLayerHasSlot(layer, MUON_SLOT_MOVE);

@@ -13,9 +13,9 @@ static double MuonTestEpsilon_Private(const MuonArray *W)
 }
 
 /*
-   Entries of a layer, numbered by rows, along which a derivative is taken, with signs at random, the same whatever
-   rows a rank has; where there is one alone its sign is plus. What came of it, on every rank: the derivative of the
-   mean loss by the gradients, by differences, and how far these two may be apart
+   Entries of a layer, numbered by rows, along which a derivative is taken, with random signs that do not depend on the
+   distribution; a single entry has the sign plus. The result, on every rank: the derivative of the mean loss by the gradients,
+   by differences, and the tolerance for their difference
 */
 typedef struct {
   PetscInt64 begin, end;
@@ -71,9 +71,8 @@ static PetscErrorCode MuonTestSlope_Private(Muon muon, PetscInt l, const MuonTes
 }
 
 /*
-   (f(W + k h D) - f(W - k h D)) / 2 k h of this rank's loss for k = 1 and 2, and by how much losses that are
-   rounded, or are others at the same weights, may change the first; here is that at W. The weights become
-   what they were, bit for bit
+   (f(W + k h D) - f(W - k h D)) / 2 k h of this rank's loss for k = 1 and 2, and the error of the first by rounding and noise of
+   the losses; here is the loss at W. The weights are restored bit for bit
 */
 static PetscErrorCode MuonTestDifference_Private(Muon muon, MuonLayer layer, const MuonTestEntries *entries, PetscReal here, double difference[2], double *rounding)
 {
@@ -129,7 +128,7 @@ static PetscErrorCode MuonTestEntries_Private(Muon muon, PetscInt l, MuonTestEnt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halves the entries of a layer whose gradient is off, towards the half that is off by more; an entry that is right says that the losses have an edge */
+/* Bisects the entries of a layer with a wrong gradient, into the half with the larger error; if the entry found is right, the losses have a kink */
 static PetscErrorCode MuonTestFindEntry_Private(Muon muon, PetscInt l, MuonTestEntries entries, PetscBool *wrong)
 {
   const MuonLayer layer = muon->layer[l];
@@ -218,12 +217,10 @@ static PetscErrorCode MuonTestGradient_Private(Muon muon, PetscReal *error)
   gradients and by central differences, and their relative difference. All entries of the layer contribute, so that an
   error in some of them shows.
 
-
   The tolerance follows from the differences themselves. Differences with twice the step estimate their error. The size
   of the losses, and two losses at the same weights, estimate rounding and noise. A gradient outside the tolerance is
   wrong, and a wrong entry is found by bisection. If the differences have a relative error above a tenth, the line says
   that they decide nothing. The last line says whether the gradients are probably right.
-
 
   The routine is called six times for each layer in the same step, and more often for a bisection. It must use the same
   samples each time, chosen by `MuonGetStepNumber()` for example. The weights do not change.

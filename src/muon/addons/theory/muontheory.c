@@ -22,7 +22,7 @@ enum {
   THEOREM_SIGNS = MUON_THEORY_AUTO
 };
 
-/* Of a type whose steps are majorities: what its steps of a layer must be to descend on average, NULL where they are that; the largest spectral norm of one of rate 1 */
+/* For steps by majorities: the condition to descend on average, NULL if it holds; the largest spectral norm of a step with rate 1 */
 typedef PetscErrorCode MuonSignsDescendFn(Muon, MuonLayer, const char **expected, double *length);
 
 #define CONTRACTIVE \
@@ -123,8 +123,8 @@ static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
 }
 
 /*
-   The constant of a compressor in a norm of the layer, -1 for none. Parts of a layer that ranks compress by themselves have one
-   together in the Frobenius norm, the smallest; in others where that is near, or where it is 1
+   The constant of a compressor in a norm of the layer, -1 for none. If ranks compress parts of a layer separately, the smallest
+   constant holds in the Frobenius norm; in other norms if they are near it, or if the constant is 1
 */
 static PetscErrorCode MuonTheoryAlpha_Private(Muon muon, const MuonShard *shard, MuonCompressor c, const MuonNorm *norm, double *alpha)
 {
@@ -181,7 +181,7 @@ static PetscErrorCode MuonTheoryGetSigns_Private(Muon muon, MuonLayer layer, Muo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A constant of the layer or the optimizer, or what it is for one worker; an error where the theorem needs it and it was not set */
+/* A constant of the layer or the optimizer, or its value for one worker; an error if the theorem needs it and it was not set */
 static PetscErrorCode MuonTheoryConstant_Private(Muon muon, MuonLayer layer, const char key[], PetscReal all, PetscReal own, double alone, double *value)
 {
   PetscFunctionBegin;

@@ -6,7 +6,7 @@
 #include "../../schedule/muonschedule.h"
 #include <petscmuon/private/muonlmoimpl.h>
 
-/* What a theorem needs to know of a function, PETSC_DETERMINE where it was not set; of compressors what was measured, and of a layer alone its eta in multiples of the optimizer's */
+/* A theorem's constants, PETSC_DETERMINE if not set; measured constants of compressors; a layer's eta in multiples of the optimizer's */
 typedef struct {
   PetscReal l, lt, l0, l1, l0b, l1max, sigma;
   PetscReal alpha, alpha_server, eta;
@@ -53,7 +53,7 @@ typedef struct {
   double rate;        /* output: gamma, or t */
 } MuonTheoryLayer;
 
-/* A number that is not given is PETSC_DETERMINE; eta, beta and bound are output as well */
+/* A number that was not set is PETSC_DETERMINE; eta, beta and bound are output, too */
 typedef struct {
   MuonTheory       type;
   PetscBool        signs;
@@ -69,12 +69,12 @@ static inline double MuonTheorySquare(double x)
 }
 
 /*
-   Rates, the free numbers that minimize the bound, and the bound; what is missing, or against the theorem, is
-   named, NULL for nothing
+   Computes rates, the free numbers that minimize the bound, and the bound; names what is missing or excluded by the theorem,
+   NULL for nothing
 */
 PETSC_INTERN const char *MuonTheorySolve_Private(MuonTheoryProblem *);
 
-/* The same with these constants in the place of the options', one a layer that is not frozen */
+/* The same with these constants in place of the options', one for each layer that is not frozen */
 PETSC_INTERN PetscErrorCode MuonTheoryApply_Private(Muon, const MuonTheoryConstants[]);
 
 /* Frees what there is of estimates, and the text */

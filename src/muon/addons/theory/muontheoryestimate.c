@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /*
-   What gradients at two points of the path, of the same samples, tell of smoothness, and those of two batches at one
-   point of noise. All is of the layer's norm divided by scale x shape factor, as the theorems are.
+   Smoothness from gradients at two points of the path with the same samples, noise from two batches at one point. Norms are the
+   layer's divided by scale x shape factor, as in the theorems.
 */
 
 enum {
@@ -138,7 +138,7 @@ static PetscReal MuonTheoryMedian_Private(PetscInt n, PetscReal x[])
   return n == 0 ? 0 : (x[(n - 1) / 2] + x[n / 2]) / 2;
 }
 
-/* The line of Theil and Sen, with the median of the slopes between all pairs; negative numbers become 0. fit is 1 where all samples are on it, 0 where it says no more than their median */
+/* The Theil-Sen line, by the median of the slopes of all pairs; negative numbers become 0. fit is 1 if exact, 0 if no better than the median */
 static PetscErrorCode MuonTheoryFit_Private(PetscInt n, const PetscReal x[], const PetscReal y[], MuonTheoryEstimate *result)
 {
   PetscReal *slope, off = 0, all = 0, middle;

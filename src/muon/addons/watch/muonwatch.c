@@ -1,14 +1,10 @@
 #include "../../interface/muoninterface.h" /*I "petscmuon.h" I*/
 
 /*
-   Weights that were edited by the caller between two steps, and replicated weights that differ between ranks.
-
-   A server that keeps weights X of its own steps from X. Where the program changed the workers' weights W
-   since the last step it steps from W instead, and the step makes a new X; nothing is touched before the commit.
-   Servers that keep none step from W anyway.
-
-   Before a step each rank has a checksum of a sample of its weights, another one in each step, which the
-   status reduction compares.
+   Weights that the caller changed between two steps, and replicated weights that differ between ranks. A server with its own
+   weights X steps from X. If the program changed the workers' weights W since the last step, it steps from W instead, and the
+   step gives a new X; nothing changes before the commit. Servers without their own weights always step from W. Before a step
+   each rank computes a checksum of a sample of its weights, another sample in each step, which the status reduction compares.
 */
 
 typedef struct {
@@ -42,12 +38,10 @@ static inline PetscBool MuonWatches(Muon muon)
   64 steps all entries were compared. A layer whose rows are distributed over all ranks has no second copy to compare
   with; `MuonView()` says so. Frozen layers are not compared.
 
-
   If the caller changes weights between two steps, or in the routine of `MuonSetObjectiveAndGradient()`, the servers
   take over the new weights, with any compressor. Servers with their own copy of the weights, as those of `MUONEF21`
   with a lossy server compressor, detect the change by the state of the matrix or vector and a checksum of all of it.
   They then drop what was not sent yet, as `MuonWeightsChanged()` does.
-
 
   Changes that PETSc does not see, as in memory of `MuonAddLayerArray()` or of a matrix made around an array, are
   detected only if they are in the 64th of this step. Call `MuonWeightsChanged()` after such changes.
@@ -62,8 +56,7 @@ PetscErrorCode MuonGetMismatchedLayer(Muon muon, MuonLayer *layer)
 }
 
 /*
-   Servers with weights of their own look at those of the workers, first at what was noted when the library
-   wrote them last
+   Servers with their own weights check those of the workers, first by the object state noted when the library last wrote them
 */
 static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
 {

@@ -15,8 +15,8 @@ PetscErrorCode EF21MeterBegin_Private(Muon muon, MuonRecord *record)
 }
 
 /*
-   ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. Rows of a layer, and a layer
-   whose rule knows no norm, have the Frobenius norm only
+   ||A - B|| in the Frobenius norm, and in the norm of the layer or its dual. Rows of a layer, and a layer whose optimizer has no
+   norm, have the Frobenius norm only
 */
 static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, PetscBool dual, const MuonArray *A, const MuonArray *B, double distance[2])
 {
@@ -45,8 +45,8 @@ static PetscErrorCode EF21Distance_Private(Muon muon, const MuonShard *shard, Pe
 }
 
 /*
-   What the receiver of a shard lacks of A while it has B. The lag holds what was missing before the message, and then what
-   still is; nothing of nothing is nothing. Up the dual norm counts
+   The receiver's error of A while it has B. The lag is the error before the message, and then the one after it; 0/0 is 0. Up it
+   uses the dual norm
 */
 PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscBool after, const MuonArray *A, const MuonArray *B)
 {
@@ -67,7 +67,10 @@ PetscErrorCode EF21Measure_Private(Muon muon, MuonShard *shard, int down, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Mean and worst of the figures [down][k] of ranks, those at home where the group has one; NaN is the worst of all. A server's are the worst of its ranks */
+/*
+   Mean and worst of the figures [down][k] over the ranks, at the group's home if it has one; NaN is the worst. A server's
+   figures are the worst of its ranks
+*/
 static void EF21Collect(Muon muon, PetscInt stride, const double figure[], const MuonGroup group, PetscMPIInt server, PetscReal *mean, PetscReal *worst)
 {
   const MuonWorkerGrid grid = group->grid;
@@ -100,7 +103,7 @@ static PetscErrorCode EF21MeterCollect_Private(Muon muon, EF21Meter *meter)
     MuonCompressor       first  = ((EF21Shard *)shard->data)->first;
 
     if (shard->group->rests) continue;
-    /* Who is away has sent nothing: what its home has sent */
+    /* A rank that is away has sent nothing: the compressor of its home */
     if (MuonGroupIsAway(shard->group) || shard->round->sent == NULL) shard->round->sent = first != NULL && EF21IsFirst(muon, shard->group->depth - 1) ? first : shard->up;
     result->step = muon->step;
     for (int down = 0; down < 2; down++) {
@@ -209,8 +212,8 @@ PetscErrorCode MuonEF21GetLayerCompression(Muon muon, MuonLayer layer, MuonEF21C
 }
 
 /*
-   G is the mean of the workers' estimates G_j by what each side adds, up to rounding. Whether it is one still
-   is found by summing the estimates as they are.
+   G equals the mean of the workers' estimates G_j up to rounding, because both sides add the same messages. A sum of the
+   estimates checks it.
 */
 
 /*@

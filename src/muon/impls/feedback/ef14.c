@@ -1,6 +1,6 @@
 #include "feedback.h" /*I "petscmuon.h" I*/
 
-/* What is kept of a shard is what this worker has sent beyond its gradients, -e_j */
+/* The state of a shard is -e_j, the part that this worker has sent beyond its gradients */
 typedef struct {
   MuonFeedback feedback;
   PetscReal    delta; /* how much of e_j is remembered */

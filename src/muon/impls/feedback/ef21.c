@@ -21,11 +21,11 @@ static PetscBool EF21AtServer(Muon muon)
 }
 
 /*
-   Algorithm 3, step s. The driver makes the momentum M_j, calls the compressors and takes the step of the LMO; the functions
-   below are in the order in which it calls them. In its words T is M_j, X and W are the weights of server and workers.
+   Algorithm 3, step s. The driver computes the momentum M_j, calls the compressors and takes the step of the LMO. It calls the
+   functions below in their order. In the driver T is M_j; X and W are the weights of server and workers.
 */
 
-/* Of all shards: in the first step M_j = g_j, which is sent whole; else M_j = mu M_j + (1-mu) g_j */
+/* Of all shards: in the first step M_j = g_j, which is sent uncompressed; otherwise M_j = mu M_j + (1-mu) g_j */
 static PetscErrorCode MuonBegin_EF21(Muon muon, MuonRecord *record)
 {
   PetscFunctionBegin;
@@ -51,7 +51,7 @@ static PetscErrorCode MuonSend_EF21(Muon muon, MuonShard *shard, MuonUpload *upl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The LMO sees G + mean of R_j, or the momentum that the driver makes of it where that is the server's: D = argmin <., D>, X += t D, S = C(X - W) */
+/* The input of the LMO is G + mean of R_j, or the driver's momentum of it if the server keeps one: D = argmin <., D>, X += t D, S = C(X - W) */
 static PetscErrorCode MuonServe_EF21(Muon muon, MuonShard *shard, const MuonArray *sum, PetscInt count)
 {
   EF21Shard *state = (EF21Shard *)shard->data;

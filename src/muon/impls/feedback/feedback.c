@@ -42,7 +42,7 @@ static PetscErrorCode MuonSetFromOptions_Feedback(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys behind a layer's own name: its downlink, and all of its compressors */
+/* The keys of one layer: its downlink, and all keys of its compressors */
 static PetscErrorCode MuonFeedbackReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
 {
   MuonCompressor c = (MuonCompressor)object;
@@ -54,7 +54,7 @@ static PetscErrorCode MuonFeedbackReadKeys_Private(PetscObject object, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The compressors for all layers are not for this one, and none of the layer's own keys says otherwise */
+/* The compressors for all layers do not apply to this one, and it has no key of its own */
 static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *all, MuonLayer layer, const char own[], PetscBool *spares)
 {
   char      key[PETSC_MAX_OPTION_NAME];
@@ -93,7 +93,7 @@ static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *sha
   PetscCall(MuonFeedbackSpares_Private(muon, (const MuonFeedback *)muon->data, shard->layer, own, &spares));
   if (spares) {
     PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
-    /* Beside messages that leave something out, digits beyond single are bytes for nothing */
+    /* With lossy messages, digits beyond single precision waste bytes */
     if (from->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
   } else if (muon->setfromoptionscalled) {
     PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
@@ -116,7 +116,7 @@ PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(key, sizeof(key), "%s_downlink", ((PetscObject)muon)->type_name));
-  /* The paper charges every index what the largest matrix needs; blocks are matrices of their own */
+  /* The paper counts every index with the bits of the largest matrix; blocks are separate matrices */
   for (PetscInt p = 0; p < muon->nshards; p++) {
     const MuonLayer layer = muon->shard[p].layer;
     MuonBlock       block;

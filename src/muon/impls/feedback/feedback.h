@@ -1,6 +1,6 @@
 /*
-   What EF21 and EF14 share: compressors of both directions for all layers, from which each shard gets its own, and what a
-   worker's messages are relative to; and what is measured of EF21 around the commit of a step (compression.c).
+   Common to EF21 and EF14: compressors of both directions for all layers, from which each shard gets its own, and the reference
+   of a worker's messages; and the measures of EF21 around the commit of a step (compression.c).
 */
 #pragma once
 
@@ -28,7 +28,7 @@ typedef struct {
     MUON_FEEDBACK_ROW(family "compressor_rules", ENUM, rules, MuonCompressorRulesTypes, "Layers that the compressors are for; the others are sent uncompressed"), \
     MUON_FEEDBACK_ROW(family "compressor_min_entries", INT, min_entries, NULL, "Entries of the smallest layer that the compressors are for")
 
-/* What a type registers of every optimizer: a row of layers, and the prefixes of its compressors before its options that are no rows */
+/* Registration of a type: a row of layers, and the prefixes of its compressors before its options that are not rows */
 #define MUON_FEEDBACK_LAYER_ROWS(family) \
   { \
     {family "downlink", \
@@ -60,8 +60,8 @@ PETSC_INTERN PetscErrorCode MuonDestroy_Feedback(Muon);
 PETSC_INTERN PetscErrorCode MuonFeedbackMake_Private(Muon, int down, MuonCompressor *);
 
 /*
-   What one rank measured of one layer, up and down, in the Frobenius norm and in the layer's: by how much a
-   message fell short, squared and relative, and what is left after it; and the bytes of its messages
+   The measures of one rank for one layer, up and down, in the Frobenius norm and in the layer's norm: the relative squared error
+   of a message, and the error after it; and the bytes of its messages
 */
 typedef struct {
   double contraction[2][2], lag[2][2], bytes[2];
@@ -91,7 +91,7 @@ typedef struct {
   PetscReal    error;    /* of the aggregate, as it was measured last, -1 before */
 } Muon_EF21;
 
-/* Whether the first gradient is sent whole, which momentum and estimates become; so many steps were taken by then */
+/* Whether the first gradient is sent uncompressed and becomes momentum and estimates, after this number of steps */
 static inline PetscBool EF21IsFirst(Muon muon, int taken)
 {
   const Muon_EF21 *ef21 = (Muon_EF21 *)muon->data;
@@ -99,7 +99,7 @@ static inline PetscBool EF21IsFirst(Muon muon, int taken)
   return ef21->init == MUON_EF21_INIT_GRADIENT && ef21->started <= taken ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Measures in the steps of which monitors speak contraction and lag of each layer, where asked for and before state is saved ||G - mean of G_j|| */
+/* Measures contraction and lag of each layer in the steps of monitors, and ||G - mean of G_j|| when requested and before state is saved */
 PETSC_INTERN PetscErrorCode EF21MeterCreate_Private(Muon);
 PETSC_INTERN PetscErrorCode EF21MeterSetUp_Private(Muon);
 PETSC_INTERN PetscErrorCode EF21MeterBegin_Private(Muon, MuonRecord *);

@@ -1,6 +1,6 @@
 #include "../../step/muonstep.h" /*I "petscmuon.h" I*/
 
-/* A layer in the outer optimizer: the shared weights and, NULL where there is none, the server's control variate C as the weights of a second layer */
+/* A layer in the outer optimizer: the shared weights, and the server's control variate C as the weights of a second layer, NULL without one */
 typedef struct {
   MuonLayer outer, control;
   MuonArray shared;  /* weights of the first */
@@ -43,13 +43,13 @@ static PetscBool MuonLocalControls_Private(const Muon_Local *local, PetscInt l)
   return local->layer[l].control != NULL && local->layer[l].control->frozen == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The step of a round after which the layers of a phase are exchanged: phases are spread over the round, which the last one ends */
+/* The step of a round after which the layers of a phase are exchanged: phases are spread over the round, the last one at its end */
 static PetscInt MuonLocalStepOf_Private(const Muon_Local *local, PetscInt phase)
 {
   return (PetscInt)((PetscInt64)(phase + 1) * local->steps / PetscMax(local->phases, 1)) - 1;
 }
 
-/* Balances bytes over phases, largest layers first into the phase that has least; computed on rank 0 and broadcast, since layers are compared only later */
+/* Balances bytes over phases, largest layers first into the smallest phase; computed on rank 0 and broadcast, since ranks compare layers later */
 static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
 {
   Muon_Local       *local = (Muon_Local *)muon->data;
@@ -78,7 +78,7 @@ static PetscErrorCode MuonLocalSetPhases_Private(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A layer of the outer optimizer, called as this one and what follows; g is NULL where its gradient is a buffer of its own */
+/* A layer of the outer optimizer, with this one's name and a suffix; g is NULL if it has its own gradient buffer */
 static PetscErrorCode MuonLocalMakeLayer_Private(Muon muon, MuonLayer layer, const char follows[], const MuonArray *w, const MuonArray *g, MuonLayer *outer)
 {
   MuonLayerArray array;
@@ -121,7 +121,7 @@ static PetscErrorCode MuonLocalAddLayer_Private(Muon muon, PetscInt l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C becomes what the outer optimizer's servers know of the mean of the C_j, of which its layer gets the opposites: without rate, decay and momentum */
+/* C becomes the mean of the C_j at the outer optimizer's servers, whose layer gets -C_j as its gradient: without rate, decay and momentum */
 static PetscErrorCode MuonLocalStep_Control(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
   PetscFunctionBegin;
@@ -131,7 +131,7 @@ static PetscErrorCode MuonLocalStep_Control(MuonLayer layer, MuonLayerStepInfo *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layers whose optimizer takes a momentum, or keeps nothing itself, have control variates, which begin as zeros */
+/* Layers whose optimizer uses the momentum, or has no state, have control variates, which begin as zeros */
 static PetscErrorCode MuonLocalSetControl_Private(Muon muon, PetscInt l)
 {
   const Muon_Local *local    = (const Muon_Local *)muon->data;
@@ -153,7 +153,10 @@ static PetscErrorCode MuonLocalSetControl_Private(Muon muon, PetscInt l)
   to->control->ops->step      = MuonLocalStep_Control;
   to->control->workermomentum = PETSC_FALSE;
   to->control->why[0]         = '\0';
-  /* A type that may start from gradients keeps estimates of what workers have, of which C is the mean; whether it compresses these the optimizer of the layer says. Others would compress what comes anew: they send it as it is */
+  /*
+     A type that may start from gradients keeps estimates of the C_j, whose mean is C; the layer's optimizer decides whether they are
+     compressed. Other types would compress the C_j without feedback, and send them uncompressed
+  */
   PetscCall(PetscObjectQueryFunction((PetscObject)local->outer, "MuonStartsFromGradients_C", &starts));
   to->control->inner = starts != NULL ? layer : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,7 +261,7 @@ static PetscBool MuonLocalEnds_Private(Muon muon, const MuonLocalLayer *layer)
   return layer->outer->frozen == PETSC_FALSE && MuonLocalStepOf_Private(local, layer->outer->phase) == muon->step % local->steps ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The LMO sees M_j - C_j + C. What it would see without them becomes C_j where the round ends */
+/* The input of the LMO is M_j - C_j + C. Its input without control variates becomes C_j at the end of a round */
 static PetscErrorCode MuonInput_Local(Muon muon, MuonShard *shard, MuonArray *input)
 {
   const MuonLocalShard *mine = (const MuonLocalShard *)shard->data;

@@ -31,7 +31,7 @@ static const MuonParameter MuonSignParameters[] = {ROW(ENUM, direction, MUON_SIG
                                                    ROW(BOOL, measure, 0, NULL, 0, "Measure gradients as the theory of SignMuon does"),
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
-/* ||g||_1 / sqrt(m n) of each block, its mean over the workers; the gradient is gone once there is a momentum */
+/* ||g||_1 / sqrt(m n) of each block, its mean over the workers; before the momentum overwrites the gradient */
 static PetscErrorCode MuonMeasure_Sign(MuonShard *shard, MuonRecord *record)
 {
   MuonArray whole;
@@ -174,7 +174,7 @@ static PetscErrorCode MuonView_Sign(Muon muon, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a majority has a second bit, for ties, where the number of workers is even */
+/* Whether a majority has a second bit, for ties, with an even number of workers */
 static PetscErrorCode MuonVotesHaveTies_Sign(Muon muon, PetscBool *ties)
 {
   PetscFunctionBegin;
@@ -182,7 +182,7 @@ static PetscErrorCode MuonVotesHaveTies_Sign(Muon muon, PetscBool *ties)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What theorems ask for: E<grad, D> > 0 holds up to noise for majorities of gradients' signs and lengths that do not depend on them */
+/* The condition of the theorems, E<grad, D> > 0, holds up to noise for majorities of gradients' signs with lengths independent of them */
 static PetscErrorCode MuonSignsDescend_Sign(Muon muon, MuonLayer layer, const char **expected, double *length)
 {
   const Muon_Sign *sign = (Muon_Sign *)muon->data;

@@ -4,7 +4,7 @@
    Votes, and steps along the majority, of whole blocks whose rows are on the ranks of a worker.
 */
 
-/* Votes: rows of T go in, and rows of U become signs where they come out. Of the majority, where there are lengths, its rows go in and nothing comes out */
+/* Votes: rows of T go in, and rows of U come out and become signs. For lengths of steps, rows of the majority go in and nothing comes out */
 static PetscErrorCode MuonVoteInput_Private(void *ctx, PetscInt i, MuonArray *G)
 {
   MuonServing    *serving = (MuonServing *)ctx;

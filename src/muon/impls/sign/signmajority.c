@@ -8,8 +8,8 @@
 */
 
 /*
-   The majority on an item that is owned here, and the sum of |votes|. Where a coin breaks ties it is one voter
-   more: no number of votes is even then, and |votes| is one more where it has the sign of the majority, else one less
+   The majority on an item that is owned here, and the sum of |votes|. A coin that breaks ties is one more voter: the number of
+   votes is odd, and |votes| is one larger if the coin has the sign of the majority, otherwise one smaller
 */
 static PetscErrorCode MuonVotesCountItem_Private(Muon muon, MuonGroup group, PetscInt i, unsigned char *majority, unsigned char *ties, uint64_t *sum, MuonStatus *status)
 {
@@ -174,8 +174,7 @@ static PetscErrorCode MuonVotesApply_Private(Muon muon, MuonShard *shard, const 
 }
 
 /*
-   What S is multiplied with. No entry of it is beyond 1: whether the new weights are finite is known before
-   they are there
+   The factor of S. No entry of S exceeds 1, so that it is known before the step whether the new weights are finite
 */
 static PetscErrorCode MuonVotesScale_Private(Muon muon, MuonShard *shard, PetscInt b, const MuonArray *W, MuonStatus *status)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 /*
-   The row of votes: how it is laid out, filled and sent to where it is counted.
+   The row of votes: its layout, how it is filled and sent to the ranks that count it.
 */
 
 PetscInt MuonVotesCount(const MuonShard *shard)
@@ -81,8 +81,7 @@ size_t MuonVotesMessageBytes(MuonVotes votes, PetscInt i, unsigned planes)
 }
 
 /*
-   Bits of a message: as the papers count it, as it is, and in its entropy, each plane as bits that know
-   nothing of each other
+   Bits of a message: by the papers' count, as encoded, and its entropy, with each plane as independent bits
 */
 void MuonVotesCountMessage(Muon muon, MuonGroup group, int down, PetscBool owns, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded)
 {
@@ -123,7 +122,7 @@ const unsigned char *MuonVotesOpen(MuonVotes votes, PetscInt i, unsigned planes,
   return header.kind == MUON_WIRE_VOTES && header.parameter == planes ? message + MuonWireMessageHeaderBytes(&header) : NULL;
 }
 
-/* Random bits of a round, from bit at on, for a block. Entries are numbered in the memory of the whole layer, so that none depends on which rank has it */
+/* Random bits of a round, from bit at on, for a block. Entries are numbered in the whole layer, so that no bit depends on the distribution */
 static void MuonVotesDraw_Private(Muon muon, const MuonShard *shard, const MuonVotesBlock *one, PetscBool down, PetscMPIInt sender, unsigned char *bits, size_t at)
 {
   const MuonKernelStream stream = {(uint64_t)muon->seed, (uint32_t)shard->layer->hash, (uint32_t)shard->group->round, (uint32_t)sender, (uint32_t)down};
@@ -299,7 +298,7 @@ PetscErrorCode MuonVotesUp_Private(Muon muon, MuonGroup group, MuonStatus *statu
   if (group->mode == MUON_EXCHANGE_MODE_GATHER) PetscCall(MuonVotesUpGather_Private(muon, group, status));
   else if (group->mode == MUON_EXCHANGE_MODE_REDUCE) PetscCall(MuonVotesUpTree_Private(muon, group, status));
   else {
-    /* Sums travel in full whatever the status is, which all ranks learn at the end */
+    /* Sums are sent in full for any status, which all ranks learn at the end */
     MuonKernelVoteSpread(votes->bits, votes->own, group->exchange->worker == 0 ? votes->coin : NULL, votes->size, votes->counts[0]);
     MuonVotesCountMessage(muon, group, 0, PETSC_TRUE, votes->bits, 1, votes->own, 8.0 * (double)votes->bits, 8.0 * votes->size * (double)votes->bits);
     PetscCall(MuonExchangeReduceTyped(group->exchange, (PetscInt64)votes->bits, type, votes->counts[0], votes->counts[1]));

@@ -1,9 +1,9 @@
 /*
    The round of a group that votes. The signs of all its shards are one row of bits, a shard behind the other
-   and a block behind the other in a shard; the exchange cuts it into items of its own. A worker fills the
-   row, items are voted on where the exchange says, and then every worker has the row of the majority, from
-   which it makes its new weights at the commit. Where a worker is several ranks the row is of the shards at
-   one position, and what is made of whole blocks goes through the group's assembly.
+   and a block behind the other in a shard; the exchange cuts it into items of its own. A worker fills the row, the owners of
+   items count the votes, and then every worker has the row of the majority, from which it computes its new weights at the
+   commit. If a worker has several ranks, the row is of the shards at one position, and work on whole blocks uses the group's
+   assembly.
 */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct {
   MuonBlock block; /* in the shard */
   PetscInt  number;
   size_t    at, entries;
-  double    length, scale; /* what the majority is divided by in this step, and what it is multiplied with in all */
+  double    length, scale; /* divisor of the majority in this step, and its whole factor */
 } MuonVotesBlock;
 
 typedef struct _n_MuonVotes *MuonVotes;
@@ -32,9 +32,9 @@ struct _n_MuonVotes {
   size_t                bits, bytes;
   PetscLogDouble        entries; /* of all layers that vote */
   PetscMPIInt           workers;
-  unsigned              planes;            /* of a result: the majority, and behind it the ties where there may be any and there is no update */
+  unsigned              planes;            /* of a result: the majority, followed by the ties if ties are possible and there is no update */
   unsigned char        *own, *majority[2]; /* rows */
-  unsigned char        *coin;              /* likewise, where it breaks ties: the first worker votes with its sign, once more where a bit is 0, and against it where it is 1. Else NULL */
+  unsigned char        *coin;              /* likewise, for ties: bit 0 repeats the first worker's vote, bit 1 adds its opposite. NULL if not used */
   size_t                room;              /* bytes of each of these: signs and their sums, or counts of a tree */
   unsigned char        *counts[2];
   unsigned              size; /* bytes of a sign or sum */
@@ -64,7 +64,7 @@ static inline PetscBool MuonVotesAlone(const MuonGroup group)
   return group->grid->size > 1 && group->grid->nworkers == 1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The row, and its messages: a header on so many planes of an item, and the planes behind it, NULL where it is not what was expected */
+/* The row, and its messages: a header, followed by the planes of an item; NULL if a message is not valid */
 PETSC_INTERN PetscErrorCode       MuonVotesLayOut_Private(Muon, MuonGroup);
 PETSC_INTERN void                 MuonVotesToss_Private(Muon, MuonGroup);
 PETSC_INTERN MuonVotesBlock      *MuonVotesFind(const MuonShard *, PetscInt number);
@@ -74,8 +74,8 @@ PETSC_INTERN const unsigned char *MuonVotesOpen(MuonVotes, PetscInt item, unsign
 PETSC_INTERN void                 MuonVotesCountMessage(Muon, MuonGroup, int down, PetscBool owns, size_t entries, unsigned planes, const unsigned char *from, double paper, double encoded);
 
 /*
-   The rows here of a block by its number in the layer, of which there may be none: U becomes votes; the
-   majority in it, +1, -1 or 0, or with -1 in the whole shard; the number that it is divided by
+   The rows here of a block by its number in the layer, maybe none: U becomes votes; the majority in it, +1, -1 or 0, or with
+   number -1 in the whole shard; its divisor
 */
 PETSC_INTERN PetscErrorCode MuonVotesFill_Private(Muon, MuonShard *, PetscInt number, const MuonArray *U, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonVotesFillAll_Private(Muon, MuonGroup, MuonStatus *);
