@@ -37,11 +37,12 @@ typedef struct {
   PetscBool (*chosen)(const void *data);
   PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, MuonSlotKind kind[2]); /* what is kept of each block: the first state, and the others */
   /*
-     B = what becomes of the block A. Before the LMO A may be only read, and B begins as the gradient that the server's momentum took in, or as A where
-     it has none; after it B is A, and where weights are moved B are the old ones, which may be only read
+     B = what becomes of the block A. Before the LMO A may be only read, and where gradient() says so B begins as the gradient that the server's momentum
+     took in, or as A where it has none; after it B is A, and where weights are moved B are the old ones, which may be only read
   */
   PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
   PetscErrorCode (*view)(MuonLayer, void *data, const MuonSlotState state[], PetscViewer);
+  PetscBool (*gradient)(const void *data); /* NULL for no */
 } MuonSlotOps;
 
 PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter, MuonSlotHyperball;

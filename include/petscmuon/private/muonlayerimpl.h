@@ -190,6 +190,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
 
 /* What a layer has in a place, NULL for nothing */
 PETSC_EXTERN const char *MuonLayerHasSlot(MuonLayer, MuonSlotPlace);
+/* What it has before its LMO is given the gradient beside the momentum */
+PETSC_EXTERN PetscBool MuonLayerReadsGradient(MuonLayer);
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 
