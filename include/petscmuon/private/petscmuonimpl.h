@@ -212,8 +212,8 @@ PETSC_EXTERN PetscErrorCode MuonMemoryAllocate(MuonMemory, size_t bytes, void **
 PETSC_EXTERN PetscErrorCode MuonMemoryFree(MuonMemory, void *data);
 PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 /*
-   An array for who can work on the host alone: itself, or a copy without gaps that OffHost frees. read: it
-   has the entries; write: the array gets what they became
+   An array for who can work on the host alone: itself, or a copy without gaps that OffHost frees, in single precision of what is
+   packed. read: it has the entries; write: the array gets what they became
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);

@@ -10,7 +10,7 @@ const char *const        MuonClipLayersTypes[]          = {"others", "all", "Muo
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
-const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
+const char *const        MuonStatePrecisions[]          = {"native", "single", "bf16", "int8", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
   MuonCreate - Makes an optimizer
@@ -351,7 +351,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_check_device flg           - compares the kernels of a device with the host's before the first step
 . -muon_device_mpi flg             - MPI is given the memory of a device
 . -muon_device_batch_bytes bytes   - memory of a device for layers that are moved together
-. -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
+. -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single), or of momentum and moments (bf16|int8)
 . -muon_downlink_precision single  - weights that are not compressed come from their owners in single precision (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - what a NaN or Inf does (stop|skip|zero)

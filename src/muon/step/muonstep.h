@@ -6,6 +6,7 @@
 #include "../plan/muonplan.h"
 
 /* State of a shard, when owners are known; what was chosen since then that does not go with it */
+PETSC_INTERN void           MuonShardSetForm_Private(Muon, const MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardMakeState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
@@ -135,8 +136,8 @@ PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
 /* -muon_delay: what does not go with it; adds to new weights by how much their change differs from that of the round before */
 PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-/* The array that T of a step that is taken becomes: the momentum or, with depth 2, what is sent; else it has no data */
+/* The array that T of a step that is taken becomes: the momentum, if that is not packed, or, with depth 2, what is sent; else it has no data */
 static inline MuonArray *MuonShardKept(MuonShard *shard)
 {
-  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->Tsent;
+  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data && MuonArrayIsPacked(&shard->M) == 0 ? &shard->M : &shard->Tsent;
 }
