@@ -68,7 +68,8 @@ PetscErrorCode MuonSetCheckpoint(Muon muon, const char folder[], PetscInt interv
   program gave to the checkpoint, `MuonCheckpointRegister()`, is not looked at.
 
   Entries of another precision are rounded once to the precision that they have here\: `-muon_state_precision`
-  may be another than it was, and so may be the scalars of PETSc. The run is then not the same to the bit. 
+  may be another than it was, and so may be the scalars of PETSc. The run is then not the same to the bit.
+
   What bf16 and int8 round is in the files in single precision, from which it is packed to the same bits. Single precision takes
   it as it is, and they take what is in single precision, rounded to nearest.
 
