@@ -341,19 +341,32 @@ PETSC_EXTERN const char *const MuonRestartStates[];
 
    Values:
 +  `MUON_STATE_PRECISION_NATIVE` - that of each layer's weights
--  `MUON_STATE_PRECISION_SINGLE` - single
+.  `MUON_STATE_PRECISION_SINGLE` - single
+.  `MUON_STATE_PRECISION_BF16`   - momentum and moments in bfloat16, 2 bytes an entry, the rest as native
+-  `MUON_STATE_PRECISION_INT8`   - momentum and moments in 8 bits with a scale for at most 256 entries of a row, 1 + 4/256 bytes an entry
 
    Level: intermediate
 
-   Note:
+   Notes:
    It applies to momentum, estimates, aggregates, moments and scratch. Weights, including a server's own, keep the
    precision in which they were given.
+
+   With bf16 and int8 the momentum, and the moments of `MUONLAYERADAMW` and `MUONLAYERNADAMW`, are rounded at the end of a step, up or
+   down at random and without bias. The step itself takes what they were before. The random numbers are those of Philox under the seed,
+   counted by layer, step and place of the entry in the layer\: they do not depend on owners, on rows that are spread and on restarts.
+   The levels of int8 are scale times k/127, those of mean squares scale times (k/255)^4, where nothing above zero becomes zero.
+
+   The rest is as with native\: estimates of `MUONEF21` and `MUONEF14`, what `MUONLAYERSOAP` and `MUONLAYERBEFORE` keep, and with int8
+   state of vectors. Layers in the memory of a device are errors, ranges of a parallel vector with int8, and `-muon_layer_before soap`
+   with the momentum at the server.
 
 .seealso: `MuonSetParameter()`, `MuonAddLayerArray()`
 E*/
 typedef enum {
   MUON_STATE_PRECISION_NATIVE,
-  MUON_STATE_PRECISION_SINGLE
+  MUON_STATE_PRECISION_SINGLE,
+  MUON_STATE_PRECISION_BF16,
+  MUON_STATE_PRECISION_INT8
 } MuonStatePrecision;
 PETSC_EXTERN const char *const MuonStatePrecisions[];
 

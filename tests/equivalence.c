@@ -919,6 +919,39 @@ int main(int argc, char **argv)
         restart_local21 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef21 -outer_ef21_compressor topk -local_stagger"
         restart_local14 | -steps 7 -state -traffic -restart 4 -both " -local_steps 3 -outer_muon_type ef14 -outer_ef14_compressor topk"
 
+  # Momenta and moments in 16 and 8 bits are rounded alike wherever rows are, whoever owns layers, behind a restart, a step that was refused and a delay
+  testset:
+    args: -full -steps 6 -all " -problem_layers tall,slab,grand,gain,square,embed,table -muon_learning_rate 0.125 -muon_max_steps 7 -muon_state_precision {{bf16 int8}}"
+    testset:
+      args: -both " -muon_layer_embed_rule nadamw -muon_layer_tall_blocks_rows 4,5"
+      testset:
+        args: -each " -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema; -muon_type dense -muon_exchange_mode gather -muon_exchange_type replicated -muon_weight_decay 0.1; -muon_type ef21 -muon_assembly owner"
+        table: suffix | nsize | args
+          packed_two      | 4 | -a " -problem_ranks 2" -b " -problem_ranks 2 -problem_mean 2"
+          packed_all      | 3 | -a " -problem_ranks 0" -b " -problem_ranks 0 -problem_mean 0"
+          packed_to_two   | 4 | -restart 2 -a " -problem_ranks 2 -problem_mean 2" -then " -problem_mean 1" -b " -problem_ranks 2 -problem_mean 2"
+          packed_from_two | 4 | -restart 2 -a " -problem_ranks 2" -then " -problem_mean 2" -b " -problem_ranks 2"
+      testset:
+        args: -each " -muon_type dense -muon_momentum_style sgd -muon_nesterov sgd; -muon_type dense -muon_momentum_at worker -muon_weight_decay 0.1 -muon_weight_decay_style coupled; -muon_type ef21 -ef21_compressor topk; -muon_type ef21 -ef21_compressor topk -muon_momentum_at server; -muon_type sign -lmo_type spectral"
+        table: suffix | nsize | args
+          packed_refused | {{1 2}} | -a " -problem_bad 2; -problem_bad 2 -muon_exchange_type star"
+          packed_again   | {{1 3}} | -state -traffic -restart 1;2;3;4;5
+    table: suffix | nsize | args
+      packed_late   | {{1 2}} | -later 1 -last -both " -problem_curvature 0 -problem_ready odd -problem_layers tall,slab,grand,square" -each " -muon_type dense -muon_weight_decay 0.2; -muon_type ef14 -ef14_compressor qsgd; -muon_type ef21 -ef21_compressor topk" -a " -muon_delay 1; -muon_delay 1 -problem_bad 2" -b " -muon_delay 0"
+      packed_flight | {{1 2}} | -restart 1;2;3;4;5 -both " -muon_delay 1 -problem_ready odd -muon_type ef21 -ef21_compressor topk"
+      packed_local  | {{1 2}} | -own -restart 1;2;3;4;5 -both " -muon_type local -local_steps 2 -outer_muon_type ef21 -outer_ef21_compressor topk -muon_rule_match gain:adamw,embed:adamw"
+  # Ranges of one vector have no rows, whose scales int8 would have
+  test:
+    suffix: packed_slices
+    nsize: {{1 3}}
+    args: -full -all " -problem_layers tall,slab,gain,square,embed -muon_layer_embed_rule adamw -muon_learning_rate 0.125 -muon_state_precision bf16 -muon_type dense -muon_exchange_mode gather -muon_assembly allgather -muon_nesterov ema"
+    args: -both " -problem_ranks 0" -a " -problem_storage slices" -b " -problem_mean 0"
+  test:
+    suffix: packed_ranges
+    nsize: 3
+    args: -both " -problem_ranks 0 -problem_layers tall -problem_storage slices -muon_state_precision int8"
+    error: -muon_state_precision int8: ranks have ranges of the entries of layer "tall", of which rows with scales would be on two; expected bf16, native or single
+
   # Nodes of ranks that are one worker take the steps of one worker a node that has the mean gradient, and send as much; votes on the layers of each home have headers of their own. They go on with a checkpoint
   testset:
     nsize: 4

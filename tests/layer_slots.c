@@ -493,6 +493,7 @@ int main(int argc, char **argv)
     zeros   | 2 | -only none -muon_layer_hyperball          | -muon_layer_w_hyperball: the weights are zeros, which have no norm to keep, expected weights before the first step
     decay   | 1 | -only hyperball -muon_weight_decay 0.1    | -muon_layer_w_hyperball: the weights keep their norm, and the weight decay is 0.1, expected 0
     theory  | 1 | -only hyperball -muon_theory smooth -type ef21 | -muon_layer_w_hyperball: the theorem of -muon_theory smooth is one of steps of the radius, expected none
+    packed  | 2 | -only soap -muon_state_precision {{bf16 int8}} | -muon_state_precision {} with -muon_layer_w_before soap: the server has no gradient beside a momentum that is rounded; expected native or single, or -muon_momentum_at worker
     message | 2 | -only lines -type ef21 -ef21_downlink step -lmo_type nuclear | its steps are changed by -muon_layer_w_after, expected none of that
 
 TEST*/

@@ -350,6 +350,7 @@ int main(int argc, char **argv)
       constant              | -muon_schedule_constant {{1 -0.1}}                                       | -muon_schedule_constant
       momentum              | -muon_momentum {{1 -0.1 2}}                                              | -muon_momentum
       csv                   | -muon_monitor_csv no/such/folder.csv                                     | -muon_monitor_csv no/such/folder.csv
+      downlink_precision    | -muon_downlink_precision {{bf16 int8}}                                   | -muon_downlink_precision
       restart_state         | -muon_restart_state some                                                 | -muon_restart_state
       nesterov              | -muon_nesterov {{ema sgd undamped}}                                      | -muon_nesterov
       momentum_at           | -muon_momentum_at server -muon_clip 0.5                                  | -muon_clip 0.5: with -muon_momentum_at server

@@ -107,13 +107,16 @@ static PetscErrorCode Objective(Muon muon, PetscReal *loss, void *ctx)
 }
 
 /*
-   State in single precision is that and no more, and weights and momenta in double precision are more.
+   State in single precision and packed momenta are that and no more, and weights and momenta in double precision are more.
    Accessors of a single PETSc cannot show that
 */
 static PetscErrorCode CheckPrecision(PetscInt l, MuonStatePrecision state, const char name[], const double rows[])
 {
-  const PetscBool weights = strcmp(name, "W") == 0 ? PETSC_TRUE : PETSC_FALSE, expected = Shapes[l].type == PETSC_FLOAT || (state == MUON_STATE_PRECISION_SINGLE && weights == PETSC_FALSE) ? PETSC_TRUE : PETSC_FALSE;
-  PetscBool       single = PETSC_TRUE;
+  const PetscBool weights  = strcmp(name, "W") == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool packed   = state > MUON_STATE_PRECISION_SINGLE && strcmp(name, "momentum") == 0 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool stated   = state == MUON_STATE_PRECISION_SINGLE && weights == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool expected = Shapes[l].type == PETSC_FLOAT || packed || stated ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       single   = PETSC_TRUE;
 
   PetscFunctionBegin;
   if (PetscDefined(USE_REAL_SINGLE) && weights == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -265,7 +268,7 @@ int main(int argc, char **argv)
     requires: numpy
     nsize: {{1 3}}
     oracle: precision.py
-    args: -muon_learning_rate 0.05 -muon_weight_decay 0.1 -muon_state_precision {{native single}}
+    args: -muon_learning_rate 0.05 -muon_weight_decay 0.1 -muon_state_precision {{native single bf16 int8}}
     test:
       suffix: identity
       args: -muon_type ef21

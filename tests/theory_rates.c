@@ -211,6 +211,10 @@ int main(int argc, char **argv)
       args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_{{learning_rate momentum weight_decay clip}} 0.5
       error: was set, and the theorem assumes
     test:
+      suffix: packed
+      args: -muon_theory smooth -muon_max_steps 9 -ef21_init gradient -muon_state_precision {{bf16 int8}}
+      error: -muon_state_precision was set, and the theorem assumes native or single
+    test:
       suffix: given
       args: -muon_theory l0l1 -muon_max_steps 9 -ef21_init gradient -muon_{{theory_beta layer_b_momentum layer_a_learning_rate}} 0.5
       error: was set, and the theorem assumes

@@ -37,11 +37,12 @@ typedef struct {
   PetscBool (*chosen)(const void *data);
   PetscErrorCode (*setup)(MuonLayer, void *data, PetscInt *nstates, MuonSlotKind kind[2]); /* kinds of a block's first and other arrays */
   /*
-     B = the changed block A. Before the LMO A is read only, and B initially is the gradient that entered the server's momentum, or A without one.
+     B = the changed block A. Before the LMO A is read only, and where gradient() says so B initially is the gradient that entered the server's momentum, or A without one.
      After the LMO B is A. For the update of weights B are the old weights, read only
   */
   PetscErrorCode (*apply)(MuonLayer, void *data, MuonSlotState state[], const MuonLayerStepInfo *info, MuonSlotStep *, const MuonMatrix *A, const MuonArray *B, MuonStatus *);
   PetscErrorCode (*view)(MuonLayer, void *data, const MuonSlotState state[], PetscViewer);
+  PetscBool (*gradient)(const void *data); /* NULL for no */
 } MuonSlotOps;
 
 PETSC_INTERN const MuonSlotOps MuonSlotBefore, MuonSlotAfter, MuonSlotHyperball;

@@ -76,15 +76,19 @@ static PetscErrorCode MuonArrayToHost_Private(MuonWorkspace work, const MuonArra
 PetscErrorCode MuonArrayOnHost(const MuonArray *array, PetscBool read, MuonArray *host)
 {
   PetscFunctionBegin;
-  PetscCall(MuonArrayToHost_Private(NULL, array, read, host));
+  if (MuonArrayIsPacked(array) && array->data != NULL) {
+    PetscCall(MuonArrayCreate(array, MUON_SINGLE, host));
+    if (read) MuonPackedGet(array, 0, 0, host);
+  } else PetscCall(MuonArrayToHost_Private(NULL, array, read, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonArrayOffHost(const MuonArray *array, PetscBool write, MuonArray *host)
 {
   PetscFunctionBegin;
-  if (array->memory == MUON_HOST || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (write) PetscCall(MuonArrayPutPinned(array, host));
+  if ((array->memory == MUON_HOST && MuonArrayIsPacked(array) == 0) || array->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (write && MuonArrayIsPacked(array)) (void)MuonPackedSet(NULL, host, 0, 0, array);
+  else if (write) PetscCall(MuonArrayPutPinned(array, host));
   PetscCall(MuonArrayDestroy(host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,7 +256,7 @@ PetscErrorCode MuonStateVisitArray(MuonStateVisitor *visitor, const char name[],
   state.data  = array->data;
   state.bytes = MuonArrayBytes(array);
   PetscCall((*visitor->visit)(visitor, &state));
-  if (visitor->onhost && there.memory != MUON_HOST) {
+  if (visitor->onhost && (there.memory != MUON_HOST || MuonArrayIsPacked(&there))) {
     if (array->data) PetscCall(MuonArrayOffHost(&there, PETSC_TRUE, array));
     else PetscCall(MuonArrayDestroy(&there));
     *array = there;

@@ -2,7 +2,7 @@
 
     precision.py DIR         do the run that tests/muon_precision.c wrote into DIR again and compare where it ends
 
-What is stored is rounded to the precision in which it is stored: weights and what the server makes of them to the layer's, momentum, estimate and aggregate to that of the state. An operation of the library may round a few
+What is stored is rounded to the precision in which it is stored: weights and what the server makes of them to the layer's, momentum, estimate and aggregate to that of the state, momentum in 16 and 8 bits behind the step by random words. An operation of the library may round a few
 times more, in the same precision or in a better one. How much that may change follows from the problem: the run is repeated with the result of each operation multiplied by 1 + a few units of its precision, and a run that
 does not forgive this (another entry among the largest, another power of two) is no test and fails.
 """
@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from ef21 import Settings, compress, number, steepest
+from ef21 import Settings, compress, number, steepest, word
 
 DTYPE = {'single': np.float32, 'double': np.float64}
 
@@ -47,6 +47,33 @@ def gradient(s, layer, i, j, W, step):
     return (H * (W.astype(float) - B) + noise).astype(layer.weights)
 
 
+PACKED = {}
+
+
+def pack(s, layer, x, step, sender, random):
+    """What momentum is rounded to by the random words of its places: the upper half of binary32, or level / 127 of the largest of a row, of at most 256 columns. A run that is shaken goes up and down where the exact one does: a few units hardly ever decide that, and not what is compared."""
+    key = layer.name, step, sender
+    if not s.packs:
+        return x
+    if random is not None:
+        return (PACKED[key][1] + (x.astype(float) - PACKED[key][0])).astype(x.dtype)
+    single, out = x.astype(np.float32), np.zeros(x.shape)
+    for i in range(layer.m):
+        for j in range(layer.n):
+            drawn = word(0, layer.name, step, 1 << 30 | sender, 0, i * layer.n + j if layer.rowmajor else j * layer.m + i)
+            value = float(single[i, j])
+            if s.state == 'bf16':
+                unit = 2.0 ** (np.frexp(abs(value))[1] - 8)
+                level = np.floor(abs(value) / unit) + (abs(value) / unit % 1 >= 1 - (drawn >> 16) / 65536)
+            else:
+                unit = float(np.max(np.abs(single[i, j // 256 * 256:(j // 256 + 1) * 256]))) / 127
+                y = float(np.float32(abs(value) / unit)) if unit > 0 else 0.0
+                level = np.floor(y) + ((drawn >> 8) / 16777216 < y % 1)
+            out[i, j] = np.float32(np.copysign(level * unit, value))
+    PACKED[key] = x.astype(float), out
+    return out.astype(x.dtype)
+
+
 def run(s, layers, random):
     """All arrays at the end; random is None, or what operations are changed by."""
     def store(x, dtype, eps=None):
@@ -65,13 +92,15 @@ def run(s, layers, random):
             g = [store(gradient(s, layer, i, j, W, step), kept) for j in range(s.workers)]
             if at_server:
                 mean = store(sum(x.astype(float) for x in g) / s.workers, kept)
-                served = seen = store(s.momentum * served.astype(float) + (1 - s.momentum) * mean.astype(float), kept)
+                seen = store(s.momentum * served.astype(float) + (1 - s.momentum) * mean.astype(float), kept)
+                served = pack(s, layer, seen, step, 0, random)
             else:
-                M = [store(s.momentum * M[j].astype(float) + (1 - s.momentum) * g[j].astype(float), kept) for j in range(s.workers)]
+                T = [store(s.momentum * M[j].astype(float) + (1 - s.momentum) * g[j].astype(float), kept) for j in range(s.workers)]
+                M = [pack(s, layer, T[j], step, j, random) for j in range(s.workers)]
                 if layer.up == 'identity':
-                    G = store(sum(x.astype(float) for x in M) / s.workers, kept)
+                    G = store(sum(x.astype(float) for x in T) / s.workers, kept)
                 else:
-                    sent = [layer.compress('up', store(M[j] - Gj[j], kept), step, j, 0) for j in range(s.workers)]
+                    sent = [layer.compress('up', store(T[j] - Gj[j], kept), step, j, 0) for j in range(s.workers)]
                     Gj = [store(Gj[j].astype(float) + sent[j], kept) for j in range(s.workers)]
                     G = store(G.astype(float) + sum(sent) / s.workers, kept)
                 seen = G
@@ -94,6 +123,7 @@ def main():
     with open(os.path.join(folder, 'settings')) as file:
         lines = file.read().splitlines()
     s = Settings(lines[0])
+    s.packs = s.state in ('bf16', 'int8')
     layers = [Layer(line).prepare(s) for line in lines[1:]]
     exact = run(s, layers, None)
     random = np.random.default_rng(2510)
@@ -104,7 +134,7 @@ def main():
         # Matrices of PETSc's show a state no better than they are; weights are seen where they lie
         seen = 0.0 if name == 'W' else s.epsilon
         eps = max(units(layer.weights if name in ('W', 'weights') else layer.kept), seen)
-        coarse = max(units(layer.kept), layer.oracle, eps)
+        coarse = max(units(np.float32 if s.packs else layer.kept), layer.oracle, eps)
         size = 1 + float(np.max(np.abs(value)))
         allowed = 16 * max(float(np.max(np.abs(other[i, name, owner] - value))) for other in shaken) + 8 * eps * size
         assert allowed <= 4000 * coarse * size, 'the run is too sensitive to be a test: %s of %s may change by %g' % (name, layer.name, allowed)

@@ -18,10 +18,19 @@
 
 MUON_C_BEGIN
 
+/* Those behind double are of state that is packed: there are no kernels for them but MuonPackedGet() and MuonPackedSet() */
 typedef enum {
   MUON_SINGLE,
-  MUON_DOUBLE
+  MUON_DOUBLE,
+  MUON_BF16,
+  MUON_INT8,
+  MUON_QUARTIC8
 } MuonPrecision;
+
+/* Columns whose entries of a row share a scale where they have 8 bits */
+#define MUON_PACKED_BLOCK 256
+/* The largest finite one, 2^128 - 2^120 */
+#define MUON_BF16_MAX 3.3895313892515355e38
 
 typedef enum {
   MUON_HOST,
@@ -52,7 +61,12 @@ static inline size_t MuonArrayColumns(const MuonArray *A)
 
 static inline size_t MuonArrayEntryBytes(const MuonArray *A)
 {
-  return A->precision == MUON_SINGLE ? sizeof(float) : sizeof(double);
+  return A->precision == MUON_SINGLE ? sizeof(float) : A->precision == MUON_DOUBLE ? sizeof(double) : A->precision == MUON_BF16 ? 2 : 1;
+}
+
+static inline int MuonArrayIsPacked(const MuonArray *A)
+{
+  return A->precision > MUON_DOUBLE;
 }
 
 /* The entry at row i, column j of the matrix */
@@ -88,10 +102,15 @@ static inline size_t MuonArrayEntries(const MuonArray *A)
   return A->len * A->count;
 }
 
+static inline size_t MuonPackedScaleBytes(const MuonArray *A)
+{
+  return A->precision > MUON_BF16 ? MuonArrayRows(A) * ((MuonArrayColumns(A) + MUON_PACKED_BLOCK - 1) / MUON_PACKED_BLOCK) * sizeof(float) : 0;
+}
+
 /* Of an array without gaps */
 static inline size_t MuonArrayBytes(const MuonArray *A)
 {
-  return MuonArrayEntries(A) * MuonArrayEntryBytes(A);
+  return MuonPackedScaleBytes(A) + MuonArrayEntries(A) * MuonArrayEntryBytes(A);
 }
 
 /*
@@ -138,6 +157,23 @@ static inline const MuonKernels *MuonArrayKernels(const MuonArray *A)
 {
   return MuonKernelsGet(A->precision, A->memory);
 }
+
+/*
+   How state of a layer is kept: in the precision in which it is computed, or packed, where each rounding takes the words of the stream
+   that entries have as those of all rows of the layer. The stream's step is set before
+*/
+typedef struct {
+  MuonPrecision    precision, kept;
+  MuonKernelStream stream;
+  size_t           row, rows; /* the first row that is here, and how many the layer has */
+} MuonStateForm;
+
+/*
+   The part of an array on the host, of rows and columns from row and column on, which is the first of a block, to a packed one and from it; to
+   nearest where form is NULL. Set returns 1 where all is finite
+*/
+MUON_EXPORT int  MuonPackedSet(const MuonStateForm *form, const MuonArray *wide, size_t row, size_t column, const MuonArray *packed);
+MUON_EXPORT void MuonPackedGet(const MuonArray *packed, size_t row, size_t column, const MuonArray *wide);
 
 /* Y = a X + b Y for arrays of the same shape, whatever the precision of either is */
 MUON_EXPORT void MuonArrayAxpby(double a, const MuonArray *X, double b, const MuonArray *Y);

@@ -131,7 +131,7 @@ struct _p_MuonLayer {
   PetscInt       phase;           /* of the optimizer's phases, in which this layer takes steps */
   PetscLogDouble gathered;        /* bytes handed to MPI by MuonLayerGetFullWeights(), which the driver counts */
   PetscBool      serverisweights; /* set by the driver: the server's weights are the layer's own, and server is not looked at */
-  MuonPrecision  state;           /* set by the driver: the precision of what optimizers see as G, at first that of the weights */
+  MuonStateForm  state;           /* set by the driver: its precision is that of what optimizers see as G, at first that of the weights */
   PetscReal      updaterms;       /* set by the driver: root mean square of the last update, -1 where it was not measured here */
   unsigned int   hash;
   MuonWorkspace  work;
@@ -190,6 +190,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer, size_t, cha
 
 /* What a layer has in a place, NULL for nothing */
 PETSC_EXTERN const char *MuonLayerHasSlot(MuonLayer, MuonSlotPlace);
+/* What it has before its LMO is given the gradient beside the momentum */
+PETSC_EXTERN PetscBool MuonLayerReadsGradient(MuonLayer);
 
 PETSC_INTERN PetscErrorCode MuonLayerSetWorkspace_Private(MuonLayer, MuonWorkspace);
 

@@ -212,8 +212,8 @@ PETSC_EXTERN PetscErrorCode MuonMemoryAllocate(MuonMemory, size_t bytes, void **
 PETSC_EXTERN PetscErrorCode MuonMemoryFree(MuonMemory, void *data);
 PETSC_EXTERN PetscErrorCode MuonArrayZero(const MuonArray *);
 /*
-   An array for code that runs on the host only: itself, or a copy without gaps that OffHost frees. read copies the entries
-   there; write copies them back
+   An array for code that runs on the host only: itself, or a copy without gaps that OffHost frees, in single precision of
+   a packed array. read copies the entries there; write copies them back
 */
 PETSC_EXTERN PetscErrorCode MuonArrayOnHost(const MuonArray *, PetscBool read, MuonArray *host);
 PETSC_EXTERN PetscErrorCode MuonArrayOffHost(const MuonArray *, PetscBool write, MuonArray *host);

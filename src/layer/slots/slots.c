@@ -43,6 +43,16 @@ const char *MuonLayerHasSlot(MuonLayer layer, MuonSlotPlace place)
   return NULL;
 }
 
+PetscBool MuonLayerReadsGradient(MuonLayer layer)
+{
+  for (int k = 0; k < NSLOTS; k++) {
+    const void *data = MuonSlotData_Private(layer, k);
+
+    if (data != NULL && Slots[k]->gradient != NULL && (*Slots[k]->gradient)(data)) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
 PetscErrorCode MuonSlotsSetUp(MuonLayer layer, MuonSlots *slots)
 {
   const PetscInt blocks = MuonBlocksCount_Private(&layer->blocks);

@@ -283,7 +283,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   record->rows    = state->bytes;
   record->columns = 1;
   if (state->array != NULL) {
-    record->precision = state->array->precision == MUON_SINGLE ? MUON_FILE_SINGLE : MUON_FILE_DOUBLE;
+    record->precision = state->array->precision == MUON_DOUBLE ? MUON_FILE_DOUBLE : MUON_FILE_SINGLE; /* what is packed is visited in single */
     record->rowmajor  = state->array->rowmajor;
     record->rows      = MuonArrayRows(state->array);
     record->columns   = MuonArrayColumns(state->array);

@@ -10,7 +10,7 @@ const char *const        MuonClipLayersTypes[]          = {"others", "all", "Muo
 const char *const        MuonMomentumAts[]              = {"worker", "server", "MuonMomentumAt", "MUON_MOMENTUM_AT_", NULL};
 const char *const        MuonRestartStates[]            = {"all", "weights", "MuonRestartState", "MUON_RESTART_", NULL};
 const char *const        MuonNaNPolicies[]              = {"stop", "skip", "zero", "MuonNaNPolicy", "MUON_NAN_", NULL};
-const char *const        MuonStatePrecisions[]          = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
+const char *const        MuonStatePrecisions[]          = {"native", "single", "bf16", "int8", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
 
 /*@
   MuonCreate - Creates an optimizer
@@ -351,7 +351,7 @@ PetscErrorCode MuonChildren_Private(PetscObject object, MuonParameterObjectFn *c
 . -muon_check_device flg           - compares the device's kernels with the host's before the first step
 . -muon_device_mpi flg             - passes device memory to MPI
 . -muon_device_batch_bytes bytes   - device memory for layers that are computed together
-. -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single)
+. -muon_state_precision precision  - precision of momentum, estimates and scratch (native|single), or of momentum and moments (bf16|int8)
 . -muon_downlink_precision prec    - precision of weights that are sent uncompressed (native|single)
 . -muon_count_entropy              - counts the entropy of messages, see `MuonGetTraffic()`
 . -muon_nan policy                 - action on a NaN or Inf (stop|skip|zero)

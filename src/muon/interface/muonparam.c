@@ -22,6 +22,8 @@
 #define ENUM(field, names, flags, help)              ROW(ENUM, field, 0, 0, 0, names, flags, help)
 #define TEXT(field, flags, help)                     ROW(TEXT, field, 0, 0, 0, NULL, flags, help)
 
+static const char *const DownlinkPrecisions[] = {"native", "single", "MuonStatePrecision", "MUON_STATE_PRECISION_", NULL};
+
 const MuonParameter MuonParameters_Private[] = {
   REAL(learning_rate, 0.02, 0, MUON_UNBOUNDED, MUON_PARAMETER_HIDDEN, "Learning rate"),
   RATE(ENUM, schedule, 0, 0, 0, MuonScheduleTypes, 0, "How the learning rate changes"),
@@ -60,8 +62,8 @@ const MuonParameter MuonParameters_Private[] = {
   BOOL(delay_correction, 0, MUON_PARAMETER_FIXED, "Add to a late step by how much it differs from the one before"),
   INT(max_steps, 1000, 0, 0, "Steps of MuonSolve() and of the schedule"),
   ROW(INT64, seed, 0, -MUON_UNBOUNDED, MUON_UNBOUNDED, NULL, MUON_PARAMETER_FIXED, "Seed of random numbers"),
-  ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch"),
-  ENUM(downlink_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision in which weights that are not compressed come from their owners"),
+  ENUM(state_precision, MuonStatePrecisions, MUON_PARAMETER_FIXED, "Precision of momentum, estimates and scratch, or of momentum and moments alone"),
+  ENUM(downlink_precision, DownlinkPrecisions, MUON_PARAMETER_FIXED, "Precision in which weights that are not compressed come from their owners"),
   ENUM(nan, MuonNaNPolicies, 0, "What a NaN or Inf does"),
   BOOL(error_if_not_converged, 0, 0, "A diverged step is a PETSc error"),
   BOOL(count_entropy, 0, 0, "Count the entropy of messages"),

@@ -75,7 +75,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   for (PetscInt p = 0; p < muon->nshards; p++) {
     MuonShard *shard = &muon->shard[p];
 
-    shard->layer->state = MuonShardStateShape(shard).precision; /* of the messages of its steps */
+    MuonShardSetForm_Private(muon, shard); /* of the messages of its steps, too */
     PetscTryTypeMethod(shard->layer, setup);
     /* A type's own compressors may have chosen already */
     if (muon->downlink_precision == MUON_STATE_PRECISION_SINGLE && shard->down->assignment && (int)shard->down->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)shard->down, "values", MUON_COMPRESSOR_VALUES_SINGLE));

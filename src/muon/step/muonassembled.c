@@ -52,7 +52,7 @@ static PetscErrorCode MuonServeInput_Private(void *ctx, PetscInt i, MuonArray *G
     const MuonArray  M = MuonItemPart(item, &item->shard->M), Mnew = MuonItemPart(item, &item->shard->Mnew);
 
     PetscCall(MuonWorkspaceGetArray(serving->muon->work, &from.here, from.here.precision, G));
-    MuonServerGetGradient_Private(&item->shard->round->info, &M, &Mnew, &from.here, G);
+    if (MuonLayerReadsGradient(item->shard->layer)) MuonServerGetGradient_Private(&item->shard->round->info, &M, &Mnew, &from.here, G);
     PetscUseTypeMethod(item->shard->layer, slots, MUON_SLOT_BEFORE, item->number, &item->shard->round->info, &from, G, serving->status);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -71,7 +71,7 @@ static PetscErrorCode MuonScaleInput_Private(Muon muon, MuonShard *shard, MuonAr
   PetscFunctionBegin;
   if (MuonLayerHasSlot(shard->layer, MUON_SLOT_BEFORE) == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceGetArray(muon->work, &from, from.precision, input));
-  MuonServerGetGradient_Private(&shard->round->info, &shard->M, &shard->Mnew, &from, input);
+  if (MuonLayerReadsGradient(shard->layer)) MuonServerGetGradient_Private(&shard->round->info, &shard->M, &shard->Mnew, &from, input);
   for (PetscInt b = 0; b < MuonBlocksCount_Private(&shard->layer->blocks); b++) {
     MuonArray  part, scaled;
     MuonMatrix block;

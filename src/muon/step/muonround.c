@@ -187,6 +187,13 @@ static PetscErrorCode MuonEndGradient_Private(MuonShard *shard, PetscBool taken)
   MuonArray *kept = MuonShardKept(shard);
 
   PetscFunctionBegin;
+  if (taken && kept != &shard->M && shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL) {
+    MuonStateForm form = shard->layer->state;
+
+    form.stream.step = (uint32_t)shard->muon->step;
+    form.stream.sender |= (uint32_t)shard->group->grid->worker;
+    (void)MuonPackedSet(&form, &MuonShardNext(shard)->T, 0, 0, &shard->M);
+  }
   if (taken && kept->data != NULL) {
     if (MuonShardNext(shard)->in_place) PetscCall(MuonLayerSwapGradientMemory(shard->layer, kept));
     else MuonArraySwap(kept, &shard->Tnew);

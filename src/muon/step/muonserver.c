@@ -59,6 +59,7 @@ static PetscBool MuonServerChangesSum_Private(Muon muon, const MuonShard *shard)
 {
   if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) return PETSC_TRUE;
   if (muon->momentum_at != (int)MUON_MOMENTUM_AT_SERVER) return PETSC_FALSE;
+  if (shard->M.data != NULL && MuonArrayIsPacked(&shard->M)) return PETSC_TRUE;
   if (MuonClipsLayer_Private(muon, shard->layer) || MuonCoupledDecay_Private(muon, shard->layer) != 0 || muon->nesterov != MUON_NESTEROV_NONE) return PETSC_TRUE;
   return shard->M.data == NULL && shard->round->info.gradient_weight != 1 ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -92,6 +93,27 @@ static PetscErrorCode MuonMomentumOfRounded_Private(double beta, const MuonArray
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The sum becomes the input of the LMO: the new momentum before it is rounded, or its Nesterov form */
+static PetscErrorCode MuonMomentumOfPacked_Private(Muon muon, MuonShard *shard, const MuonArray *sum, int *finite)
+{
+  const double  beta = shard->round->info.beta;
+  MuonStateForm form = shard->layer->state;
+  MuonArray     M;
+  MuonMark      mark;
+
+  PetscFunctionBegin;
+  form.stream.step = (uint32_t)shard->round->info.step;
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  PetscCall(MuonWorkspaceGetArray(muon->work, sum, sum->precision, &M));
+  MuonPackedGet(&shard->M, 0, 0, &M);
+  PetscCall(MuonMixMomentum_Private(beta, &M, shard->round->info.gradient_weight, sum, &M, finite));
+  if (MuonPackedSet(&form, &M, 0, 0, &shard->Mnew) == 0) *finite = 0;
+  if (muon->nesterov == MUON_NESTEROV_NONE) MuonArrayAxpby(1, &M, 0, sum);
+  else MuonArrayAxpby(beta, &M, muon->nesterov == MUON_NESTEROV_EMA ? 1 - beta : 1, sum);
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The input of the LMO from the sum: aggregate, then decay of the weights W, and the momentum if the server keeps one */
 static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *input, MuonStatus *status)
 {
@@ -107,7 +129,8 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
   if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
   *input = *sum;
-  if (at_server && shard->M.data != NULL) {
+  if (at_server && shard->M.data != NULL && MuonArrayIsPacked(&shard->M)) PetscCall(MuonMomentumOfPacked_Private(muon, shard, sum, &finite));
+  else if (at_server && shard->M.data != NULL) {
     if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->round->info.beta, &shard->M, shard->round->info.gradient_weight, sum, &shard->Mnew, &finite));
     else PetscCall(MuonMomentumOfRounded_Private(shard->round->info.beta, &shard->M, shard->round->info.gradient_weight, sum, &shard->Mnew, &finite));
     if (muon->nesterov == MUON_NESTEROV_NONE) *input = shard->Mnew;

@@ -6,6 +6,7 @@
 #include "../plan/muonplan.h"
 
 /* State of a shard, when owners are known; later choices that do not fit it */
+PETSC_INTERN void           MuonShardSetForm_Private(Muon, const MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardSetUpState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonShardMakeState_Private(Muon, MuonShard *);
 PETSC_INTERN PetscErrorCode MuonCheckShards_Private(Muon);
@@ -131,8 +132,8 @@ PETSC_INTERN PetscErrorCode MuonDescribeReason_Private(Muon, size_t, char[]);
 /* -muon_delay: checks for options that exclude it; adds to new weights the difference of their change to that of the previous round */
 PETSC_INTERN PetscErrorCode MuonLateCheck_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonLateCorrect_Private(MuonShard *, const MuonArray *Xnew, const MuonArray *W, MuonStatus *);
-/* The array that T of a successful step becomes: the momentum or, with depth 2, the array that is sent; otherwise without data */
+/* The array that T of a successful step becomes: the momentum, if that is not packed, or, with depth 2, the array that is sent; otherwise without data */
 static inline MuonArray *MuonShardKept(MuonShard *shard)
 {
-  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data != NULL ? &shard->M : &shard->Tsent;
+  return shard->muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER && shard->M.data && MuonArrayIsPacked(&shard->M) == 0 ? &shard->M : &shard->Tsent;
 }

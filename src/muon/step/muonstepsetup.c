@@ -39,6 +39,24 @@ PetscErrorCode MuonShardMakeState_Private(Muon muon, MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The form of momentum and moments. Vectors in 8 bits would consist of scales. The senders of messages' streams are below 2^30.
+   Several servers of a layer round alike; workers with local steps have streams of their own
+*/
+void MuonShardSetForm_Private(Muon muon, const MuonShard *shard)
+{
+  MuonStateForm *form = &shard->layer->state;
+
+  form->precision = form->kept = MuonShardStateShape(shard).precision;
+  if (muon->state_precision == MUON_STATE_PRECISION_BF16) form->kept = MUON_BF16;
+  if (muon->state_precision == MUON_STATE_PRECISION_INT8 && shard->layer->n > 1) form->kept = MUON_INT8;
+  form->stream.seed   = (uint64_t)muon->seed;
+  form->stream.layer  = shard->layer->hash;
+  form->stream.sender = (uint32_t)1 << 30 | (muon->nested != NULL ? (uint32_t)shard->group->grid->worker : 0);
+  form->row           = (size_t)shard->row;
+  form->rows          = (size_t)shard->layer->M;
+}
+
 /* Arrays that the next step replaces are kept until then; temporary ones are in shared scratch */
 PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
 {
@@ -61,12 +79,12 @@ PetscErrorCode MuonShardSetUpState_Private(Muon muon, MuonShard *shard)
   }
   if (MuonGroupIsAway(shard->group)) PetscFunctionReturn(PETSC_SUCCESS);
   layer->keepsmomentum = layer->keepsmomentum && shard->no_momentum == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, state.precision, &shard->M));
+  if (layer->keepsmomentum && (at_server == PETSC_FALSE || shard->owns)) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->M));
   if (shard->group->depth > 1 && MuonShardKept(shard) == &shard->Tsent) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tsent));
   if ((shard->group->ops->votes == PETSC_FALSE && shard->group->mode == MUON_EXCHANGE_MODE_ALLREDUCE && direct == PETSC_FALSE) || (shard->owns && (shard->keep_sum || (shard->group->mode != MUON_EXCHANGE_MODE_GATHER && direct == PETSC_FALSE))))
     PetscCall(MuonArrayCreate(&state, state.precision, &shard->sum));
   if (shard->owns == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Mnew));
+  if (layer->keepsmomentum && at_server) PetscCall(MuonArrayCreate(&state, layer->state.kept, &shard->Mnew));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
   W = MuonShardPart(shard, &whole);
   if (shard->down->assignment == PETSC_FALSE && shard->downlink == MUON_DOWNLINK_WEIGHTS) {
@@ -134,6 +152,23 @@ static PetscErrorCode MuonCheckSlots_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Layers without packed state */
+static PetscErrorCode MuonCheckForm_Private(Muon muon, const MuonShard *shard)
+{
+  const MuonLayer   layer  = shard->layer;
+  const MPI_Comm    comm   = PetscObjectComm((PetscObject)muon);
+  const char *const prefix = MuonPrefix(muon), *const name = ((PetscObject)layer)->name, *const is = MuonStatePrecisions[muon->state_precision];
+
+  PetscFunctionBegin;
+  if (muon->state_precision <= MUON_STATE_PRECISION_SINGLE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(layer->shape.memory == MUON_HOST, comm, PETSC_ERR_SUP, "-%smuon_state_precision %s: layer \"%s\" is in the memory of a device, which has no kernels for it; expected native or single", prefix, is, name);
+  PetscCheck(layer->state.kept == MUON_BF16 || MuonLayerIsEntries(layer) == PETSC_FALSE, comm, PETSC_ERR_SUP,
+             "-%smuon_state_precision %s: ranks have ranges of the entries of layer \"%s\", of which rows with scales would be on two; expected bf16, native or single", prefix, is, name);
+  PetscCheck(muon->momentum_at == (int)MUON_MOMENTUM_AT_WORKER || MuonLayerReadsGradient(layer) == PETSC_FALSE, comm, PETSC_ERR_SUP,
+             "-%smuon_state_precision %s with -%smuon_layer_%s_before soap: the server has no gradient beside a momentum that is rounded; expected native or single, or -%smuon_momentum_at worker", prefix, is, prefix, name, prefix);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Checks of what may have changed since set-up, such as the norm of an LMO */
 PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
@@ -145,6 +180,7 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     const MuonShard *shard = &muon->shard[p];
     const char      *name  = ((PetscObject)shard->layer)->name;
 
+    PetscCall(MuonCheckForm_Private(muon, shard));
     PetscCall(MuonCheckSharp_Private(muon, shard));
     PetscCall(MuonCheckSlots_Private(muon, shard));
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;

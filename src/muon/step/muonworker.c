@@ -64,6 +64,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   PetscBool       ours, usable;
   double          beta, weight, decay;
   int             finite;
+  MuonMark        mark;
 
   PetscFunctionBegin;
   if (round->begun) PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,17 +91,27 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
     if (shard->Tnew.data == NULL) PetscCall(MuonArrayCreate(&state, state.precision, &shard->Tnew));
     round->T = shard->Tnew;
   }
+  PetscCall(MuonWorkspaceMark(muon->work, &mark));
+  if (M.data != NULL && MuonArrayIsPacked(&M)) {
+    PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &M));
+    MuonPackedGet(&shard->M, 0, 0, &M);
+  }
   PetscCall(MuonMixMomentum_Private(beta, &M, weight, &G, &round->T, &finite));
   if (finite == 0) {
     PetscCall(PetscInfo(muon, "Layer \"%s\": the gradient of rank %d has NaN or Inf in step %" PetscInt_FMT "\n", shard->name, muon->rank, muon->step));
     if (muon->nan == MUON_NAN_ZERO) record->nans += (double)MuonArrayKernels(&round->T)->MomentumReplace(round->T.len, round->T.count, M.data != NULL ? beta : 0, M.data, M.ld, round->T.data, round->T.ld);
     else MuonStatusMerge(MUON_STATUS_NANORINF, status);
   }
-  if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
-  W = MuonShardPart(shard, &whole);
-  MuonArrayAxpby(decay, &W, 1, &round->T);
-  PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  PetscCall(MuonWorkspaceRelease(muon->work, &mark));
+  if (decay != 0) {
+    PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
+    W = MuonShardPart(shard, &whole);
+    MuonArrayAxpby(decay, &W, 1, &round->T);
+    PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
+  }
+  if (M.data == NULL || layer->state.kept <= MUON_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
+  finite = MuonArrayKernels(&round->T)->IsBelow(round->T.len, round->T.count, round->T.data, round->T.ld, MUON_BF16_MAX);
+  if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status); /* the commit, which rounds it, cannot fail */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

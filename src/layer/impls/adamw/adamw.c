@@ -5,7 +5,7 @@ typedef struct {
   PetscReal  beta1, beta2, epsilon;
   int        nesterov;
   PetscInt64 steps;     /* committed steps of this layer: the powers of the betas */
-  MuonArray  moment[4]; /* in the gradient's precision: two, and their values after the commit */
+  MuonArray  moment[4]; /* in the precision in which the layer keeps them: two, and their values after the commit */
 } MuonLayer_AdamW;
 
 static const char *const Moments[] = {"adamw.mean", "adamw.square", "adamw.newmean", "adamw.newsquare"};
@@ -32,11 +32,48 @@ static double Correction(double beta, PetscInt64 steps)
   return 1 - power;
 }
 
-/* New moments, and weights from X; 1 where all are finite */
-static int MuonLayerAdamWRun_Private(MuonLayer_AdamW *adamw, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew)
+/* Of the mean, or of the mean of squares */
+static MuonPrecision MuonLayerAdamWKeeps_Private(MuonLayer layer, int k, MuonPrecision precision)
 {
-  return MuonArrayKernels(G)->AdamW(G->len, G->count, G->data, G->ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov, c1, c2, rate, keep, adamw->moment[0].data, adamw->moment[1].data, X->data, X->ld, adamw->moment[2].data,
-                                    adamw->moment[3].data, Xnew->data, Xnew->ld);
+  return layer->state.kept <= MUON_DOUBLE ? precision : layer->state.kept == MUON_INT8 && k % 2 == 1 ? MUON_QUARTIC8 : layer->state.kept;
+}
+
+/* New moments, and weights from X; finite: 1 where all are. Of packed moments a tile is unpacked at a time */
+static PetscErrorCode MuonLayerAdamWRun_Private(MuonLayer layer, const MuonLayerStepInfo *info, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew, int *finite)
+{
+  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
+  const PetscBool  packs = MuonArrayIsPacked(&adamw->moment[0]) ? PETSC_TRUE : PETSC_FALSE;
+  const size_t     m = MuonArrayRows(G), n = MuonArrayColumns(G), rows = packs ? MUON_PACKED_BLOCK : m, columns = packs ? MUON_PACKED_BLOCK : n;
+  MuonStateForm    form = layer->state;
+  MuonArray        tile[4];
+  MuonMark         mark;
+
+  PetscFunctionBegin;
+  *finite          = 1;
+  form.stream.step = (uint32_t)info->step;
+  PetscCall(MuonWorkspaceMark(layer->work, &mark));
+  for (int k = 0; k < 4; k++) {
+    const MuonArray most = MuonArrayPart(G, 0, 0, PetscMin(m, rows), PetscMin(n, columns));
+
+    tile[k] = adamw->moment[k];
+    if (packs) PetscCall(MuonWorkspaceGetArray(layer->work, &most, G->precision, &tile[k]));
+  }
+  for (size_t j = 0; j < n; j += columns) {
+    for (size_t i = 0; i < m; i += rows) {
+      const size_t    some = PetscMin(m - i, rows), wide = PetscMin(n - j, columns);
+      const MuonArray g = MuonArrayPart(G, i, j, some, wide), x = MuonArrayPart(X, i, j, some, wide), y = MuonArrayPart(Xnew, i, j, some, wide);
+
+      for (int k = 0; k < 4 && packs; k++) tile[k] = MuonArrayLike(&g, g.precision, tile[k].data);
+      for (int k = 0; k < 2 && packs; k++) MuonPackedGet(&adamw->moment[k], i, j, &tile[k]);
+      *finite &= MuonArrayKernels(G)->AdamW(g.len, g.count, g.data, g.ld, adamw->beta1, adamw->beta2, adamw->epsilon, adamw->nesterov, c1, c2, rate, keep, tile[0].data, tile[1].data, x.data, x.ld, tile[2].data, tile[3].data, y.data, y.ld);
+      for (int k = 0; k < 2 && packs; k++) {
+        form.stream.direction = (uint32_t)k;
+        *finite &= MuonPackedSet(&form, &tile[k + 2], i, j, &adamw->moment[k + 2]);
+      }
+    }
+  }
+  PetscCall(MuonWorkspaceRelease(layer->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
@@ -53,18 +90,18 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   PetscCall(MuonLogDeviceBegin(X->memory, &flops));
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   for (int k = 0; k < 4; k++) {
-    if (adamw->moment[k].data == NULL) PetscCall(MuonArrayCreate(G, G->precision, &adamw->moment[k]));
+    if (adamw->moment[k].data == NULL) PetscCall(MuonArrayCreate(G, MuonLayerAdamWKeeps_Private(layer, k, G->precision), &adamw->moment[k]));
   }
   /*
      Weights of another precision, and weights with decay both here and there, are updated by the result of a step from zero
   */
   if (same == PETSC_FALSE || info->measure) PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &to));
   if (info->measure) {
-    (void)MuonLayerAdamWRun_Private(adamw, G, c1, c2, 1, 0, G, &to);
+    PetscCall(MuonLayerAdamWRun_Private(layer, info, G, c1, c2, 1, 0, G, &to, &finite));
     info->squares = MuonLayerSumSquares(&to);
   }
   if (same) to = *Xnew;
-  finite  = MuonLayerAdamWRun_Private(adamw, G, c1, c2, info->rate, whole ? 1 - info->rate * info->decay : 0, whole ? X : G, &to);
+  PetscCall(MuonLayerAdamWRun_Private(layer, info, G, c1, c2, info->rate, whole ? 1 - info->rate * info->decay : 0, whole ? X : G, &to, &finite));
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   if (finite && whole == PETSC_FALSE) *status = MuonLayerUpdate(info, X, 1, &to, Xnew);
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
@@ -90,7 +127,15 @@ static PetscErrorCode MuonLayerVisitState_AdamW(MuonLayer layer, MuonStateVisito
   PetscFunctionBegin;
   visitor->late = PETSC_TRUE;
   for (int k = 0; k < 4; k++) {
-    if (k < 2 && visitor->make != NULL && layer->server != NULL) PetscCall((*visitor->make)(visitor, Moments[k], PETSC_TRUE, &adamw->moment[k]));
+    const PetscBool made = adamw->moment[k].data == NULL && k < 2 && visitor->make != NULL && layer->server != NULL ? PETSC_TRUE : PETSC_FALSE;
+
+    if (made) PetscCall((*visitor->make)(visitor, Moments[k], PETSC_TRUE, &adamw->moment[k]));
+    if (made && adamw->moment[k].data != NULL && layer->state.kept > MUON_DOUBLE) {
+      const MuonArray shape = adamw->moment[k];
+
+      PetscCall(MuonArrayDestroy(&adamw->moment[k]));
+      PetscCall(MuonArrayCreate(&shape, MuonLayerAdamWKeeps_Private(layer, k, shape.precision), &adamw->moment[k]));
+    }
     PetscCall(MuonStateVisitArray(visitor, Moments[k], PETSC_TRUE, k < 2 ? PETSC_FALSE : PETSC_TRUE, &adamw->moment[k]));
   }
   /* One number of all workers */
@@ -135,8 +180,8 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
 
   The learning rate is that of `-muon_adamw_learning_rate`, 1e-3 by default, independent of `-muon_learning_rate`.
 
-  The layer's owner keeps the moments, in the precision of the optimizer's state. Parameters take effect at the next
-  step.
+  The layer's owner keeps the moments, in the precision of the optimizer's state (`MuonStatePrecision`). Parameters take
+  effect at the next step.
 
 .seealso: `MuonLayer`, `MuonLayerSetRule()`, `MuonLayerRule`, `MUONLAYERNADAMW`
 M*/

@@ -187,7 +187,7 @@ static PetscErrorCode MuonLayerStep_LMO(MuonLayer layer, MuonLayerStepInfo *info
 */
 static PetscErrorCode MuonLayerBeginBlock_LMO(MuonLayer layer, PetscInt b, const MuonArray *A, MuonArray *part)
 {
-  MuonArray whole = MuonArrayLike(&layer->shape, layer->state, NULL);
+  MuonArray whole = MuonArrayLike(&layer->shape, layer->state.precision, NULL);
   char      name[MUON_LAYER_NAME_MAX + 32];
 
   PetscFunctionBegin;

@@ -184,4 +184,4 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
 
 .seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERBEFORE`, `MuonLayerSetBlocks()`
 M*/
-const MuonSlotOps MuonSlotAfter = {"after", MUON_SLOT_AFTER, Rows, sizeof(After), Chosen, SetUp, Apply, View};
+const MuonSlotOps MuonSlotAfter = {"after", MUON_SLOT_AFTER, Rows, sizeof(After), Chosen, SetUp, Apply, View, NULL};

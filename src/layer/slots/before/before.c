@@ -46,6 +46,11 @@ static PetscBool Chosen(const void *data)
   return ((const Before *)data)->kind != NONE ? PETSC_TRUE : PETSC_FALSE;
 }
 
+static PetscBool Gradient(const void *data)
+{
+  return ((const Before *)data)->kind == SOAP ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static PetscErrorCode SetUp(MuonLayer layer, void *data, PetscInt *nstates, MuonSlotKind kind[2])
 {
   const Before *before = (const Before *)data;
@@ -193,4 +198,4 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
 
 .seealso: `MuonLayer`, `MUONLAYERLMO`, `MUONLAYERAFTER`, `MUONLAYERSOAP`, `MuonLayerSetBlocks()`
 M*/
-const MuonSlotOps MuonSlotBefore = {"before", MUON_SLOT_BEFORE, Rows, sizeof(Before), Chosen, SetUp, Apply, View};
+const MuonSlotOps MuonSlotBefore = {"before", MUON_SLOT_BEFORE, Rows, sizeof(Before), Chosen, SetUp, Apply, View, Gradient};

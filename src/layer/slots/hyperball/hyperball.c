@@ -120,4 +120,4 @@ static PetscErrorCode View(MuonLayer layer, void *data, const MuonSlotState stat
 
 .seealso: `MuonLayer`, `MUONLAYERLMO`, `MuonWeightDecayStyle`, `MuonSetWeightDecay()`
 M*/
-const MuonSlotOps MuonSlotHyperball = {"hyperball", MUON_SLOT_MOVE, Rows, sizeof(Hyperball), Chosen, SetUp, Apply, View};
+const MuonSlotOps MuonSlotHyperball = {"hyperball", MUON_SLOT_MOVE, Rows, sizeof(Hyperball), Chosen, SetUp, Apply, View, NULL};
