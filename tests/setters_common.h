@@ -411,7 +411,7 @@ static const Setter Setters[] = {
   {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_BlockLength, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_BlockNorm, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonEF21GetCompressor, type", UP "topk", Set_AllType, IS_REFUSED, 0, NULL, NULL},
-  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, IS_REFUSED, 0, NULL, NULL},
+  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, IS_REFUSED, 0, NULL, NULL},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},

@@ -16,13 +16,13 @@ PetscErrorCode MuonHasOptions(PetscObject object, const char prefix[], PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSetFromLayeredOptions(PetscObject object, const char shared[], PetscBool sharedread, const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type))
+PetscErrorCode MuonSetFromLayeredOptions(PetscObject object, const char shared[], const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type))
 {
   PetscBool has, same;
   char     *type;
 
   PetscFunctionBegin;
-  if (!sharedread) PetscCall((*read)(object, shared, PETSC_FALSE));
+  PetscCall((*read)(object, shared, PETSC_FALSE));
   PetscCall(MuonHasOptions(object, own, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrallocpy(object->type_name, &type));

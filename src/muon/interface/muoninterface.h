@@ -38,8 +38,6 @@ PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, Petsc
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
 /* MuonSetUp() behind it */
 PETSC_INTERN PetscErrorCode MuonSetUpAgreed_Private(Muon);
-/* What a layer takes over from the optimizer where it has no choice of its own */
-PETSC_INTERN PetscErrorCode MuonInheritOptions_Private(Muon, MuonLayer);
 /*
    The weights of a layer that steps move, to be changed by the same on all ranks and restored, and those that its server
    has of its own, without data where there are none. These take over first what the program has changed, which the
