@@ -681,7 +681,7 @@ PetscErrorCode MuonParametersSetFromOptions(PetscObject object, MuonOptionItems 
         PetscCall(PetscSNPrintf(title, sizeof(title), "%s:", heading));
         PetscOptionsHeadBegin(PetscOptionsObject, title);
       }
-      if (parameters->known && MuonParametersFind(parameters->parent, row->key, NULL) != NULL) continue;
+      if (parameters->known && parameters->parent != NULL && MuonParametersFind(parameters->parent, row->key, NULL) != NULL) continue;
       PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
     }
   }

@@ -70,7 +70,7 @@ typedef struct {
   const char          *variant;       /* borrowed: "adamw_learning_rate" of the parent is before its "learning_rate" unless auto; or NULL */
   PetscObject          parent, child; /* whose values are those that are not set here; the first object of which this is the parent */
   PetscObject          next, before;  /* of those with the same parent */
-  PetscBool            known;         /* the parent has read the keys behind the prefix: the type and the rows that it has are not read again */
+  PetscBool            known;         /* while keys behind the prefix are read: not the type, nor rows of the parent */
   PetscBool            fixed;         /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
   PetscInt             nset;
   const char         **set;     /* keys that were set, by a call or an option */

@@ -191,14 +191,6 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char prefix[], PetscBool type)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetOptionsPrefix((MuonLMO)object, prefix));
-  PetscCall(MuonLMOSetFromOptions_Private((MuonLMO)object, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Keys of the LMO are looked up for all layers first, then behind the layer's name: -lmo_type,
    -muon_layer_NAME_lmo_type
@@ -213,7 +205,7 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
-  PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, own, MuonLayerReadLMO_Private));
+  PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, own));
   PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_"));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
   if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,19 +42,6 @@ static PetscErrorCode MuonSetFromOptions_Feedback(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonFeedbackReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
-{
-  const MuonCompressor c = (MuonCompressor)object;
-
-  PetscFunctionBegin;
-  (void)type;
-  PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
-  PetscCall(PetscStrcmp(c->parameters.parent->prefix, prefix, &c->parameters.known));
-  PetscCall(MuonCompressorSetFromOptions(c));
-  c->parameters.known = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The compressors for all layers are not for this one, and none of the layer's own keys says otherwise */
 static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *all, MuonLayer layer, const char own[], PetscBool *spares)
 {
@@ -95,7 +82,7 @@ static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *sha
   if (spares) {
     /* Beside messages that leave something out, digits beyond single are bytes for nothing */
     if (from->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
-  } else if (muon->setfromoptionscalled) PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, own, MuonFeedbackReadKeys_Private));
+  } else if (muon->setfromoptionscalled) PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, own));
   PetscCall(MuonShardGetBlocks(shard, &nrows, &rows, &ncolumns, &columns));
   PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
   PetscCall(PetscFree(rows));
@@ -205,8 +192,8 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
   Note:
   It holds for all layers of the optimizer lmo (`-ef21_compressor_rules`)
   that are not too small (`-ef21_compressor_min_entries`); `-muon_layer_NAME_ef21_compressor topk` and
-  its sub-keys speak to one layer, of any optimizer and size. After `MuonSetUp()` its type is fixed; its
-  other parameters act at the next step, where a layer has none of its own.
+  its sub-keys speak to one layer, of any optimizer and size. After `MuonSetUp()` its type is fixed, and how
+  the values of uncompressed layers are written; other parameters act at the next step, where a layer has none of its own.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/
