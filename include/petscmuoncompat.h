@@ -24,13 +24,15 @@
 
 static inline PetscErrorCode MuonMatDenseCUDA(Mat A, const char name[], PetscScalar **array, PetscMemType *memtype)
 {
-  PetscErrorCode (*call)(Mat, PetscScalar **);
+  PetscErrorCode (*call)(Mat, PetscScalar **) = NULL;
   Mat here;
 
   PetscFunctionBegin;
-  PetscCall(MatBindToCPU(A, PETSC_FALSE));
-  PetscCall(MatDenseGetLocalMatrix(A, &here));
-  PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
+  if (PetscDefined(HAVE_CUDA)) {
+    PetscCall(MatBindToCPU(A, PETSC_FALSE));
+    PetscCall(MatDenseGetLocalMatrix(A, &here));
+    PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
+  }
   *memtype = call != NULL ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   if (call != NULL) PetscCall((*call)(here, array));
   PetscFunctionReturn(PETSC_SUCCESS);

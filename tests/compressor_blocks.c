@@ -497,29 +497,35 @@ static PetscErrorCode CheckState(unsigned long long *state)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy has the choices of the type too */
-static PetscErrorCode CheckCopies(void)
+/* A compressor has the parameters of its parent, of the type too, but for those that it was given, and follows it */
+static PetscErrorCode CheckParent(void)
 {
-  MuonCompressor c, copy;
+  MuonCompressor c, child;
   PetscInt       oversampling, sweeps;
   PetscReal      p;
 
   PetscFunctionBegin;
   PetscCall(CreateCompressor(MUONCOMPRESSORPOWERSGD, "w", (PetscReal)0.3, MUON_COMPRESSOR_VALUES_SINGLE, &c));
-  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &copy));
+  PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &child));
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_powersgd_oversampling", "3"));
+  PetscCall(MuonParametersSetParent((PetscObject)child, (PetscObject)c));
+  PetscCall(MuonCompressorSetType(child, MUONCOMPRESSORPOWERSGD));
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_powersgd_sweeps", "4"));
-  PetscCall(MuonCompressorCopyOptions_Private(c, copy));
-  PetscCall(GetInt((PetscObject)copy, "compressor_powersgd_oversampling", &oversampling));
-  PetscCall(GetInt((PetscObject)copy, "compressor_powersgd_sweeps", &sweeps));
-  TestCheck(oversampling == 3 && sweeps == 4, "A copy has oversampling %" PetscInt_FMT " and %" PetscInt_FMT " sweeps", oversampling, sweeps);
+  PetscCall(GetInt((PetscObject)child, "compressor_powersgd_oversampling", &oversampling));
+  PetscCall(GetInt((PetscObject)child, "compressor_powersgd_sweeps", &sweeps));
+  TestCheck(oversampling == 3 && sweeps == 4, "A child has oversampling %" PetscInt_FMT " and %" PetscInt_FMT " sweeps", oversampling, sweeps);
+  PetscCall(MuonObjectSetParameter((PetscObject)child, "compressor_powersgd_sweeps", "2"));
+  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_powersgd_sweeps", "5"));
+  PetscCall(GetInt((PetscObject)child, "compressor_powersgd_sweeps", &sweeps));
+  TestCheck(sweeps == 2, "A child that was given 2 sweeps has %" PetscInt_FMT, sweeps);
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPSVD));
   PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_topsvd_schatten", "1"));
-  PetscCall(MuonCompressorCopyOptions_Private(c, copy));
-  PetscCall(GetReal((PetscObject)copy, "compressor_topsvd_schatten", &p));
-  TestCheck(p == 1, "A copy has the exponent %g", (double)p);
+  PetscCall(MuonCompressorSetType(child, MUONCOMPRESSORTOPSVD));
+  PetscCall(GetReal((PetscObject)child, "compressor_topsvd_schatten", &p));
+  TestCheck(p == 1, "A child has the exponent %g", (double)p);
   PetscCall(MuonCompressorDestroy(&c));
-  PetscCall(MuonCompressorDestroy(&copy));
+  PetscCall(MuonCompressorSetRatio(child, (PetscReal)0.5)); /* which has no parent now */
+  PetscCall(MuonCompressorDestroy(&child));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -700,7 +706,7 @@ int main(int argc, char **argv)
   PetscCall(CheckRefused(&state));
   PetscCall(CheckErrors(&state));
   PetscCall(CheckState(&state));
-  PetscCall(CheckCopies());
+  PetscCall(CheckParent());
   PetscCall(CheckEnds());
   PetscCall(CheckView());
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok\n"));

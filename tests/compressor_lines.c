@@ -286,7 +286,8 @@ static PetscErrorCode CheckSetters(const char type[])
   PetscCall(GetReal((PetscObject)c, "compressor_line_norm", &p));
   TestCheck(p >= PETSC_INFINITY, "%s: inf is %g", type, (double)p);
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &copy));
-  PetscCall(MuonCompressorCopyOptions_Private(c, copy));
+  PetscCall(MuonCompressorSetType(copy, type));
+  PetscCall(MuonParametersSetParent((PetscObject)copy, (PetscObject)c));
   PetscCall(GetReal((PetscObject)copy, "compressor_line_norm", &p));
   TestCheck(p >= PETSC_INFINITY, "%s: inf is %g in a copy", type, (double)p);
   PetscCall(MuonObjectSetParameter((PetscObject)copy, "compressor_line_norm", "1.5"));

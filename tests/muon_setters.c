@@ -186,7 +186,8 @@ static PetscErrorCode CheckRow(PetscObject object, const char family[], const Mu
   char              key[128], before[64], after[64], other[64], outside[64];
   PetscErrorCode    ierr;
   void             *field = NULL;
-  double            now;
+  double            now, usual;
+  PetscBool         free; /* another value is right, too */
 
   PetscFunctionBegin;
   test->count++;
@@ -194,8 +195,10 @@ static PetscErrorCode CheckRow(PetscObject object, const char family[], const Mu
   if (row->kind == MUON_PARAMETER_TEXT) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(key, sizeof(key), "%s%s", row->flags & MUON_PARAMETER_BARE ? "" : family, row->key));
   PetscCall(MuonObjectGetParameter(object, key, before, sizeof(before)));
-  now = RowValue(row, field);
-  PetscCheck(test->late || MuonParametersIsSet(object, row->key) || now == (row->kind == MUON_PARAMETER_REAL ? (double)(PetscReal)row->value : row->value), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is %s by default, expected %g", key, before, row->value);
+  now   = RowValue(row, field);
+  usual = row->kind == MUON_PARAMETER_REAL ? (double)(PetscReal)row->value : row->value;
+  free  = test->late || MuonParametersIsSet(object, row->key) || (row->flags & MUON_PARAMETER_PARENT) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCheck(free || now == usual, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is %s by default, expected %g", key, before, row->value);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++) {
     if (k >= 2 && (row->flags & MUON_PARAMETER_INF)) continue;
     PetscCall(TrySet(object, key, bad[k], &ierr));
@@ -240,6 +243,63 @@ static PetscErrorCode CheckObject(PetscObject object, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckText(PetscObject object, const char key[], const char expected[])
+{
+  char value[64];
+
+  PetscFunctionBegin;
+  PetscCall(MuonObjectGetParameter(object, key, value, sizeof(value)));
+  PetscCheck(strcmp(value, expected) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is %s, expected %s", key, value, expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a layer or a shard's compressor was not given is that of the optimizer, whenever this changes */
+static PetscErrorCode CheckInherits(void)
+{
+  const char     options[] = EF21 "-ef21_compressor topk -ef21_compressor_rules all -muon_layer_g_ef21_compressor_values bf16 "
+                                  "-muon_layer_e_rule adamw";
+  const Setter   base      = {"inherits", options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
+  const char     name[]    = "age";
+  Run            run;
+  MuonCompressor all, up[2];
+  Muon           muon;
+  char           key[64];
+
+  PetscFunctionBegin;
+  PetscCall(RunCreate(&base, NULL, &run));
+  muon = run.problem.muon;
+  PetscCall(MuonSetParameter(muon, "muon_layer_g_momentum", "0.25"));
+  PetscCall(MuonSetLearningRate(muon, (PetscReal)0.75));
+  PetscCall(MuonSetMomentum(muon, (PetscReal)0.5, MUON_MOMENTUM_CURRENT, MUON_NESTEROV_CURRENT));
+  PetscCall(MuonSetParameter(muon, "muon_shape_factor", "kj"));
+  PetscCall(MuonSetParameter(muon, "muon_adamw_beta1", "0.125"));
+  PetscCall(CheckText((PetscObject)muon, "muon_layer_e_adamw_beta1", "0.125"));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "muon_layer_%c_momentum", name[k]));
+    PetscCall(CheckText((PetscObject)muon, key, k == 1 ? "0.25" : "0.5"));
+    PetscCall(PetscSNPrintf(key, sizeof(key), "muon_layer_%c_shape_factor", name[k]));
+    PetscCall(CheckText((PetscObject)muon, key, "kj"));
+    PetscCall(PetscSNPrintf(key, sizeof(key), "muon_layer_%c_learning_rate", name[k]));
+    PetscCall(CheckText((PetscObject)muon, key, k == 2 ? "0.001" : "0.75")); /* that of AdamW */
+  }
+  PetscCall(MuonSetParameter(muon, "muon_adamw_learning_rate", "-1"));
+  PetscCall(CheckText((PetscObject)muon, "muon_layer_e_learning_rate", "0.75"));
+  PetscCall(MuonEF21GetCompressor(muon, &all));
+  for (int k = 0; k < 2; k++) PetscCall(MuonEF21GetLayerCompressors(muon, run.problem.layer[k], &up[k], NULL));
+  PetscCall(MuonCompressorSetRatio(all, (PetscReal)0.5));
+  PetscCall(MuonObjectSetParameter((PetscObject)all, "compressor_values", "natural"));
+  PetscCall(MuonObjectSetParameter((PetscObject)all, "compressor_block_entries", "128"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CheckText((PetscObject)up[k], "compressor_ratio", "0.5"));
+    PetscCall(CheckText((PetscObject)up[k], "compressor_values", k == 0 ? "natural" : "bf16"));
+    PetscCall(CheckText((PetscObject)up[k], "compressor_block_entries", "128"));
+  }
+  PetscCall(MuonReset(muon)); /* the compressors of the shards go, and their parent stays */
+  PetscCall(MuonCompressorSetRatio(all, (PetscReal)0.25));
+  PetscCall(RunDestroy(&run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckRows(const char options[])
 {
   const Setter base = {"rows", options, NULL, WITHOUT_EFFECT, 0, NULL, NULL};
@@ -275,6 +335,7 @@ int main(int argc, char **argv)
     if (only[0] == '\0' || match == PETSC_TRUE) PetscCall(CheckSetter(&Setters[k]));
   }
   if (only[0] == '\0') {
+    PetscCall(CheckInherits());
     PetscCall(CheckRows(DENSE "-lmo_polar_type newtonschulz"));
     PetscCall(CheckRows(UP "qsgd -ef21_server_compressor topk -lmo_polar_type zolotarev"));
     PetscCall(CheckRows(SIGN "-lmo_polar_type gram"));

@@ -261,6 +261,7 @@ SETTER(BlockNorm, MuonObjectSetParameter((PetscObject)(RunUp(run)), "compressor_
 /* Those that layers start from */
 SETTER(AllType, MuonCompressorSetType(RunAll(run, PETSC_FALSE), MUONCOMPRESSORNATURAL))
 SETTER(AllRatio, MuonCompressorSetRatio(RunAll(run, PETSC_FALSE), (PetscReal)0.5))
+SETTER(AllValues, MuonObjectSetParameter((PetscObject)(RunAll(run, PETSC_FALSE)), "compressor_values", "single"))
 SETTER(AllServer, MuonCompressorSetType(RunAll(run, PETSC_TRUE), MUONCOMPRESSORNATURAL))
 /* The exchange */
 SETTER(ExchangeType, MuonExchangeSetType(RunExchange(run), MUONEXCHANGESTAR))
@@ -411,7 +412,9 @@ static const Setter Setters[] = {
   {"MuonCompressorQSGDSetBlockLength", UP "qsgd", Set_BlockLength, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonCompressorQSGDSetBlockNorm", UP "qsgd", Set_BlockNorm, TAKES_EFFECT, 0, NULL, NULL},
   {"MuonEF21GetCompressor, type", UP "topk", Set_AllType, IS_REFUSED, 0, NULL, NULL},
-  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, IS_REFUSED, 0, NULL, NULL},
+  {"MuonEF21GetCompressor, ratio", UP "topk", Set_AllRatio, TAKES_EFFECT, 0, NULL, NULL},
+  {"MuonEF21GetCompressor, values", EF21, Set_AllValues, IS_REFUSED, 0, NULL, NULL},
+  {"MuonEF21GetCompressor, values of others", UP "topk", Set_AllValues, IS_REFUSED, 0, NULL, NULL},
   {"MuonEF21GetServerCompressor", UP "topk", Set_AllServer, IS_REFUSED, 0, NULL, NULL},
   {"MuonExchangeSetType", DENSE, Set_ExchangeType, STOPS_STEP, 0, NULL, NULL},
   {"MuonExchangeSetMode", DENSE "-muon_exchange_mode reduce", Set_ExchangeMode, STOPS_STEP, 0, NULL, NULL},

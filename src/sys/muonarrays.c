@@ -144,23 +144,23 @@ PetscErrorCode MuonMatGetMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
   MuonArray          here;
   PetscMemType       memtype;
   PetscMPIInt        size;
-  Mat                local;
+  Mat                local = A;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatGetLocalSize(A, &rows, NULL));
   PetscCall(MatGetSize(A, NULL, &columns));
   PetscCall(MatDenseGetLDA(A, &ld));
   /* A debugging PETSc reads a parallel matrix collectively, hence the local one */
   if (write) PetscCall(MatDenseGetArrayAndMemType(A, &data, &memtype));
   else {
-    PetscCall(MatDenseGetLocalMatrix(A, &local));
+    if (size > 1) PetscCall(MatDenseGetLocalMatrix(A, &local));
     PetscCall(MatDenseGetArrayReadAndMemType(local, &read, &memtype));
     data = (PetscScalar *)read;
   }
   here        = MuonArrayOfScalars(rows, columns, data, ld);
   here.memory = PetscMemTypeDevice(memtype) ? MUON_DEVICE : MUON_HOST;
   *matrix     = MuonMatrixOfArray(&here);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size > 1) {
     matrix->comm = PetscObjectComm((PetscObject)A);
     matrix->size = size;
@@ -174,15 +174,17 @@ PetscErrorCode MuonMatGetMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
 
 PetscErrorCode MuonMatRestoreMatrix(Mat A, PetscBool write, MuonMatrix *matrix)
 {
-  PetscScalar       *data = (PetscScalar *)matrix->here.data;
-  const PetscScalar *read = data;
-  Mat                local;
+  PetscScalar       *data  = (PetscScalar *)matrix->here.data;
+  const PetscScalar *read  = data;
+  Mat                local = A;
+  PetscMPIInt        size;
 
   PetscFunctionBegin;
   if (write && matrix->here.memory == MUON_DEVICE) PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* not every release does */
   if (write) PetscCall(MatDenseRestoreArrayAndMemType(A, &data));
   else {
-    PetscCall(MatDenseGetLocalMatrix(A, &local));
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+    if (size > 1) PetscCall(MatDenseGetLocalMatrix(A, &local));
     PetscCall(MatDenseRestoreArrayReadAndMemType(local, &read));
   }
   matrix->here.data = NULL;

@@ -1,3 +1,4 @@
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/petscmuonimpl.h>
 
 PetscErrorCode MuonHasOptions(PetscObject object, const char prefix[], PetscBool *has)
@@ -16,21 +17,44 @@ PetscErrorCode MuonHasOptions(PetscObject object, const char prefix[], PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonSetFromLayeredOptions(PetscObject object, const char shared[], PetscBool sharedread, const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type))
+static PetscErrorCode MuonSetPrefix_Visit(PetscObject object, void *prefix)
+{
+  const MuonParameterClass *what = MuonParametersClassOf_Private(object);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectSetOptionsPrefix(object, (const char *)prefix));
+  if (what->children != NULL) PetscCall((*what->children)(object, MuonSetPrefix_Visit, prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonReadBehind_Private(PetscObject object, const char prefix[], PetscBool known)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MuonSetPrefix_Visit(object, (void *)prefix));
+  MuonParametersOf(object)->known = known;
+  ierr                            = (*MuonParametersClassOf_Private(object)->setfromoptions)(object);
+  MuonParametersOf(object)->known = PETSC_FALSE;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonSetFromLayeredOptions(PetscObject object, const char shared[], const char own[])
 {
   PetscBool has, same;
   char     *type;
 
   PetscFunctionBegin;
-  if (!sharedread) PetscCall((*read)(object, shared, PETSC_FALSE));
+  PetscCall(MuonReadBehind_Private(object, shared, MuonParametersOf(object)->parent != NULL ? PETSC_TRUE : PETSC_FALSE));
   PetscCall(MuonHasOptions(object, own, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrallocpy(object->type_name, &type));
-  PetscCall((*read)(object, own, PETSC_FALSE));
+  PetscCall(MuonReadBehind_Private(object, own, PETSC_FALSE));
   PetscCall(PetscObjectTypeCompare(object, type, &same));
   PetscCall(PetscFree(type));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*read)(object, shared, PETSC_TRUE));
-  PetscCall((*read)(object, own, PETSC_FALSE));
+  PetscCall(MuonReadBehind_Private(object, shared, PETSC_TRUE));
+  PetscCall(MuonReadBehind_Private(object, own, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,6 +24,8 @@ static struct {
   TypeEntry *type; /* those with an empty name are of parts */
 } registry;
 
+PetscInt64 MuonParametersChanges_Private = 1;
+
 static PetscErrorCode MuonParametersFinalize_Private(void)
 {
   PetscFunctionBegin;
@@ -200,6 +202,123 @@ PetscBool MuonParametersIsSet(PetscObject object, const char key[])
   return PETSC_FALSE;
 }
 
+/* The parent's row that a value is taken from, with its field; NULL for none */
+static const MuonParameter *MuonParameterAbove_Private(PetscObject object, const MuonParameter *row, void **field)
+{
+  const MuonParameters *parameters = MuonParametersOf(object);
+  const PetscObject     parent     = parameters->parent;
+  const size_t          length     = parameters->variant != NULL ? strlen(parameters->variant) : 0;
+  const MuonParameter  *above      = NULL;
+
+  if (parent == NULL || row->kind == MUON_PARAMETER_TEXT || MuonParametersIsSet(object, row->key)) return NULL;
+  if (!(row->flags & MUON_PARAMETER_PARENT) && parent->classid != object->classid) return NULL;
+  for (PetscInt k = 0; k < MuonParametersCount_Private(MuonParametersOf(parent)); k++) {
+    for (const MuonParameter *other = MuonParametersRows_Private(MuonParametersOf(parent), k); other != NULL && other->key != NULL; other++) {
+      const PetscBool before = length > 0 && strncmp(other->key, parameters->variant, length) == 0 ? PETSC_TRUE : PETSC_FALSE;
+      const PetscBool own    = before && strcmp(other->key + length, row->key) == 0 ? PETSC_TRUE : PETSC_FALSE;
+
+      if (!own && strcmp(other->key, row->key) != 0) continue;
+      if (own && MuonParameterGet_Private(other, MuonParameterField_Private(parent, other)) == (double)PETSC_DETERMINE) continue;
+      if (own || above == NULL) *field = MuonParameterField_Private(parent, other);
+      if (own) return other;
+      above = other;
+    }
+  }
+  return above;
+}
+
+PetscBool MuonParametersIsInherited(PetscObject object, const char key[])
+{
+  const MuonParameter *row = MuonParametersFind(object, key, NULL), *above;
+  void                *field;
+
+  above = row != NULL ? MuonParameterAbove_Private(object, row, &field) : NULL;
+  return above != NULL && strcmp(above->key, key) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+PetscBool MuonParametersIsGiven(PetscObject object, const char key[])
+{
+  const PetscObject parent = MuonParametersOf(object)->parent;
+
+  if (MuonParametersIsSet(object, key)) return PETSC_TRUE;
+  return parent != NULL && parent->classid == object->classid ? MuonParametersIsGiven(parent, key) : PETSC_FALSE;
+}
+
+static PetscErrorCode MuonParameterStore_Private(PetscObject, const MuonParameter *, double);
+
+/* What was not set is as above: the rows that the parent's row is for, behind a variant's name or not, NULL for all */
+static PetscErrorCode MuonParametersFollow_Private(PetscObject object, const MuonParameter *from)
+{
+  const MuonParameters     *parameters = MuonParametersOf(object);
+  const MuonParameterClass *what       = MuonParametersClassOf_Private(object);
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < MuonParametersCount_Private(parameters) && parameters->parent != NULL; k++) {
+    for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
+      const size_t         length = from != NULL ? strlen(from->key) : 0, own = strlen(row->key);
+      const MuonParameter *above;
+      void                *field;
+      double               value;
+
+      if (from != NULL && (own > length || strcmp(from->key + length - own, row->key) != 0)) continue;
+      above = MuonParameterAbove_Private(object, row, &field);
+      value = above != NULL ? MuonParameterGet_Private(above, field) : 0;
+      if (above == NULL || value == MuonParameterGet_Private(row, MuonParameterField_Private(object, row))) continue;
+      if (what->changing != NULL) PetscCall((*what->changing)(object, row, value));
+      PetscCall(MuonParameterStore_Private(object, row, value));
+      if (what->changed != NULL) PetscCall((*what->changed)(object, row));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MuonParameterStore_Private(PetscObject object, const MuonParameter *row, double value)
+{
+  PetscFunctionBegin;
+  MuonParameterPut_Private(row, MuonParameterField_Private(object, row), value);
+  PetscCall(PetscObjectStateIncrease(object));
+  MuonParametersChanges_Private++;
+  for (PetscObject child = MuonParametersOf(object)->child; child != NULL; child = MuonParametersOf(child)->next) {
+    PetscCall(MuonParametersFollow_Private(child, row));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonParametersPut(PetscObject object, const char key[], double value)
+{
+  void                *field;
+  const MuonParameter *row = MuonParametersFind(object, key, &field);
+
+  PetscFunctionBegin;
+  PetscCheck(row != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No parameter %s", key);
+  if (MuonParameterGet_Private(row, field) != value) PetscCall(MuonParameterStore_Private(object, row, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonParametersChoose(PetscObject object, const char key[], double value)
+{
+  PetscFunctionBegin;
+  if (!MuonParametersIsSet(object, key)) PetscCall(MuonParametersPut(object, key, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonParametersSetParent(PetscObject object, PetscObject parent)
+{
+  MuonParameters *const parameters = MuonParametersOf(object);
+
+  PetscFunctionBegin;
+  if (parameters->before != NULL) MuonParametersOf(parameters->before)->next = parameters->next;
+  else if (parameters->parent != NULL) MuonParametersOf(parameters->parent)->child = parameters->next;
+  if (parameters->next != NULL) MuonParametersOf(parameters->next)->before = parameters->before;
+  parameters->parent = parent;
+  parameters->before = NULL;
+  parameters->next   = parent != NULL ? MuonParametersOf(parent)->child : NULL;
+  if (parameters->next != NULL) MuonParametersOf(parameters->next)->before = object;
+  if (parent != NULL) MuonParametersOf(parent)->child = object;
+  PetscCall(MuonParametersFollow_Private(object, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The type that has it goes */
 static void MuonParametersUnset_Private(PetscObject object, const char key[])
 {
@@ -280,7 +399,7 @@ static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonPar
   PetscFunctionBegin;
   if (text != NULL) PetscCall(PetscStrcmp(*(char **)field, text, &same));
   else PetscCall(MuonParameterCheckRange_Private(object, row, value));
-  if (!same && (MuonParametersOf(object)->frozen || ((row->flags & MUON_PARAMETER_FIXED) && MuonParametersOf(object)->fixed))) {
+  if (!same && (row->flags & MUON_PARAMETER_FIXED) && MuonParametersOf(object)->fixed) {
     PetscCall(MuonParameterName_Private(object, row, sizeof(name), name));
     SETERRQ(PetscObjectComm(object), PETSC_ERR_ORDER, "%s must be set before MuonSetUp(), or after MuonReset()", name);
   }
@@ -290,14 +409,15 @@ static PetscErrorCode MuonParameterSet_Private(PetscObject object, const MuonPar
     PetscCall(PetscStrallocpy(text[0] != '\0' ? text : NULL, &copy)); /* it may be the old text */
     PetscCall(PetscFree(*(char **)field));
     *(char **)field = copy;
-  } else MuonParameterPut_Private(row, field, value);
+    PetscCall(PetscObjectStateIncrease(object));
+    MuonParametersChanges_Private++;
+  } else if (!same) PetscCall(MuonParameterStore_Private(object, row, value));
   if (!MuonParametersIsSet(object, row->key)) {
     MuonParameters *parameters = MuonParametersOf(object);
 
     PetscCall(PetscRealloc(sizeof(*parameters->set) * (size_t)(parameters->nset + 1), &parameters->set));
     parameters->set[parameters->nset++] = row->key;
   }
-  PetscCall(PetscObjectStateIncrease(object));
   if (what->changed != NULL) PetscCall((*what->changed)(object, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,7 +456,7 @@ static PetscErrorCode MuonParametersDefault_Private(PetscObject object, const Mu
   PetscFunctionBegin;
   for (const MuonParameter *row = rows; row != NULL && row->key != NULL; row++) {
     if (!(row->flags & MUON_PARAMETER_DATA) && MuonParametersIsSet(object, row->key)) continue; /* under another type */
-    if (row->kind != MUON_PARAMETER_TEXT) MuonParameterPut_Private(row, MuonParameterField_Private(object, row), row->value);
+    if (row->kind != MUON_PARAMETER_TEXT) PetscCall(MuonParameterStore_Private(object, row, row->value));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -364,6 +484,7 @@ PetscErrorCode MuonParametersAddPart(PetscObject object, const MuonParameter row
   part->rows = rows;
   while (rows != NULL && rows[part->count].key != NULL) part->count++;
   PetscCall(MuonParametersDefault_Private(object, rows));
+  PetscCall(MuonParametersFollow_Private(object, NULL));
   if (data != NULL) *data = part->data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -388,6 +509,7 @@ PetscErrorCode MuonParametersSetType(PetscObject object)
     if (registry.type[t].classid == object->classid && strcmp(registry.type[t].type, object->type_name) == 0) parameters->rows[1] = registry.type[t].rows;
   }
   PetscCall(MuonParametersDefault_Private(object, parameters->rows[1]));
+  PetscCall(MuonParametersFollow_Private(object, NULL));
   if (parameters->waiting != NULL) PetscCall(MuonParametersReadFrom(object, parameters->waiting)); /* those of other types wait on */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,6 +533,7 @@ PetscErrorCode MuonParametersDestroyType(PetscObject object)
   }
   PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[1]));
   parameters->rows[1] = NULL;
+  MuonParametersChanges_Private++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -419,6 +542,9 @@ PetscErrorCode MuonParametersDestroy(PetscObject object)
   MuonParameters *const parameters = MuonParametersOf(object);
 
   PetscFunctionBegin;
+  PetscCall(MuonParametersSetParent(object, NULL));
+  while (parameters->child != NULL) PetscCall(MuonParametersSetParent(parameters->child, NULL));
+  MuonParametersChanges_Private++;
   PetscCall(MuonParametersFreeTexts_Private(object, parameters->rows[0]));
   for (PetscInt k = 0; k < parameters->nparts; k++) {
     PetscCall(MuonParametersFreeTexts_Private(object, parameters->part[k].rows));
@@ -555,6 +681,7 @@ PetscErrorCode MuonParametersSetFromOptions(PetscObject object, MuonOptionItems 
         PetscCall(PetscSNPrintf(title, sizeof(title), "%s:", heading));
         PetscOptionsHeadBegin(PetscOptionsObject, title);
       }
+      if (parameters->known && parameters->parent != NULL && MuonParametersFind(parameters->parent, row->key, NULL) != NULL) continue;
       PetscCall(MuonParameterRead_Private(object, row, PetscOptionsObject));
     }
   }

@@ -97,7 +97,7 @@ PetscErrorCode MuonParametersView(PetscObject object, PetscViewer viewer)
     for (const MuonParameter *row = MuonParametersRows_Private(parameters, k); row != NULL && row->key != NULL; row++) {
       const double value = row->kind == MUON_PARAMETER_REAL ? (double)(PetscReal)row->value : row->value; /* as the field has it */
 
-      if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsSet(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, MuonParameterField_Private(object, row)) == value))) continue;
+      if ((row->flags & MUON_PARAMETER_HIDDEN) || (!MuonParametersIsGiven(object, row->key) && (row->kind == MUON_PARAMETER_TEXT || MuonParameterGet_Private(row, MuonParameterField_Private(object, row)) == value))) continue;
       PetscCall(MuonParameterWrite_Private(object, row, sizeof(text), text));
       PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %s\n", row->key, text));
     }
@@ -147,11 +147,19 @@ static PetscErrorCode MuonParametersHash_Visit(PetscObject object, void *ctx)
 
 PetscErrorCode MuonParametersHash(PetscObject object, unsigned int *hash)
 {
-  uint32_t crc = (uint32_t)*hash;
+  MuonParameters *const parameters = MuonParametersOf(object);
+  uint32_t              crc        = 0;
+  PetscBool             same;
 
   PetscFunctionBegin;
-  PetscCall(MuonParametersHash_Visit(object, &crc));
-  *hash = (unsigned int)crc;
+  if (parameters->hashed != MuonParametersChanges_Private || PetscDefined(USE_DEBUG)) {
+    PetscCall(MuonParametersHash_Visit(object, &crc));
+    same = parameters->hashed != MuonParametersChanges_Private || parameters->hash == (unsigned int)crc ? PETSC_TRUE : PETSC_FALSE;
+    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A parameter of a %s was changed without MuonParametersPut()", object->class_name);
+    parameters->hash   = (unsigned int)crc;
+    parameters->hashed = MuonParametersChanges_Private;
+  }
+  *hash = (unsigned int)MuonWireCRC32C((uint32_t)*hash, (const unsigned char *)&parameters->hash, sizeof(parameters->hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,3 +1,4 @@
+#include <petscmuon/private/muonparameter.h>
 #include <petscmuon/private/petscmuonimpl.h>
 #include <petscblaslapack.h>
 #include <slepcsvd.h>
@@ -94,6 +95,7 @@ PetscErrorCode MuonSVDSetFromOptions(MuonSVD svd, PetscObject parent, const char
   PetscFunctionBegin;
   svd->hash    = 0;
   svd->options = parent->options;
+  MuonParametersChanges_Private++;
   PetscCall(PetscObjectGetOptionsPrefix(parent, &prefix));
   PetscCall(PetscSNPrintf(both, sizeof(both), "%s%s", prefix ? prefix : "", child));
   for (PetscInt i = 0; i < svd->nread && !known; i++) PetscCall(PetscStrcmp(svd->read[i], both, &known));

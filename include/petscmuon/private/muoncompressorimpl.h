@@ -146,10 +146,6 @@ static inline MuonArray     MuonCompressorBlock_Private(const MuonArray *A, cons
 {
   return MuonArrayPart(A, (size_t)block->row, (size_t)block->column, (size_t)block->m, (size_t)block->n);
 }
-/* Copies type and parameters of one object to another, but not layer, sender and direction */
-PETSC_EXTERN PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to);
-/* All keys, or those of the type alone: for an object that got its type from other keys than the rest of its parameters */
-PETSC_EXTERN PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor, PetscBool all);
 /* The type and how much it keeps, as one entry of a table */
 PETSC_INTERN PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor, size_t length, char text[]);
 /* Whether one of the keys of all types, "ratio" for instance, has a meaning for the type */

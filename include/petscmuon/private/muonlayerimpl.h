@@ -155,11 +155,13 @@ PETSC_EXTERN PetscErrorCode MuonLayerDestroy(MuonLayer *);
 PETSC_INTERN const MuonParameter MuonLayerParameters_Private[], MuonLayerParameters_AdamW[], MuonLayerParameters_SOAP[];
 PETSC_INTERN PetscErrorCode      MuonLayerChanging_Private(PetscObject, const MuonParameter *, double);
 PETSC_INTERN PetscErrorCode      MuonLayerChildren_Private(PetscObject, MuonParameterObjectFn *, void *);
-/* A number that the layer takes over where its own was not set; nothing where it has no such parameter */
-PETSC_INTERN PetscErrorCode MuonLayerInherit_Private(MuonLayer, const char key[], PetscReal value);
-static inline PetscBool     MuonLayerIsSet(MuonLayer layer, const char key[])
+static inline PetscBool          MuonLayerIsSet(MuonLayer layer, const char key[])
 {
   return MuonParametersIsSet((PetscObject)layer, key);
+}
+static inline PetscReal MuonLayerRate(MuonLayer layer)
+{
+  return layer->given_rate > 0 ? layer->given_rate : layer->learning_rate;
 }
 
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_LMO(MuonLayer);

@@ -99,8 +99,6 @@ PETSC_INTERN PetscErrorCode MuonLMOCheckKind_Private(MuonLMO);
 PETSC_EXTERN PetscErrorCode MuonLMOGetNorm(MuonLMO, MuonNorm *, PetscBool *known);
 /* Whether the object gathers a matrix that is on many ranks on one of them */
 PETSC_EXTERN PetscErrorCode MuonLMOGathers(MuonLMO, PetscBool *);
-/* typeonly: the keys of the norm alone, for an object that got its norm from other keys than the rest of its options */
-PETSC_EXTERN PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO, PetscBool typeonly);
 /* Scratch that the object shares with others; it makes its own where none was given */
 PETSC_EXTERN PetscErrorCode MuonLMOSetWorkspace(MuonLMO, MuonWorkspace);
 /* Before an operation: type and scratch memory are there, and the status is good */

@@ -33,6 +33,7 @@ enum {
   MUON_PARAMETER_HIDDEN = 128,  /* View does not print it */
   MUON_PARAMETER_SHARED = 512,  /* of an object with a family of its own: read for all of the class behind "muon_layer_", too, and then behind "muon_layer_NAME_" */
   MUON_PARAMETER_BEHIND = 1024, /* the field is in a struct that the object has a pointer to: at is MUON_PARAMETER_AT() */
+  MUON_PARAMETER_PARENT = 2048, /* where it is not set it has the value of the parent's row of this key, though that is of another class */
   MUON_PARAMETER_BARE   = 256   /* the key is not behind the family of the class: "ef21_downlink" of a Muon */
 };
 
@@ -64,13 +65,18 @@ typedef struct {
   const MuonParameter *rows[2];
   PetscInt             nparts;
   MuonParameterPart   *part;
-  const char          *layer;  /* the layer it works for, borrowed: errors name it; NULL for none */
-  const char          *family; /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
-  PetscBool            fixed;  /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
-  PetscBool            frozen; /* nor does any other: objects have taken over what they say */
+  const char          *layer;         /* the layer it works for, borrowed: errors name it; NULL for none */
+  const char          *family;        /* of this object alone, borrowed: "muon_layer_head_"; NULL for that of its class */
+  const char          *variant;       /* borrowed: "adamw_learning_rate" of the parent is before its "learning_rate" unless auto; or NULL */
+  PetscObject          parent, child; /* whose values are those that are not set here; the first object of which this is the parent */
+  PetscObject          next, before;  /* of those with the same parent */
+  PetscBool            known;         /* while keys behind the prefix are read: not the type, nor rows of the parent */
+  PetscBool            fixed;         /* SetUp() was called: rows with MUON_PARAMETER_FIXED no longer change */
   PetscInt             nset;
   const char         **set;     /* keys that were set, by a call or an option */
   PetscOptions         waiting; /* keys that were given before the type that has them; NULL for none */
+  PetscInt64           hashed;  /* the number of changes when hash was computed, 0 for never */
+  unsigned int         hash;
 } MuonParameters;
 
 typedef PetscErrorCode MuonParameterObjectFn(PetscObject, void *);
@@ -103,6 +109,18 @@ PETSC_EXTERN PetscErrorCode MuonParametersSetType(PetscObject);
 PETSC_EXTERN PetscErrorCode MuonParametersDestroyType(PetscObject); /* before object->data goes */
 PETSC_EXTERN PetscErrorCode MuonParametersDestroy(PetscObject);
 
+/*
+   From now on what is not set has the values of the parent: of all rows, where that has the same class, else of those with
+   MUON_PARAMETER_PARENT. They follow it at once, whatever sets it. NULL for none
+*/
+PETSC_EXTERN PetscErrorCode MuonParametersSetParent(PetscObject, PetscObject parent);
+/* Whether the value is that of the parent's row of the same key; whether this object or a parent of its class was given one */
+PETSC_EXTERN PetscBool MuonParametersIsInherited(PetscObject, const char key[]);
+PETSC_EXTERN PetscBool MuonParametersIsGiven(PetscObject, const char key[]);
+/* A number that the library chooses, without the checks of a setter; Choose leaves one that was set. It does not count as set */
+PETSC_EXTERN PetscErrorCode MuonParametersPut(PetscObject, const char key[], double);
+PETSC_EXTERN PetscErrorCode MuonParametersChoose(PetscObject, const char key[], double);
+
 /* Before PetscObjectOptionsBegin() of an object that each rank has by itself: rank 0 prints -help */
 PETSC_EXTERN PetscErrorCode MuonParametersHelpOnce(PetscObject);
 /* Between PetscObjectOptionsBegin() and PetscOptionsEnd() */
@@ -119,7 +137,7 @@ PETSC_EXTERN MuonParameters      *MuonParametersOf(PetscObject);
 
 /* What is not at its default, and what was set: one line each, "  ratio: 0.1" */
 PETSC_EXTERN PetscErrorCode MuonParametersView(PetscObject, PetscViewer);
-/* The type and all rows that ranks agree on, those of the objects below too: added to a CRC-32C */
+/* The type and all rows that ranks agree on, those of the objects below too: added to a CRC-32C. Computed again where an object has changed since */
 PETSC_EXTERN PetscErrorCode MuonParametersHash(PetscObject, unsigned int *hash);
 /*
    The same as text, a line each: "-lmo_polar_steps 5" or "layer head: -lmo_polar_steps 5", behind the text that
@@ -144,8 +162,9 @@ PETSC_EXTERN PetscErrorCode MuonLocaleEnd(MuonLocale *);
 PETSC_EXTERN PetscErrorCode MuonNumberWrite(double, size_t, char[]);
 PETSC_EXTERN PetscErrorCode MuonNumberRead(const char[], double *, PetscBool *ok);
 
-/* Between the files of this component */
-static inline PetscInt MuonParametersCount_Private(const MuonParameters *parameters)
+/* Between the files of this component. Changes of what is hashed so far, from 1 on, of all objects of the program */
+PETSC_INTERN PetscInt64 MuonParametersChanges_Private;
+static inline PetscInt  MuonParametersCount_Private(const MuonParameters *parameters)
 {
   return parameters->nparts + 2;
 }

@@ -352,12 +352,11 @@ static inline PetscInt MuonBlocksCount_Private(const MuonBlocks *blocks)
 }
 
 /*
-   The keys of an object that works on one layer: those behind the prefix that all layers share, then the
+   The keys of an object that works on one layer, and of those below it: those behind the prefix that all layers share, then the
    layer's own, where there are any. The shared keys of a type that is the layer's alone were not read: they
-   are read then, and the own ones again. read does as SetFromOptions behind a prefix, or reads the keys of
-   the object's type alone. sharedread: the object has the shared options already
+   are read then, and the own ones again. Of shared keys a parent has read those that it has
 */
-PETSC_EXTERN PetscErrorCode MuonSetFromLayeredOptions(PetscObject, const char shared[], PetscBool sharedread, const char own[], PetscErrorCode (*read)(PetscObject, const char prefix[], PetscBool type));
+PETSC_EXTERN PetscErrorCode MuonSetFromLayeredOptions(PetscObject, const char shared[], const char own[]);
 /* Whether the options database of an object has any key behind a prefix */
 PETSC_EXTERN PetscErrorCode MuonHasOptions(PetscObject, const char prefix[], PetscBool *);
 

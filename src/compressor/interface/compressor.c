@@ -169,27 +169,6 @@ PetscErrorCode MuonCompressorSetUp(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all)
-{
-  const MuonParameter *const rows = c->parameters.rows[0];
-  char                       type[256];
-  PetscBool                  set = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(MuonParametersHelpOnce((PetscObject)c));
-  PetscObjectOptionsBegin((PetscObject)c);
-  if (all) PetscCall(PetscOptionsFList("-compressor", "Compressor", "MuonCompressorSetType", MuonCompressorList, ((PetscObject)c)->type_name != NULL ? ((PetscObject)c)->type_name : MUONCOMPRESSORIDENTITY, type, sizeof(type), &set));
-  if (set) PetscCall(MuonCompressorSetType(c, type));
-  PetscCall(MuonCompressorSetDefaultType_Private(c));
-  if (!all) c->parameters.rows[0] = NULL;
-  PetscCall(MuonParametersSetFromOptions((PetscObject)c, PetscOptionsObject));
-  c->parameters.rows[0] = rows;
-  if (c->svd != NULL) PetscCall(MuonSVDSetFromOptions(c->svd, (PetscObject)c, "compressor_"));
-  if (all) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
-  PetscOptionsEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
    MuonCompressorSetFromOptions - Sets the type and the parameters of a compressor from the options database
 
@@ -220,28 +199,20 @@ PetscErrorCode MuonCompressorReadOptions_Private(MuonCompressor c, PetscBool all
 @*/
 PetscErrorCode MuonCompressorSetFromOptions(MuonCompressor c)
 {
+  char      type[256];
+  PetscBool set = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(c, MUONCOMPRESSOR_CLASSID, 1);
-  PetscCall(MuonCompressorReadOptions_Private(c, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonCompressorCopyOptions_Private(MuonCompressor from, MuonCompressor to)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetDefaultType_Private(from));
-  PetscCall(MuonCompressorSetType(to, ((PetscObject)from)->type_name));
-  for (int k = 0; k < 2; k++) {
-    for (const MuonParameter *row = from->parameters.rows[k]; row != NULL && row->key != NULL; row++) {
-      void  *here, *there;
-      double value;
-
-      (void)MuonParametersFind((PetscObject)from, row->key, &here);
-      (void)MuonParametersFind((PetscObject)to, row->key, &there);
-      value = MuonParameterGet_Private(row, here);
-      if (MuonParametersIsSet((PetscObject)from, row->key) || MuonParameterGet_Private(row, there) != value) PetscCall(MuonParametersAssign((PetscObject)to, row->key, value));
-    }
-  }
+  PetscCall(MuonParametersHelpOnce((PetscObject)c));
+  PetscObjectOptionsBegin((PetscObject)c);
+  PetscCall(MuonCompressorSetDefaultType_Private(c));
+  if (!c->parameters.known) PetscCall(PetscOptionsFList("-compressor", "Compressor", "MuonCompressorSetType", MuonCompressorList, ((PetscObject)c)->type_name, type, sizeof(type), &set));
+  if (set) PetscCall(MuonCompressorSetType(c, type));
+  PetscCall(MuonParametersSetFromOptions((PetscObject)c, PetscOptionsObject));
+  if (c->svd != NULL) PetscCall(MuonSVDSetFromOptions(c->svd, (PetscObject)c, "compressor_"));
+  if (!c->parameters.known) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)c, PetscOptionsObject));
+  PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +239,7 @@ PetscErrorCode MuonCompressorDescribe_Private(MuonCompressor c, size_t length, c
   PetscCall(PetscStrncpy(text, ((PetscObject)c)->type_name, length));
   for (int k = 0; k < 2; k++) {
     for (const MuonParameter *row = c->parameters.rows[k]; row != NULL && row->key != NULL; row++) {
-      PetscBool shown = MuonParametersIsSet((PetscObject)c, row->key);
+      PetscBool shown = MuonParametersIsGiven((PetscObject)c, row->key);
 
       if (k == 0) PetscCall(MuonCompressorGoesBy_Private(c, row->key, &shown));
       if (!shown || (row->at == offsetof(struct _p_MuonCompressor, rank) && c->rank == PETSC_DETERMINE)) continue;

@@ -52,11 +52,25 @@ static const MuonParameter MuonCompressorParameters[] = {
   {NULL, MUON_PARAMETER_INT, 0, 0, 0, 0, NULL, 0, NULL}};
 #undef AT
 
+/* How uncompressed messages travel is chosen at the set-up, by their values: those of an object, or of one that follows it */
+static PetscBool MuonCompressorKeepsValues_Private(MuonCompressor c)
+{
+  PetscBool keeps = c->assignment && c->parameters.fixed ? PETSC_TRUE : PETSC_FALSE;
+
+  for (PetscObject child = c->parameters.child; child != NULL && !keeps; child = MuonParametersOf(child)->next) {
+    if (!MuonParametersIsSet(child, "values")) keeps = MuonCompressorKeepsValues_Private((MuonCompressor)child);
+  }
+  return keeps;
+}
+
 static PetscErrorCode MuonCompressorChanging_Private(PetscObject object, const MuonParameter *row, double value)
 {
-  MuonCompressor c = (MuonCompressor)object;
+  MuonCompressor c       = (MuonCompressor)object;
+  PetscBool      refused = row->names == MuonCompressorValuesTypes && value != (double)(int)c->values ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (refused) refused = MuonCompressorKeepsValues_Private(c);
+  MuonCompressorCheck(c, !refused, PETSC_ERR_ORDER, "_values", "%s has those of MuonSetUp(), call MuonReset() before", object->type_name);
   PetscTryTypeMethod(c, changing, row, value);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

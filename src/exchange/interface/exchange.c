@@ -262,8 +262,8 @@ PetscErrorCode MuonExchangeResolveMode(MuonExchange exchange, PetscBool summable
   type  = ((PetscObject)exchange)->type_name;
   PetscCheck(legal[0] != '\0', comm, PETSC_ERR_SUP, "Option -%smuon_exchange_type %s is for votes, -%smuon_type sign; anything else needs star, layerwise or replicated", prefix, type, prefix);
   exchange->summable = summable;
-  PetscCall(MuonExchangeGetMode(exchange, &exchange->mode));
-  *mode = exchange->mode;
+  PetscCall(MuonExchangeGetMode(exchange, mode));
+  PetscCall(MuonParametersPut((PetscObject)exchange, "mode", (double)*mode));
   if (strchr(legal, MuonExchangeModes[*mode][0]) != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (int m = 0; m < 3; m++) {
     if (strchr(legal, MuonExchangeModes[m][0]) == NULL) continue;

@@ -49,10 +49,11 @@ PetscErrorCode MuonLayerSetRule(MuonLayer layer, MuonLayerRule rule)
   PetscCall(MuonParametersDestroyType((PetscObject)layer));
   PetscTryTypeMethod(layer, destroy);
   PetscCall(PetscMemzero(layer->ops, sizeof(struct _MuonLayerOps)));
-  layer->data           = NULL;
-  layer->flops          = 0;
-  layer->frozen         = PETSC_FALSE;
-  layer->workermomentum = PETSC_FALSE;
+  layer->data               = NULL;
+  layer->flops              = 0;
+  layer->frozen             = PETSC_FALSE;
+  layer->workermomentum     = PETSC_FALSE;
+  layer->parameters.variant = NULL;
   PetscCall(PetscObjectChangeTypeName((PetscObject)layer, rule));
   PetscCall((*create)(layer));
   PetscCall(MuonParametersSetType((PetscObject)layer));
@@ -232,7 +233,7 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
       PetscCall(MuonBlocksPrintSide_Private(layer->blocks.ncolumns, layer->blocks.columns, layer->n, sizeof(columns), columns));
       PetscCall(PetscViewerASCIIPrintf(viewer, "blocks: %" PetscInt_FMT " x %" PetscInt_FMT ", rows %s, columns %s\n", layer->blocks.nrows, layer->blocks.ncolumns, rows, columns));
     }
-    PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g, weight decay %g\n", (double)layer->learning_rate, (double)layer->momentum, (double)layer->weight_decay));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "learning rate %g, momentum %g, weight decay %g\n", (double)MuonLayerRate(layer), (double)layer->momentum, (double)layer->weight_decay));
     if (layer->updaterms >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "root mean square of the last update %g\n", (double)layer->updaterms));
     PetscCall(MuonParametersView((PetscObject)layer, viewer));
     PetscTryTypeMethod(layer, view, viewer);

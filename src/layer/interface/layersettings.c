@@ -15,12 +15,12 @@ const char *const MuonDownlinks[] = {"weights", "step", "MuonDownlink", "MUON_DO
 
 const MuonParameter MuonLayerParameters_Private[] = {
   ROW(scale, REAL, 1, 0, MUON_UNBOUNDED, NULL, 0, "Factor of the layer's radius"),
-  ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Learning rate, that of the layer's optimizer where not set"),
-  ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW, "Weight of the old momentum, the optimizer's where not set"),
-  ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, 0, "Weight decay, that of the layer's optimizer where not set"),
-  ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, 0, "How the shape enters the radius, as the optimizer says where not set"),
-  ROW(step, ENUM, 0, 0, 0, MuonStepTypes, 0, "How far a norm ball moves the layer, as the optimizer says where not set"),
-  ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO, "Ranks that assemble a distributed matrix, as the optimizer says where not set"),
+  ROW(learning_rate, REAL, 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_PARENT, "Learning rate, that of the layer's optimizer where not set"),
+  ROW(momentum, REAL, 0, 0, 1, NULL, MUON_PARAMETER_BELOW | MUON_PARAMETER_PARENT, "Weight of the old momentum, the optimizer's where not set"),
+  ROW(weight_decay, REAL, 0, 0, MUON_UNBOUNDED, NULL, MUON_PARAMETER_PARENT, "Weight decay, that of the layer's optimizer where not set"),
+  ROW(shape_factor, ENUM, 0, 0, 0, MuonShapeFactors, MUON_PARAMETER_PARENT, "How the shape enters the radius, as the optimizer says where not set"),
+  ROW(step, ENUM, 0, 0, 0, MuonStepTypes, MUON_PARAMETER_PARENT, "How far a norm ball moves the layer, as the optimizer says where not set"),
+  ROW(assembly, ENUM, PETSC_DETERMINE, MUON_ASSEMBLY_ALLGATHER, 0, MuonAssemblyKinds, MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_PARENT, "Ranks that assemble a distributed matrix, as the optimizer says where not set"),
   {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* Without memory of earlier steps a momentum would only be a shorter gradient */
@@ -41,18 +41,6 @@ PetscErrorCode MuonLayerChildren_Private(PetscObject object, MuonParameterObject
 
   PetscFunctionBegin;
   if (layer->lmo != NULL) PetscCall((*call)((PetscObject)layer->lmo, ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLayerInherit_Private(MuonLayer layer, const char key[], PetscReal value)
-{
-  void                *field = NULL;
-  const MuonParameter *row   = MuonParametersFind((PetscObject)layer, key, &field);
-
-  PetscFunctionBegin;
-  if (row == NULL || MuonLayerIsSet(layer, key) || *(PetscReal *)field == value) PetscFunctionReturn(PETSC_SUCCESS);
-  *(PetscReal *)field = value;
-  if (row->flags & MUON_PARAMETER_DATA) PetscCall(PetscObjectStateIncrease((PetscObject)layer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,14 +191,6 @@ PetscErrorCode MuonLayerGetOwnPrefix_Private(MuonLayer layer, size_t length, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLayerReadLMO_Private(PetscObject object, const char prefix[], PetscBool type)
-{
-  PetscFunctionBegin;
-  PetscCall(MuonLMOSetOptionsPrefix((MuonLMO)object, prefix));
-  PetscCall(MuonLMOSetFromOptions_Private((MuonLMO)object, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Keys of the LMO are read for all layers first, then with the layer's name: -lmo_type, -muon_layer_NAME_lmo_type
 */
@@ -224,7 +204,7 @@ PetscErrorCode MuonLayerSetFromOptions(PetscObject object)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   PetscCall(MuonLayerGetOwnPrefix_Private(layer, sizeof(own), own));
-  PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, PETSC_FALSE, own, MuonLayerReadLMO_Private));
+  PetscCall(MuonSetFromLayeredOptions((PetscObject)lmo, ((PetscObject)layer)->prefix, own));
   PetscCall(MuonParametersSetShared((PetscObject)layer, "muon_layer_"));
   PetscCall(MuonHasOptions((PetscObject)layer, own, &has));
   if (has == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);

@@ -89,9 +89,9 @@ PetscErrorCode MuonSlotsApply(MuonLayer layer, MuonSlots *slots, MuonSlotPlace p
   slots->step.held = PETSC_FALSE;
   PetscCall(MuonWorkspaceMark(layer->work, &mark));
   for (int k = 0; k < NSLOTS; first += slots->count[k++] * blocks) {
-    void *data = MuonSlotData_Private(layer, k);
+    void *data = Slots[k]->place == place ? MuonSlotData_Private(layer, k) : NULL;
 
-    if (data != NULL && Slots[k]->place == place) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, &slots->step, A, B, status));
+    if (data != NULL) PetscCall((*Slots[k]->apply)(layer, data, slots->state + first + b * slots->count[k], info, &slots->step, A, B, status));
   }
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -160,28 +160,21 @@ PetscErrorCode MuonLMOSetOptionsPrefix(MuonLMO lmo, const char prefix[])
 @*/
 PetscErrorCode MuonLMOSetFromOptions(MuonLMO lmo)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
-  PetscCall(MuonLMOSetFromOptions_Private(lmo, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonLMOSetFromOptions_Private(MuonLMO lmo, PetscBool typeonly)
-{
   const char *old = ((PetscObject)lmo)->type_name;
   char        type[256];
   PetscBool   set = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(lmo, MUONLMO_CLASSID, 1);
   PetscCall(MuonParametersHelpOnce((PetscObject)lmo));
   PetscObjectOptionsBegin((PetscObject)lmo);
-  if (!typeonly) PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
+  if (!lmo->parameters.known) PetscCall(PetscOptionsFList("-lmo_type", "Norm of the ball", "MuonLMOSetType", MuonLMOList, old != NULL ? old : MUONLMOSPECTRAL, type, sizeof(type), &set));
   if (set) PetscCall(MuonLMOSetType(lmo, type));
   PetscCall(MuonLMOStart_Private(lmo));
   PetscCall(MuonParametersSetFromOptions((PetscObject)lmo, PetscOptionsObject));
   PetscTryTypeMethod(lmo, setfromoptions);
   if (lmo->svd != NULL) PetscCall(MuonSVDSetFromOptions(lmo->svd, (PetscObject)lmo, "lmo_"));
-  if (!typeonly) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
+  if (!lmo->parameters.known) PetscCall(PetscObjectProcessOptionsHandlers((PetscObject)lmo, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

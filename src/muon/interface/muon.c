@@ -109,7 +109,7 @@ PetscErrorCode MuonSetType(Muon muon, MuonType type)
   muon->momentum_default = MUON_MOMENTUM_AT_WORKER;
   muon->nested           = NULL;
   muon->lmogroup         = NULL;
-  if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
+  PetscCall(MuonParametersChoose((PetscObject)muon, "momentum_at", PETSC_DETERMINE));
   for (PetscInt l = 0; l < muon->nlayers; l++) muon->layer[l]->parameters.fixed = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)muon, type));
   PetscCall(MuonAddonsSetType_Private(muon));
@@ -430,7 +430,7 @@ PetscErrorCode MuonReset(Muon muon)
   MuonTryAddons(muon, reset, muon);
 
   muon->rates->scheduled.valid = PETSC_FALSE;
-  if (MuonParametersIsSet((PetscObject)muon, "momentum_at") == PETSC_FALSE) muon->momentum_at = PETSC_DETERMINE;
+  PetscCall(MuonParametersChoose((PetscObject)muon, "momentum_at", PETSC_DETERMINE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

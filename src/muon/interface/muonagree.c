@@ -8,23 +8,6 @@
    the first option that differs, with both values.
 */
 
-PetscErrorCode MuonInheritOptions_Private(Muon muon, MuonLayer layer)
-{
-  PetscReal rate, decay;
-
-  PetscFunctionBegin;
-  PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
-  PetscCall(MuonLayerInherit_Private(layer, "learning_rate", rate));
-  PetscCall(MuonLayerInherit_Private(layer, "weight_decay", decay));
-  PetscCall(MuonLayerInherit_Private(layer, "momentum", MuonGetMomentumNow_Private(muon)));
-  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta1", muon->rates->adamw_beta1));
-  PetscCall(MuonLayerInherit_Private(layer, "adamw_beta2", muon->rates->adamw_beta2));
-  PetscCall(MuonLayerInherit_Private(layer, "adamw_epsilon", muon->rates->adamw_epsilon));
-  if (!MuonLayerIsSet(layer, "shape_factor")) layer->shape_factor = muon->shape_factor;
-  if (!MuonLayerIsSet(layer, "step")) layer->step = muon->step_type;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is not in the rows: the numbers of the optimizer, then one a layer */
 static const char *const MuonNumbers[] = {"step", "scheduled factor", "scheduled momentum", "scheduled decay", "programs of checkpoints", "function of the schedule", "exchange is set up"};
 enum {
@@ -168,7 +151,7 @@ PetscErrorCode MuonAgree_Private(Muon muon, MuonCall call)
   PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
   if (same == PETSC_FALSE && muon->setupcalled) {
     /* Layers may have numbers of a schedule whose step was refused */
-    for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
+    PetscCall(MuonFollowSchedule_Private(muon));
     PetscCall(MuonHashOptions_Private(muon, &hash));
     PetscCall(MuonMeet_Private(muon, call, hash, &same, NULL));
     if (same == PETSC_FALSE) PetscCall(MuonRaiseDifference_Private(muon));

@@ -38,8 +38,6 @@ PETSC_INTERN PetscErrorCode MuonCompareRows_Private(Muon, PetscInt stride, Petsc
 PETSC_INTERN PetscErrorCode MuonAgree_Private(Muon, MuonCall);
 /* MuonSetUp() behind it */
 PETSC_INTERN PetscErrorCode MuonSetUpAgreed_Private(Muon);
-/* Parameters that a layer inherits from the optimizer unless it has its own */
-PETSC_INTERN PetscErrorCode MuonInheritOptions_Private(Muon, MuonLayer);
 /*
    The weights of an active layer, to be changed in the same way on all ranks and restored, and its server's own weights, without
    data if there are none. These first take over changes by the program, which the restore would hide

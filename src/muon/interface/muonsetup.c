@@ -49,7 +49,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
   }
   PetscCall(PetscLogEventBegin(MUON_SetUpEvent, muon, 0, 0, 0));
   if (((PetscObject)muon)->type_name == NULL) PetscCall(MuonSetType(muon, MUONEF21));
-  if (muon->momentum_at == PETSC_DETERMINE) muon->momentum_at = (int)muon->momentum_default;
+  if (muon->momentum_at == PETSC_DETERMINE) PetscCall(MuonParametersPut((PetscObject)muon, "momentum_at", (double)muon->momentum_default));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_FALSE));
   PetscCall(MuonCheckMomentum_Private(muon, muon->momentum_at, muon->momentum_style, muon->nesterov));
   PetscCall(PetscFree(muon->active));
@@ -60,7 +60,6 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     MuonLayer layer = muon->layer[l];
 
     PetscCall(MuonLayerSetWorkspace_Private(layer, muon->work)); /* a reset drops it */
-    PetscCall(MuonInheritOptions_Private(muon, layer));
     if (layer->frozen) continue;
     muon->active[muon->nactive++] = layer;
     muon->traffic.dense += 32.0 * (PetscLogDouble)layer->rows * (PetscLogDouble)layer->N;
@@ -84,7 +83,7 @@ PetscErrorCode MuonSetUpAgreed_Private(Muon muon)
     shard->up->parameters.fixed = shard->down->parameters.fixed = PETSC_TRUE; /* their types decide what state there is */
   }
   MuonTryAddons(muon, configure, muon);
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
+  PetscCall(MuonFollowSchedule_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonCheckRanksAgree_Private(muon, PETSC_TRUE));
   PetscCall(MuonCheckDevice_Private(muon));

@@ -189,7 +189,7 @@ PetscErrorCode MuonStep(Muon muon)
   PetscCall(MuonCheckOptions_Private(muon));
   PetscCall(MuonCheckShards_Private(muon));
   PetscCall(MuonSchedule_Private(muon));
-  for (PetscInt l = 0; l < muon->nlayers; l++) PetscCall(MuonInheritOptions_Private(muon, muon->layer[l]));
+  PetscCall(MuonFollowSchedule_Private(muon));
   MuonTryAddons(muon, start, muon);
   PetscCall(PetscLogEventBegin(MUON_Step, muon, 0, 0, 0));
   muon->reason       = MUON_CONVERGED_ITERATING;

@@ -25,7 +25,6 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   const MuonArray state = MuonShardStateShape(shard);
   const MuonGroup group = shard->group;
   const char     *name  = ((PetscObject)shard->layer)->name;
-  const PetscInt  own   = MuonLayerIsSet(shard->layer, "assembly") ? shard->layer->assembly : muon->assembly_kind;
   PetscLogDouble  bytes;
   PetscBool       gathers;
   MuonLMO         lmo;
@@ -39,7 +38,7 @@ PetscErrorCode MuonShardGetAssembly_Private(Muon muon, MuonShard *shard, PetscIn
   PetscCall(MuonLayerGetBlock_Private(shard->layer, b, &block));
   PetscCall(MuonLMOGetFlops(lmo, block.m, block.n, flops));
   bytes = (PetscLogDouble)block.m * (PetscLogDouble)block.n * (PetscLogDouble)MuonArrayEntryBytes(&state);
-  if (own != PETSC_DETERMINE) *kind = (MuonAssemblyKind)own;
+  if (shard->layer->assembly != PETSC_DETERMINE) *kind = (MuonAssemblyKind)shard->layer->assembly;
   else *kind = MuonCheapestAssembly_Private(group->grid->size, *flops, bytes);
   if (*kind != MUON_ASSEMBLY_GRAM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonLMOGathers(lmo, &gathers));

@@ -109,7 +109,7 @@ PetscErrorCode MuonCheckRuleMatch_Private(Muon muon, PetscViewer viewer)
 
 PetscErrorCode MuonGetShownRate_Private(Muon muon, PetscReal *rate)
 {
-  PetscReal factor, decay;
+  PetscReal factor;
   PetscBool lmo = muon->nactive == 0 ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -117,8 +117,7 @@ PetscErrorCode MuonGetShownRate_Private(Muon muon, PetscReal *rate)
   for (PetscInt l = 0; l < muon->nactive && lmo == PETSC_FALSE; l++) PetscCall(PetscObjectTypeCompare((PetscObject)muon->active[l], MUONLAYERLMO, &lmo));
   if (lmo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonGetScheduleFactor_Private(muon, &factor));
-  PetscCall(MuonGetLayerRates_Private(muon, muon->active[0], rate, &decay));
-  *rate *= factor;
+  *rate = MuonLayerRate(muon->active[0]) * factor;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,7 +128,7 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
     const char *const rule    = ((PetscObject)muon->layer[first])->type_name;
     PetscInt64        entries = 0;
     PetscInt          layers = 0, before = 0;
-    PetscReal         rate, decay, least = PETSC_MAX_REAL, most = -1;
+    PetscReal         least = PETSC_MAX_REAL, most = -1;
     char              rates[64] = "";
     PetscBool         same;
 
@@ -143,31 +142,13 @@ PetscErrorCode MuonViewRules_Private(Muon muon, PetscViewer viewer)
       layers++;
       entries += MuonLayerEntries(layer);
       if (layer->frozen) continue;
-      PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
-      least = PetscMin(least, rate);
-      most  = PetscMax(most, rate);
+      least = PetscMin(least, MuonLayerRate(layer));
+      most  = PetscMax(most, MuonLayerRate(layer));
     }
     if (least == most) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rate %g", (double)most));
     else if (most >= 0) PetscCall(PetscSNPrintf(rates, sizeof(rates), ", learning rates %g to %g", (double)least, (double)most));
     PetscCall(PetscViewerASCIIPrintf(viewer, "rule %s: layers %" PetscInt_FMT ", parameters %" PetscInt64_FMT "%s\n", rule, layers, entries, rates));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MuonGetLayerRates_Private(Muon muon, MuonLayer layer, PetscReal *rate, PetscReal *decay)
-{
-  PetscBool adamw, sgd;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)layer, &adamw, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSOAP, ""));
-  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSGD, &sgd));
-  *rate  = adamw ? muon->rates->adamw_learning_rate : sgd ? muon->rates->sgd_learning_rate : PETSC_DETERMINE;
-  *decay = adamw ? muon->rates->adamw_weight_decay : sgd ? muon->rates->sgd_weight_decay : PETSC_DETERMINE;
-  if (layer->given_rate > 0) *rate = layer->given_rate;
-  else if (MuonLayerIsSet(layer, "learning_rate")) *rate = layer->learning_rate;
-  else if (*rate == PETSC_DETERMINE) *rate = muon->learning_rate;
-  if (MuonLayerIsSet(layer, "weight_decay")) *decay = layer->weight_decay;
-  else if (*decay == PETSC_DETERMINE) *decay = muon->rates->fn != NULL && muon->rates->scheduled.valid ? muon->rates->scheduled.decay : muon->weight_decay;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,12 +219,11 @@ PetscErrorCode MuonSetStepInfo_Private(Muon muon)
     MuonShard         *shard = &muon->shard[p];
     MuonLayer          layer = shard->layer;
     MuonLayerStepInfo *info = &MuonShardNext(shard)->info, *served = &shard->round->info;
-    PetscReal          rate, decay, factor;
+    PetscReal          factor;
 
-    PetscCall(MuonGetLayerRates_Private(muon, layer, &rate, &decay));
     PetscCall(MuonLayerGetRadiusFactor(layer, &factor));
     info->step            = muon->step;
-    info->rate            = (double)(rate * schedule);
+    info->rate            = (double)(MuonLayerRate(layer) * schedule);
     info->decay           = muon->weight_decay_style == MUON_WEIGHT_DECAY_COUPLED ? 0 : (double)layer->weight_decay;
     info->radius          = info->rate * (double)(layer->step == MUON_STEP_SHARP ? factor * factor : factor);
     info->beta            = layer->workermomentum ? (double)layer->momentum : 0;

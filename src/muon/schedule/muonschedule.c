@@ -12,6 +12,25 @@ PetscReal MuonGetMomentumNow_Private(Muon muon)
   return muon->rates->momentum_warmup_start + (PetscReal)muon->step / (PetscReal)muon->rates->momentum_warmup * (muon->momentum - muon->rates->momentum_warmup_start);
 }
 
+PetscErrorCode MuonFollowSchedule_Private(Muon muon)
+{
+  const PetscReal momentum = MuonGetMomentumNow_Private(muon);
+  PetscReal       decay    = muon->weight_decay;
+
+  PetscFunctionBegin;
+  if (muon->rates->fn != NULL && muon->rates->scheduled.valid) decay = muon->rates->scheduled.decay;
+  for (PetscInt l = 0; l < muon->nlayers; l++) {
+    const MuonLayer   layer  = muon->layer[l];
+    const PetscObject object = (PetscObject)layer;
+
+    if (layer->given_rate > 0) PetscCall(MuonParametersChoose(object, "learning_rate", (double)layer->given_rate));
+    if (layer->momentum != momentum) PetscCall(MuonParametersChoose(object, "momentum", (double)momentum));
+    if (layer->weight_decay == decay || MuonParametersIsInherited(object, "weight_decay") == PETSC_FALSE) continue;
+    PetscCall(MuonParametersPut(object, "weight_decay", (double)decay));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscBool MuonNeedsMomentum_Private(Muon muon, MuonLayer layer)
 {
   if (layer->workermomentum == PETSC_FALSE) return PETSC_FALSE;
@@ -54,11 +73,13 @@ PetscErrorCode MuonCheckMomentumKept_Private(Muon muon, const char key[], PetscR
 
 PetscErrorCode MuonScheduleDefault_Private(Muon muon)
 {
-  PetscBool free = muon->preset == NULL && muon->rates->fn == NULL ? PETSC_TRUE : PETSC_FALSE;
+  MuonScheduleType schedule;
+  PetscBool        free = muon->preset == NULL && muon->rates->fn == NULL ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   MuonTryAddons(muon, schedule, muon, &free);
-  if (MuonParametersIsSet((PetscObject)muon, "schedule") == PETSC_FALSE) muon->rates->schedule = free && MuonParametersIsSet((PetscObject)muon, "max_steps") ? MUON_SCHEDULE_LINEAR : MUON_SCHEDULE_CONSTANT;
+  schedule = free && MuonParametersIsSet((PetscObject)muon, "max_steps") ? MUON_SCHEDULE_LINEAR : MUON_SCHEDULE_CONSTANT;
+  PetscCall(MuonParametersChoose((PetscObject)muon, "schedule", (double)(int)schedule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,11 +37,8 @@ PETSC_INTERN PetscBool MuonNeedsMomentum_Private(Muon, MuonLayer);
 */
 PETSC_INTERN PetscErrorCode MuonSchedule_Private(Muon);
 PETSC_INTERN PetscErrorCode MuonCheckSchedule_Private(Muon);
-/*
-   The learning rate of a layer without the schedule: its own, its rule's or the optimizer's; likewise its
-   decay
-*/
-PETSC_INTERN PetscErrorCode MuonGetLayerRates_Private(Muon, MuonLayer, PetscReal *rate, PetscReal *decay);
+/* The layers without a rate, a momentum or a decay of their own get those of this step */
+PETSC_INTERN PetscErrorCode MuonFollowSchedule_Private(Muon);
 /*
    The optimizer of the first pattern of -muon_rule_match that matches a layer's name, or that of the preset; prints patterns on a viewer, or warns of
    unused patterns; the number of layers and entries of each optimizer

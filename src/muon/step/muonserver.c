@@ -114,9 +114,25 @@ static PetscErrorCode MuonMomentumOfPacked_Private(Muon muon, MuonShard *shard, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The input of the LMO from the sum: aggregate, then decay of the weights W, and the momentum if the server keeps one */
-static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscInt nworkers, const MuonArray *sum, const MuonArray *W, MuonArray *input, MuonStatus *status)
+/* Coupled decay uses the weights of the layer */
+static PetscErrorCode MuonAddDecay_Private(Muon muon, MuonShard *shard, const MuonArray *sum)
 {
+  const double decay = MuonCoupledDecay_Private(muon, shard->layer);
+  MuonArray    whole, W;
+
+  PetscFunctionBegin;
+  if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  MuonArrayAxpby(decay, &W, 1, sum);
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The input of the LMO from the sum: aggregate, then decay of the weights and momentum where the server keeps one */
+static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, const MuonArray *sum, MuonArray *input, MuonStatus *status)
+{
+  const PetscInt  nworkers  = shard->group->exchange->nworkers;
   const PetscBool at_server = muon->momentum_at == (int)MUON_MOMENTUM_AT_SERVER ? PETSC_TRUE : PETSC_FALSE;
   int             finite    = 1;
   PetscLogDouble  flops;
@@ -127,7 +143,7 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, PetscIn
   if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, serve, shard, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
-  if (at_server && MuonCoupledDecay_Private(muon, shard->layer) != 0) MuonArrayAxpby(MuonCoupledDecay_Private(muon, shard->layer), W, 1, sum);
+  if (at_server) PetscCall(MuonAddDecay_Private(muon, shard, sum));
   *input = *sum;
   if (at_server && shard->M.data != NULL && MuonArrayIsPacked(&shard->M)) PetscCall(MuonMomentumOfPacked_Private(muon, shard, sum, &finite));
   else if (at_server && shard->M.data != NULL) {
@@ -153,21 +169,17 @@ void MuonServerGetGradient_Private(const MuonLayerStepInfo *info, const MuonArra
 /* *input may be scratch, of which the caller has the mark */
 PetscErrorCode MuonServerAggregate_Private(Muon muon, MuonShard *shard, MuonArray *input, MuonStatus *status)
 {
-  const PetscInt  nworkers = shard->group->exchange->nworkers;
-  const MuonArray state    = MuonShardStateShape(shard);
-  const PetscBool same     = shard->round->T.precision == state.precision || (shard->M.data != NULL && state.memory == MUON_HOST) ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool asis     = MuonShardIsDirect(shard) && same && MuonServerChangesSum_Private(muon, shard) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
-  MuonArray       sum      = asis ? shard->round->T : shard->sum, whole, W;
+  const MuonArray state = MuonShardStateShape(shard);
+  const PetscBool same  = shard->round->T.precision == state.precision || (shard->M.data != NULL && state.memory == MUON_HOST) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool asis  = MuonShardIsDirect(shard) && same && MuonServerChangesSum_Private(muon, shard) == PETSC_FALSE ? PETSC_TRUE : PETSC_FALSE;
+  MuonArray       sum   = asis ? shard->round->T : shard->sum;
 
   PetscFunctionBegin;
   if (sum.data == NULL) PetscCall(MuonWorkspaceGetArray(muon->work, &state, state.precision, &sum));
   *input = sum;
   if (asis == PETSC_FALSE && shard->round->summed == PETSC_FALSE) PetscCall(MuonServerSum_Private(shard, &sum, status));
   if (*status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-  W = MuonShardPart(shard, &whole);
-  PetscCall(MuonAggregate_Private(muon, shard, nworkers, &sum, &W, input, status));
-  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscCall(MuonAggregate_Private(muon, shard, &sum, input, status));
   MuonTryAddons(muon, input, muon, shard, input);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,9 +10,10 @@ typedef struct {
 
 static const char *const Moments[] = {"adamw.mean", "adamw.square", "adamw.newmean", "adamw.newsquare"};
 
+#define FLAGS (MUON_PARAMETER_DATA | MUON_PARAMETER_PARENT)
 #define ROW(field, value, most, flag, help) \
   { \
-    "adamw_" #field, MUON_PARAMETER_REAL, offsetof(MuonLayer_AdamW, field), value, 0, most, NULL, MUON_PARAMETER_DATA | (flag), help \
+    "adamw_" #field, MUON_PARAMETER_REAL, offsetof(MuonLayer_AdamW, field), value, 0, most, NULL, FLAGS | (flag), help \
   }
 
 /* Where they are not set, the optimizer's hold */
@@ -202,13 +203,14 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_AdamW(MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&adamw));
-  adamw->nesterov        = strcmp(((PetscObject)layer)->type_name, MUONLAYERNADAMW) == 0;
-  layer->flops           = 16;
-  layer->data            = adamw;
-  layer->ops->step       = MuonLayerStep_AdamW;
-  layer->ops->commit     = MuonLayerCommit_AdamW;
-  layer->ops->visitstate = MuonLayerVisitState_AdamW;
-  layer->ops->reset      = MuonLayerReset_AdamW;
-  layer->ops->destroy    = MuonLayerDestroy_AdamW;
+  adamw->nesterov           = strcmp(((PetscObject)layer)->type_name, MUONLAYERNADAMW) == 0;
+  layer->flops              = 16;
+  layer->data               = adamw;
+  layer->parameters.variant = "adamw_";
+  layer->ops->step          = MuonLayerStep_AdamW;
+  layer->ops->commit        = MuonLayerCommit_AdamW;
+  layer->ops->visitstate    = MuonLayerVisitState_AdamW;
+  layer->ops->reset         = MuonLayerReset_AdamW;
+  layer->ops->destroy       = MuonLayerDestroy_AdamW;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

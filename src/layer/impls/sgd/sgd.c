@@ -19,7 +19,8 @@ M*/
 PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SGD(MuonLayer layer)
 {
   PetscFunctionBegin;
-  layer->flops     = 4;
-  layer->ops->step = MuonLayerStep_SGD;
+  layer->flops              = 4;
+  layer->ops->step          = MuonLayerStep_SGD;
+  layer->parameters.variant = "sgd_";
   PetscFunctionReturn(PETSC_SUCCESS);
 }

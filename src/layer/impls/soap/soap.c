@@ -231,14 +231,15 @@ PETSC_EXTERN PetscErrorCode MuonLayerRuleCreate_SOAP(MuonLayer layer)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&soap));
-  layer->flops           = 16;
-  layer->data            = soap;
-  layer->ops->step       = MuonLayerStep_SOAP;
-  layer->ops->setup      = MuonLayerSetUp_SOAP;
-  layer->ops->commit     = MuonLayerCommit_SOAP;
-  layer->ops->visitstate = MuonLayerVisitState_SOAP;
-  layer->ops->getflops   = MuonLayerGetFlops_SOAP;
-  layer->ops->reset      = MuonLayerReset_SOAP;
-  layer->ops->destroy    = MuonLayerDestroy_SOAP;
+  layer->flops              = 16;
+  layer->data               = soap;
+  layer->parameters.variant = "adamw_";
+  layer->ops->step          = MuonLayerStep_SOAP;
+  layer->ops->setup         = MuonLayerSetUp_SOAP;
+  layer->ops->commit        = MuonLayerCommit_SOAP;
+  layer->ops->visitstate    = MuonLayerVisitState_SOAP;
+  layer->ops->getflops      = MuonLayerGetFlops_SOAP;
+  layer->ops->reset         = MuonLayerReset_SOAP;
+  layer->ops->destroy       = MuonLayerDestroy_SOAP;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

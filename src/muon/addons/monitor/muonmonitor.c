@@ -168,8 +168,10 @@ static PetscErrorCode MuonValidate_Private(Muon muon, PetscInt step)
 /* Servers measure what they do where the round says so */
 static PetscErrorCode MuonMonitorBegin_Private(Muon muon, MuonRecord *record)
 {
+  const PetscBool measure = MuonMonitorOf(muon)->measure;
+
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].round->info.measure = MuonMonitorOf(muon)->measure;
+  for (PetscInt p = 0; p < muon->nshards; p++) muon->shard[p].round->info.measure = measure;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

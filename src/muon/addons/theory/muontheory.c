@@ -118,7 +118,6 @@ static PetscErrorCode MuonTheoryCheckLayer_Private(Muon muon, MuonLayer layer)
     MuonTheoryCheck(muon, !MuonLayerIsSet(layer, theirs[k]) || (k == 0 && MuonTheoryOf(muon)->type == MUON_THEORY_AUTO), "-%smuon_layer_%s_%s was set, and the theorem assumes that it gives it", MuonPrefix(muon), name, theirs[k]);
   }
   MuonTheoryCheck(muon, !MuonLayerIsSet(layer, "theory_eta") || MuonTheoryIsSharp_Private(muon) == PETSC_FALSE, "-%smuon_layer_%s_theory_eta was set, and the theorem assumes none: its step is gamma", MuonPrefix(muon), name);
-  if (!MuonLayerIsSet(layer, "step")) layer->step = MuonParametersIsSet((PetscObject)muon, "step") ? muon->step_type : step;
   MuonTheoryCheck(muon, layer->step == step, "layer \"%s\" has -%smuon_step %s, and the theorem is of %s", name, MuonPrefix(muon), MuonStepTypes[layer->step], MuonStepTypes[step]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,9 +281,9 @@ PetscErrorCode MuonTheoryApply_Private(Muon muon, const MuonTheoryConstants give
   missing = MuonTheorySolve_Private(&p);
   MuonTheoryCheck(muon, missing == NULL, "the theorem needs %s", missing);
   for (PetscInt i = 0; i < muon->nshards; i++) muon->shard[i].layer->given_rate = (PetscReal)p.layer[i].rate;
-  muon->momentum      = (PetscReal)(1 - p.beta);
-  muon->learning_rate = (PetscReal)p.layer[0].rate; /* that monitors show */
-  theory->bound       = p.bound < 0 ? PETSC_DETERMINE : (PetscReal)p.bound;
+  PetscCall(MuonParametersPut((PetscObject)muon, "momentum", 1 - p.beta));
+  PetscCall(MuonParametersPut((PetscObject)muon, "learning_rate", p.layer[0].rate)); /* that monitors show */
+  theory->bound = p.bound < 0 ? PETSC_DETERMINE : (PetscReal)p.bound;
   PetscCall(MuonTheoryReport_Private(muon, &p));
   PetscCall(PetscFree(p.layer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -309,9 +308,9 @@ static PetscErrorCode MuonTheoryConfigure_Private(Muon muon)
   PetscCall(PetscObjectQueryFunction((PetscObject)muon, "MuonSignsDescend_C", &descend));
   theory->signs = descend != NULL ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MuonTheoryCheckOptions_Private(muon));
+  PetscCall(MuonParametersChoose((PetscObject)muon, "step", (double)(MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO)));
   for (PetscInt p = 0; p < muon->nshards; p++) PetscCall(MuonTheoryCheckLayer_Private(muon, muon->shard[p].layer));
-  if (!MuonParametersIsSet((PetscObject)muon, "step")) muon->step_type = MuonTheoryIsSharp_Private(muon) ? MUON_STEP_SHARP : MUON_STEP_LMO;
-  if (theory->type == MUON_THEORY_AUTO) muon->momentum = theory->beta >= 0 ? 1 - theory->beta : 0;
+  if (theory->type == MUON_THEORY_AUTO) PetscCall(MuonParametersPut((PetscObject)muon, "momentum", theory->beta >= 0 ? 1 - (double)theory->beta : 0));
   else PetscCall(MuonTheoryApply_Private(muon, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

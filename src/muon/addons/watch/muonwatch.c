@@ -60,7 +60,7 @@ PetscErrorCode MuonGetMismatchedLayer(Muon muon, MuonLayer *layer)
 */
 static PetscErrorCode MuonWatchShard_Private(Muon muon, MuonShard *shard)
 {
-  const PetscBool watched = MuonWatches(muon) && shard->X.data != NULL ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
+  const PetscBool watched = shard->X.data != NULL && MuonWatches(muon) ? PETSC_TRUE : PETSC_FALSE, noted = shard->layer->watched;
 
   PetscFunctionBegin;
   shard->round->edited  = PETSC_FALSE;

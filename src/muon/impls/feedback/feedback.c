@@ -42,18 +42,6 @@ static PetscErrorCode MuonSetFromOptions_Feedback(Muon muon)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The keys of one layer: its downlink, and all keys of its compressors */
-static PetscErrorCode MuonFeedbackReadKeys_Private(PetscObject object, const char prefix[], PetscBool type)
-{
-  MuonCompressor c = (MuonCompressor)object;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorSetOptionsPrefix(c, prefix));
-  if (type) PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
-  else PetscCall(MuonCompressorSetFromOptions(c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The compressors for all layers do not apply to this one, and it has no key of its own */
 static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *all, MuonLayer layer, const char own[], PetscBool *spares)
 {
@@ -70,9 +58,8 @@ static PetscErrorCode MuonFeedbackSpares_Private(Muon muon, const MuonFeedback *
 }
 
 /*
-   A shard's compressor begins as the one for all layers, which has read the keys for all whatever its type
-   was then, and reads the layer's own. Those of a solver of singular values, which is not copied, are read
-   here; what was set after MuonSetFromOptions() stays
+   The parent of a shard's compressor is the one for all layers. Its keys are read for what the parent has not, a solver
+   of singular values and parameters of another type, and then the layer's own
 */
 static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *shard, int down, PetscInt indexbits)
 {
@@ -88,18 +75,14 @@ static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *sha
   PetscCall(MuonFeedbackFamily_Private(muon, down, layer, sizeof(own), own));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)c, (PetscObject)muon, 1));
   PetscCall(PetscObjectSetOptions((PetscObject)c, ((PetscObject)muon)->options));
-  PetscCall(MuonCompressorCopyOptions_Private(from, c));
   PetscCall(MuonCompressorSetOptionsPrefix(c, shared));
   PetscCall(MuonFeedbackSpares_Private(muon, (const MuonFeedback *)muon->data, shard->layer, own, &spares));
+  PetscCall(MuonCompressorSetType(c, spares ? MUONCOMPRESSORIDENTITY : ((PetscObject)from)->type_name));
+  PetscCall(MuonParametersSetParent((PetscObject)c, (PetscObject)from));
   if (spares) {
-    PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORIDENTITY));
     /* With lossy messages, digits beyond single precision waste bytes */
     if (from->assignment == PETSC_FALSE && (int)c->values == PETSC_DETERMINE) PetscCall(MuonParametersAssign((PetscObject)c, "values", MUON_COMPRESSOR_VALUES_SINGLE));
-  } else if (muon->setfromoptionscalled) {
-    PetscCall(MuonCompressorReadOptions_Private(c, PETSC_FALSE));
-    PetscCall(MuonCompressorCopyOptions_Private(from, c));
-    PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, PETSC_TRUE, own, MuonFeedbackReadKeys_Private));
-  }
+  } else if (muon->setfromoptionscalled) PetscCall(MuonSetFromLayeredOptions((PetscObject)c, shared, own));
   PetscCall(MuonShardGetBlocks(shard, &nrows, &rows, &ncolumns, &columns));
   PetscCall(MuonCompressorSetBlocks(c, nrows, rows, ncolumns, columns));
   PetscCall(PetscFree(rows));
@@ -109,7 +92,6 @@ static PetscErrorCode MuonFeedbackConfigureOne_Private(Muon muon, MuonShard *sha
 
 PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
 {
-  MuonFeedback  *all       = (MuonFeedback *)muon->data;
   PetscInt       indexbits = 0;
   PetscLogDouble entries   = 1;
   char           key[64];
@@ -133,13 +115,12 @@ PetscErrorCode MuonFeedbackConfigure_Private(Muon muon, size_t bytes)
 
     for (int down = 0; down < 2; down++) PetscCall(MuonFeedbackConfigureOne_Private(muon, shard, down, indexbits));
     (void)MuonParametersFind((PetscObject)shard->layer, key, &own);
-    shard->downlink = MuonLayerIsSet(shard->layer, key) ? (MuonDownlink) * (int *)own : all->downlink;
+    shard->downlink = *(MuonDownlink *)own;
     PetscCall(PetscCalloc1(bytes, (char **)&shard->data));
     ((FeedbackShard *)shard->data)->keeps = shard->up->assignment ? PETSC_FALSE : PETSC_TRUE;
     shard->asis                           = shard->up->assignment;
   }
-  /* What is changed in them from now on would be silently without effect */
-  for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = muon->compressor[down]->parameters.frozen = PETSC_TRUE;
+  for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = PETSC_TRUE; /* another type would be silently without effect */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +154,7 @@ PetscErrorCode MuonReset_Feedback(Muon muon)
     if (muon->shard[p].data != NULL) PetscCall(MuonArrayDestroy(&((FeedbackShard *)muon->shard[p].data)->relative));
     PetscCall(PetscFree(muon->shard[p].data));
   }
-  for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = muon->compressor[down]->parameters.frozen = PETSC_FALSE;
+  for (int down = 0; down < 2; down++) muon->compressor[down]->parameters.fixed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,7 +192,8 @@ PetscErrorCode MuonDestroy_Feedback(Muon muon)
   Note:
   Parameters set here before `MuonSetUp()` apply to all layers of the optimizer lmo (`-ef21_compressor_rules`) that are
   not too small (`-ef21_compressor_min_entries`). `-muon_layer_NAME_ef21_compressor topk` and the keys below it apply
-  to one layer, of any optimizer and size.
+  to one layer, of any optimizer and size. After `MuonSetUp()` the type is fixed, and so is the format of the values of uncompressed layers; other
+  parameters act at the next step, for layers without a value of their own.
 
 .seealso: `Muon`, `MUONEF21`, `MuonEF21GetServerCompressor()`, `MuonEF21GetLayerCompressors()`, `MuonCompressorSetType()`, `MuonCompressorSetRatio()`
 @*/

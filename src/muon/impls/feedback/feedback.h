@@ -34,11 +34,11 @@ typedef struct {
     {family "downlink", \
      MUON_PARAMETER_ENUM, \
      0, \
-     PETSC_DETERMINE, \
+     0, \
      0, \
      0, \
      MuonDownlinks, \
-     MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED | MUON_PARAMETER_AUTO | MUON_PARAMETER_HIDDEN, \
+     MUON_PARAMETER_DATA | MUON_PARAMETER_FIXED | MUON_PARAMETER_PARENT | MUON_PARAMETER_HIDDEN, \
      "How the owner tells the workers of new weights, as the optimizer says where not set"}, \
     { \
       NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL \

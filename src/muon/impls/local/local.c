@@ -203,7 +203,7 @@ static PetscErrorCode MuonConfigure_Local(Muon muon)
     PetscCall(MuonLocalSetControl_Private(muon, l));
   }
   PetscCall(MuonSetWorkerWeight(outer, muon->worker_weight));
-  if (!MuonParametersIsSet((PetscObject)outer, "node_size")) outer->node_size = muon->node_size;
+  PetscCall(MuonParametersChoose((PetscObject)outer, "node_size", (double)muon->node_size));
   PetscCall(MuonLocalSetPhases_Private(muon));
   PetscCall(MuonLocalShare_Private(muon));
   PetscCall(MuonSetUp(outer));

@@ -164,10 +164,21 @@ static PetscErrorCode MuonPolarMultiplyTwice_Zolotarev(MuonPolarPanel *p, double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The largest eigenvalue of the tridiagonal matrix, by bisection: the number of negative pivots is that of
-   eigenvalues below x
-*/
+/* Whether all eigenvalues of the tridiagonal matrix are below x: the number of negative pivots is that of those that are */
+static PetscBool MuonPolarIsBelow_Zolotarev(PetscInt n, const double alpha[], const double beta[], double x)
+{
+  double   pivot = 1.0;
+  PetscInt below = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    pivot = alpha[i] - x - (i > 0 ? beta[i - 1] * beta[i - 1] / pivot : 0.0);
+    if (pivot == 0.0) pivot = 1e-300;
+    if (pivot < 0.0) below++;
+  }
+  return below == n ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The largest one, by bisection */
 static double MuonPolarTridiagonal_Zolotarev(PetscInt n, const double alpha[], const double beta[])
 {
   double low = alpha[0], high = alpha[0];
@@ -179,16 +190,9 @@ static double MuonPolarTridiagonal_Zolotarev(PetscInt n, const double alpha[], c
     high = PetscMax(high, alpha[i] + radius);
   }
   for (int step = 0; step < 60 && high - low > 1e-14 * fabs(high); step++) {
-    const double x     = 0.5 * (low + high);
-    double       pivot = 1.0;
-    PetscInt     below = 0;
+    const double x = 0.5 * (low + high);
 
-    for (PetscInt i = 0; i < n; i++) {
-      pivot = alpha[i] - x - (i > 0 ? beta[i - 1] * beta[i - 1] / pivot : 0.0);
-      if (pivot == 0.0) pivot = 1e-300;
-      if (pivot < 0.0) below++;
-    }
-    if (below == n) high = x;
+    if (MuonPolarIsBelow_Zolotarev(n, alpha, beta, x)) high = x;
     else low = x;
   }
   return high;
@@ -228,12 +232,12 @@ static void MuonPolarAxpby_Zolotarev(const MuonKernelReal *real, size_t s, doubl
 }
 
 /*
-   A few steps of Lanczos on the result, from below: its norm, the same on all ranks. The Gram matrix cannot
+   A few steps of Lanczos on the result, from below: its norm where that is above enough, the same on all ranks. The Gram matrix cannot
    tell what its own rounding did. On one rank vectors are as long as the columns lie, each of which is read
    once; where that is the longer side, its zeros among the singular values take one more step. The vectors are
    on the host
 */
-static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double *norm)
+static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double enough, double *norm)
 {
   const MuonKernelReal *real   = panel->real;
   const PetscBool       turned = panel->size == 1 && !panel->left ? PETSC_TRUE : PETSC_FALSE;
@@ -277,7 +281,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double *nor
   }
   PetscCall(PetscFree(vectors));
   PetscCall(PetscLogFlops(MuonPolarNormFlops_Zolotarev(s, l)));
-  *norm = sqrt(PetscMax(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta), 0.0));
+  if (!MuonPolarIsBelow_Zolotarev(steps, alpha, beta, enough * enough)) *norm = sqrt(MuonPolarTridiagonal_Zolotarev(steps, alpha, beta));
   PetscCall(MuonPolarPanelAgree(panel, 1, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -286,7 +290,7 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double *nor
 static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPolarFunction *f, const MuonMatrix *Q, PetscBool *loaded, PetscBool *done)
 {
   const size_t s     = panel->s;
-  double       scale = 1.0, norm = 1.0;
+  double       scale = 1.0, norm = 1.0, enough;
   void        *P, *B, *held;
   PetscBool    failed;
   MuonMark     mark;
@@ -303,13 +307,13 @@ static PetscErrorCode MuonPolarTry_Zolotarev(MuonPolarPanel *panel, const MuonPo
   if (failed) PetscFunctionReturn(PETSC_SUCCESS);
   /* What follows is in single precision */
   if (f->precision == MUON_POLAR_PRECISION_BF16) panel->real = &MuonKernelRealSingle;
+  enough = 1.0 + 64.0 * panel->real->unit; /* an excess of some roundoffs is the estimate's */
   if (MuonPolarNormWanted_Zolotarev(panel->real->unit, s, f)) {
-    PetscCall(MuonPolarNorm_Zolotarev(panel, &norm));
+    PetscCall(MuonPolarNorm_Zolotarev(panel, enough, &norm));
     PetscCall(MuonWorkspaceRelease(panel->polar->work, &mark));
   }
   if (!(norm <= MuonLargestNorm)) PetscFunctionReturn(PETSC_SUCCESS);
-  /* An excess of some roundoffs is the estimate's */
-  PetscCall(MuonPolarPanelStore(panel, 0, norm > 1.0 + 64.0 * panel->real->unit ? 1.0 / norm : 1.0, Q));
+  PetscCall(MuonPolarPanelStore(panel, 0, norm > enough ? 1.0 / norm : 1.0, Q));
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
