@@ -52,7 +52,9 @@ struct _p_MuonPolar {
   PetscBool             leaves;       /* set by the type: what it gives may be outside of the unit ball */
   PetscBool             rowwise;      /* works on the rows of a square matrix; else on its columns, which give the same factor */
   PetscBool             ondevice;     /* matrices in the memory of a device are legal */
+  PetscBool             onpairs;      /* complex matrices are legal */
   MuonMemory            memory;       /* that of the matrices to come, whose precisions setup looks for; set by who knows */
+  int                   pairs;        /* likewise whether they are complex */
   PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
   MuonWorkspace         work;
   MuonSVD               svd;  /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */

@@ -230,7 +230,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 }
 
 /*@C
-  MuonAddLayerArray - Adds weights in memory that is not PETSc's to an optimizer
+  MuonAddLayerArray - Adds weights in memory that is not PETSc's, real or complex, to an optimizer
 
   Logically Collective
 

@@ -265,6 +265,8 @@ const MuonParameter MuonCompressorParameters_QSGD[] = {{"qsgd_block_length", MUO
    The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set
    and on the entry's number: different senders and steps draw independently, and any rank can reproduce them.
 
+   The entries of a complex matrix are real and imaginary parts by turns.
+
    The compressor is unbiased, and its variance is at most $\omega \|X\|^2$. For blocks of B entries $\omega =
    (\sqrt{1 + (B-1)/s^2} - 1)/2$ with the norm max, and with l2 $\omega = B/(4 s^2)$ where $B < 4 s^2$ and
    $\sqrt{B}/s - 1$ else: there are matrices that come to it, or close. Scales that are rounded make it larger, by up to some eight percent with bf16 and four times with natural. Error feedback is proved for $\omega < 1$, where
@@ -295,6 +297,7 @@ PetscErrorCode MuonCompressorCreate_QSGD(MuonCompressor c)
   c->keys          = "bits values";
   c->ops->changing = MuonCompressorChanging_QSGD;
   c->ondevice      = PETSC_TRUE;
+  c->onpairs       = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_QSGD;
   c->ops->encode   = MuonCompressorEncode_QSGD;
   c->ops->decode   = MuonCompressorDecode_QSGD;
