@@ -276,6 +276,36 @@ static PetscErrorCode CheckUsage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The numbers of the first layer: h, the target, and the weights before the first step and after each */
+static PetscErrorCode WriteRun(void)
+{
+  char   path[PETSC_MAX_PATH_LEN] = ".";
+  double both[2];
+  Run    run;
+  Muon   muon;
+  FILE  *file;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-oracle_dir", path, sizeof(path), NULL));
+  PetscCall(PetscStrlcat(path, "/torch", sizeof(path)));
+  file = fopen(path, "wb");
+  Check(file != NULL, "Cannot open %s", path);
+  PetscCall(Create(MUON_FIELD_COMPLEX, 0.7, &run, &muon));
+  PetscCall(MuonSetFromOptions(muon));
+  for (PetscInt line = 0; line < 9; line++) {
+    if (line > 2) PetscCall(MuonStep(muon));
+    for (PetscInt e = 0; e < Shapes[0].m * Shapes[0].n; e++) {
+      for (size_t k = 0; k < 2; k++) {
+        both[k] = line == 0 ? (double)(k == 0 ? 1 + (double)(e % 3) / 2 : 0) : line == 1 ? Number(0, e, 0) * run.phase[k] : Get(0, run.w[0], 2 * At(0, LD(0), e / Shapes[0].n, e % Shapes[0].n) + k);
+      }
+      Check(fwrite(both, sizeof(both), 1, file) == 1, "Cannot write %s", path);
+    }
+  }
+  Check(fclose(file) == 0, "Cannot write %s", path);
+  PetscCall(Destroy(&run, &muon));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The program of an option that is to be an error, or of ranks that have layers of different fields */
 static PetscErrorCode RunOnce(void)
 {
@@ -310,6 +340,7 @@ int main(int argc, char **argv)
   else if (strcmp(check, "checkpoint") == 0) PetscCall(CheckCheckpoint());
   else if (strcmp(check, "trouble") == 0) PetscCall(CheckTrouble());
   else if (strcmp(check, "usage") == 0) PetscCall(CheckUsage());
+  else if (strcmp(check, "torch") == 0) PetscCall(WriteRun());
   else PetscCall(RunOnce());
   PetscCall(PetscFinalize());
   return 0;
@@ -332,7 +363,8 @@ int main(int argc, char **argv)
       local     | 2       | -muon_type local -local_steps 2
       nodes     | 2       | -muon_type dense -muon_node_size 2
       replicate | 2       | -muon_type dense -muon_exchange_type replicated
-      adamw     | 2       | -muon_type dense -muon_rule_match "*:adamw" -muon_adamw_learning_rate 0.02 -angle 0
+      adamw     | 2       | -muon_type dense -muon_rule_match "*:adamw" -muon_adamw_learning_rate 0.02 -angle {{0 0.7}}
+      split     | 1       | -muon_type dense -muon_rule_match "*:{{adamw nadamw}}" -muon_adamw_learning_rate 0.02 -angle 0 -muon_layer_adamw_complex split
       sgd       | 2       | -muon_type dense -muon_rule_match "*:sgd"
       cut       | 2       | -muon_type ef21 -ef21_compressor topk -ef21_compressor_ratio 0.5 -ef21_compressor_values double -muon_layer_wide_blocks_rows 1,3 -muon_layer_wide_blocks_columns 2,4 -muon_layer_square_blocks_rows 2,3
 
@@ -347,6 +379,12 @@ int main(int argc, char **argv)
       checkpoint | {{1 2}} | -check checkpoint -muon_type {{dense ef21 local}} -muon_rule_match "square:adamw"
       trouble    | 2       | -check trouble
       usage      | {{1 2}} | -check usage
+
+  test:
+    suffix: torch
+    requires: torch
+    args: -check torch -muon_type dense -muon_rule_match "*:adamw" -muon_layer_adamw_complex split -muon_adamw_learning_rate 0.02 -muon_adamw_weight_decay 0.1 -muon_adamw_beta1 0.9 -muon_adamw_beta2 0.95 -muon_adamw_epsilon 1e-8
+    oracle: complex_torch.py
 
   testset:
     nsize: 2
