@@ -231,8 +231,8 @@ M*/
    Zero stays zero, what is subnormal in binary32 becomes zero, and the largest magnitude is 2^127. An entry
    takes at most 9 bits, 3.6 of normally distributed ones.
 
-   Real and imaginary parts of a complex matrix are rounded each by itself. The message stays unbiased, and since |z|^2 is the sum of their squares its variance is at most
-   1/8 of the square too.
+   Real and imaginary parts of a complex matrix are rounded each by itself. The message stays unbiased, and
+   since |z|^2 is the sum of their squares its variance is at most 1/8 of the square too.
 
    The random number of an entry depends on what `MuonCompressorSetStream()` and `MuonCompressorSetStep()` set
    and on the entry's number in the order of memory: different senders and steps draw independently, and any

@@ -377,8 +377,9 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    natural values; in the spectral norm the compressor is not contractive. With blocks it is the least fraction
    that is kept of any: the last block may be shorter. With values of 2 bits none is known.
 
-   Of a complex matrix entries are numbers: as many of them are kept whole, by their moduli, which are compared in double before they are rounded. Both parts of
-   a number are values of the message, at positions side by side. It takes no blocks.
+   Of a complex matrix entries are numbers: as many of them are kept whole, by their moduli, which are compared
+   in double before they are rounded. Both parts of a number are values of the message, at positions side by
+   side. It takes no blocks.
 
    2bit: 64 kept entries in the order of memory share two magnitudes, the means of those that are larger than their mean
    and of the others, in bfloat16. With 64 of each 4096 entries these are the entries of a block, as in SparseLoCo.
