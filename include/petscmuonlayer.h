@@ -77,6 +77,31 @@ typedef enum {
   MUON_LAYER_KIND_EMBEDDING
 } MuonLayerKind;
 
+/*E
+   MuonField - The numbers of a matrix
+
+   Values:
++  `MUON_FIELD_REAL`    - real numbers
+-  `MUON_FIELD_COMPLEX` - complex numbers, real and imaginary part side by side in memory, as in C, Fortran and numpy
+
+   Level: intermediate
+
+   Notes:
+   The gradient of complex weights Z is $2\, \partial f / \partial \bar Z$, which is $\partial f / \partial x +
+   i\, \partial f / \partial y$ for numbers $x + i y$\: then $f$ changes by $\mathrm{Re} \langle G, dZ \rangle$ and
+   -G descends. It is what PyTorch gives; JAX gives the conjugate.
+
+   Inner products are real, $\mathrm{Re}\, \mathrm{tr}(G^H D)$, and norms are those of complex matrices, see `MuonLMOType`. What is done
+   entry by entry, momentum and estimates, is done to real and imaginary parts.
+
+.seealso: `MuonLayerArray`, `MuonAddLayerArray()`, `MuonLMOType`
+E*/
+typedef enum {
+  MUON_FIELD_REAL,
+  MUON_FIELD_COMPLEX
+} MuonField;
+PETSC_EXTERN const char *const MuonFields[];
+
 /*S
    MuonLayerArray - Weights in memory of the caller
 
@@ -92,7 +117,8 @@ typedef enum {
 .  ld       - leading dimension, in entries: distance of rows, of columns if `rowmajor` is `PETSC_FALSE`; `PETSC_DECIDE` if there are no gaps
 .  w        - the weights, borrowed; steps change them in place
 .  g        - the gradient, borrowed, read only, with the layout of `w`; with `NULL` the layer has its own buffer, see `MuonLayerGetGradientArray()`
--  kind     - kind of the layer for presets, `MUON_LAYER_KIND_AUTO` by default
+.  kind     - kind of the layer for presets, `MUON_LAYER_KIND_AUTO` by default
+-  field    - `MUON_FIELD_REAL` by default, or `MUON_FIELD_COMPLEX`\: then entries are complex numbers of two parts of that type, and all sizes count numbers
 
    Level: intermediate
 
@@ -116,6 +142,7 @@ typedef struct {
   void         *w;
   const void   *g;
   MuonLayerKind kind;
+  MuonField     field;
 } MuonLayerArray;
 
 /*E

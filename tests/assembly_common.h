@@ -127,6 +127,7 @@ static inline PetscErrorCode TestInput(void *ctx, PetscInt k, MuonArray *G)
   G->precision = item->precision;
   G->memory    = MUON_HOST;
   G->rowmajor  = item->rowmajor;
+  G->pairs     = 0;
   if (p->bytes < G->ld * G->count * sizeof(double)) {
     PetscCall(PetscFree(p->buffer));
     p->bytes = G->ld * G->count * sizeof(double);

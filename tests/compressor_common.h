@@ -210,6 +210,7 @@ static inline PetscErrorCode TestArrayCreate(PetscInt m, PetscInt n, MuonPrecisi
 {
   PetscFunctionBegin;
   A->rowmajor  = rowmajor;
+  A->pairs     = 0;
   A->len       = (size_t)(rowmajor ? n : m);
   A->count     = (size_t)(rowmajor ? m : n);
   A->ld        = A->len + (size_t)gap;

@@ -76,7 +76,7 @@ static PetscErrorCode MuonCompressorCreate_AtLeast(MuonCompressor c)
 /* How much messages of an m x n matrix keep */
 static PetscErrorCode GetLayout(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
 {
-  const MuonArray shape = {NULL, (size_t)m, (size_t)n, (size_t)m, PetscDefined(USE_REAL_SINGLE) ? MUON_SINGLE : MUON_DOUBLE, MUON_HOST, 0};
+  const MuonArray shape = {NULL, (size_t)m, (size_t)n, (size_t)m, PetscDefined(USE_REAL_SINGLE) ? MUON_SINGLE : MUON_DOUBLE, MUON_HOST, 0, 0};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(layout, sizeof(*layout)));

@@ -33,6 +33,7 @@ static MuonArray Shape(PetscInt k)
   a.count     = tall ? 4 : k % 15 == 11 ? 12 : 13;
   a.ld        = a.len;
   a.rowmajor  = k % 2;
+  a.pairs     = 0;
   return a;
 }
 

@@ -40,6 +40,7 @@ static PetscErrorCode Check(MuonPolar polar, PetscInt m, PetscInt n, int rowmajo
   g.ld        = g.len;
   g.precision = precision;
   g.rowmajor  = rowmajor;
+  g.pairs     = 0;
   for (PetscInt i = 0; i < rows; i++) {
     for (PetscInt j = 0; j < n; j++) {
       const PetscInt k = rowmajor ? i * n + j : j * rows + i;

@@ -128,7 +128,7 @@ static void Lies(Model *model)
   }
   for (unsigned value = 0; value < 256; value++) {
     if (value > MUON_FILE_EVERYONE) Lie(model, index, 1, value, MUON_FILE_CORRUPT, "index", "holder");
-    if (value > MUON_FILE_DOUBLE) Lie(model, index + 1, 1, value, MUON_FILE_CORRUPT, "index", "precision");
+    if (value > MUON_FILE_COMPLEX_DOUBLE) Lie(model, index + 1, 1, value, MUON_FILE_CORRUPT, "index", "precision");
     if (value > 1) Lie(model, index + 2, 1, value, MUON_FILE_CORRUPT, "index", "entrywise");
     if (value > 1) Lie(model, index + 3, 1, value, MUON_FILE_CORRUPT, "index", "order");
     if (value != 8) Lie(model, index + 4, 1, value, MUON_FILE_CORRUPT, "index", "length of a name");

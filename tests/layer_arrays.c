@@ -52,6 +52,7 @@ static void Make(MuonPrecision precision, int rowmajor, Block *block)
   A->precision = precision;
   A->memory    = MUON_HOST;
   A->rowmajor  = rowmajor;
+  A->pairs     = 0;
   for (size_t e = 0; e < A->ld * A->count; e++) {
     if (precision == MUON_SINGLE) ((float *)A->data)[e] = (float)KEPT;
     else ((double *)A->data)[e] = KEPT;

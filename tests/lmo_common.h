@@ -169,6 +169,7 @@ static PETSC_UNUSED MuonArray TestArrayOf(int variant, int m, int n, int pad, vo
   array.ld        = array.len + (size_t)pad;
   array.precision = TestPrecision(variant);
   array.memory    = MUON_HOST;
+  array.pairs     = 0;
   array.data      = memory;
   return array;
 }

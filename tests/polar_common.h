@@ -438,6 +438,7 @@ static PETSC_UNUSED PetscErrorCode TestArray(MuonPrecision precision, int rowmaj
   array->precision = precision;
   array->memory    = MUON_HOST;
   array->rowmajor  = rowmajor;
+  array->pairs     = 0;
   PetscCall(PetscMalloc(array->ld * array->count * MuonArrayEntryBytes(array) + 1, &array->data));
   for (size_t k = 0; k < array->ld * array->count; k++) {
     const int    i = (int)(k % array->ld), j = (int)(k / array->ld), padding = i >= (int)array->len;

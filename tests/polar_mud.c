@@ -45,6 +45,7 @@ static PetscErrorCode ApplyRows(MuonPolar polar, int m, int n, const double *A, 
   G.here.precision = MUON_PETSCSCALAR;
   G.here.memory    = MUON_HOST;
   G.here.rowmajor  = 1;
+  G.here.pairs     = 0;
   D                = G;
   D.here.data      = q;
   PetscCall(MuonPolarApplyMatrices(1.0, 1, &polar, &G, &D, &status));

@@ -32,7 +32,7 @@ TRAILER = struct.Struct("<QQI")
 ENTRY = struct.Struct("<6B2xI4x6Q")
 SEAL = struct.Struct("<QI")
 HOLDERS = ("worker", "server", "everyone")
-TYPES = (np.dtype("u1"), np.dtype("<f4"), np.dtype("<f8"))
+TYPES = (np.dtype("u1"), np.dtype("<f4"), np.dtype("<f8"), np.dtype("<c8"), np.dtype("<c16"))
 LANE = 512
 
 

@@ -90,7 +90,7 @@ static uint64_t MuonFileRecordRead(const unsigned char *from, uint64_t left, uin
 {
   uint64_t bytes, max, names;
 
-  if (left < MUON_FILE_ENTRY || from[0] > MUON_FILE_EVERYONE || from[1] > MUON_FILE_DOUBLE || from[2] > 1 || from[3] > 1 || MuonWireLoad16(from + 6) != 0 || MuonWireLoad32(from + 12) != 0) return 0;
+  if (left < MUON_FILE_ENTRY || from[0] > MUON_FILE_EVERYONE || from[1] > MUON_FILE_COMPLEX_DOUBLE || from[2] > 1 || from[3] > 1 || MuonWireLoad16(from + 6) != 0 || MuonWireLoad32(from + 12) != 0) return 0;
   names = (uint64_t)from[4] + from[5] + 2;
   left -= MUON_FILE_ENTRY;
   if (names > left) return 0;

@@ -42,8 +42,8 @@ static PetscErrorCode MuonLMOSingularCompute_Private(MuonLMO lmo, const MuonMatr
   sigma     = (PetscReal *)(*size + 2 * nsv);
   *exponent = (int *)(sigma + nsv);
   if (U != NULL) {
-    PetscCall(MuonWorkspaceGet(lmo->work, (m + n) * (size_t)nsv * sizeof(PetscScalar), U));
-    *V = *U + m * (size_t)nsv;
+    PetscCall(MuonWorkspaceGet(lmo->work, ((m + n) << G->here.pairs) * (size_t)nsv * sizeof(PetscScalar), U));
+    *V = *U + (m << G->here.pairs) * (size_t)nsv;
   }
   PetscCall(MuonSVDSetWorkspace(lmo->svd, lmo->work));
   PetscCall(MuonArrayOnHost(&G->here, PETSC_TRUE, &host.here));
@@ -87,10 +87,10 @@ PetscErrorCode MuonLMOSingularTriple(MuonLMO lmo, const MuonMatrix *G, double u[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
+PetscErrorCode MuonLMOApply_Singular(MuonLMO lmo, const MuonMatrix *G, const MuonMatrix *D, double *dual)
 {
   const double   p   = Exponent(lmo);
-  const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), n = G->columns;
+  const PetscInt nsv = Wanted(p == 1.0 ? PETSC_TRUE : PETSC_FALSE, G->rows, G->columns), n = G->columns << G->here.pairs;
   PetscScalar   *U, *V;
   PetscInt       count;
   double        *size, *weight, r;

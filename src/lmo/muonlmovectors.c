@@ -235,6 +235,22 @@ static PetscLogDouble ApplyFlops(double p, double q, PetscLogDouble entries, Pet
   return NormFlops(MuonLMOConjugate(p), MuonLMOConjugate(q), entries, vectors) + (p == 1.0 || p == HUGE_VAL ? 0.0 : (p == 2.0 ? 2.0 : 3.0)) * entries + (q == 1.0 || q == HUGE_VAL || (p == 2.0 && q == 2.0) ? 0.0 : 6.0) * vectors;
 }
 
+/* R = the moduli of X, in scratch, where norms see complex numbers: but for Frobenius' norm, to which they are reals */
+static PetscErrorCode MuonLMOModuli_Private(MuonLMO lmo, const MuonMatrix *X, MuonMatrix *R, PetscBool *are)
+{
+  const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
+
+  PetscFunctionBegin;
+  *are = X->here.pairs && !(norm->p == 2 && norm->q == 2) ? PETSC_TRUE : PETSC_FALSE;
+  if (*are == PETSC_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  *R      = *X;
+  R->here = MuonArrayOfNumbers(&X->here);
+  PetscCall(MuonWorkspaceGet(lmo->work, MuonArrayBytes(&R->here), &R->here.data));
+  MuonArrayModuli(&X->here, &R->here);
+  PetscCall(PetscLogFlops(4.0 * (PetscLogDouble)MuonArrayEntries(&R->here)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MuonLMONorm_Vectors(MuonLMO lmo, PetscBool dual, const MuonMatrix *X, double *value)
 {
   const MuonLMOVectors *norm = (MuonLMOVectors *)lmo->data;
@@ -242,8 +258,15 @@ PetscErrorCode MuonLMONorm_Vectors(MuonLMO lmo, PetscBool dual, const MuonMatrix
   Vectors               s;
   int                   exponent;
   PetscLogDouble        flops;
+  MuonMatrix            R;
+  PetscBool             moduli;
 
   PetscFunctionBegin;
+  PetscCall(MuonLMOModuli_Private(lmo, X, &R, &moduli));
+  if (moduli) {
+    PetscCall(MuonLMONorm_Vectors(lmo, dual, &R, value));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (dual) {
     p = MuonLMOConjugate(WithExactConjugate(p));
     q = MuonLMOConjugate(q);
@@ -294,8 +317,18 @@ PetscErrorCode MuonLMOApply_Vectors(MuonLMO lmo, const MuonMatrix *G, const Muon
   double                size;
   int                   exponent;
   PetscLogDouble        flops;
+  MuonMatrix            R, point;
+  PetscBool             moduli;
 
   PetscFunctionBegin;
+  PetscCall(MuonLMOModuli_Private(lmo, G, &R, &moduli));
+  if (moduli) {
+    point = R;
+    PetscCall(MuonWorkspaceGet(lmo->work, MuonArrayBytes(&R.here), &point.here.data));
+    PetscCall(MuonLMOApply_Vectors(lmo, &R, &point, dual));
+    if (*dual >= 0.0) MuonArrayPhases(&point.here, g, d);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonLogDeviceBegin(g->memory, &flops));
   PetscCall(MuonLMOVectorsOpen_Private(lmo, norm->rows, G, &s));
   PetscCall(MuonLMOVectorNorms_Private(lmo, &s, MuonLMOConjugate(p)));
@@ -361,6 +394,7 @@ PetscErrorCode MuonLMOSetVectors(MuonLMO lmo, PetscBool rows, double p, double q
   vectors->q         = (PetscReal)q;
   lmo->data          = vectors;
   lmo->ondevice      = PETSC_TRUE;
+  lmo->onpairs       = PETSC_TRUE;
   lmo->ops->apply    = MuonLMOApply_Vectors;
   lmo->ops->norm     = MuonLMONorm_Vectors;
   lmo->ops->getflops = MuonLMOGetFlops_Vectors;

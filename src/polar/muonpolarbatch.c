@@ -61,7 +61,7 @@ static PetscErrorCode MuonPolarBatchOf_Private(MuonPolar polar, PetscInt n, Muon
   if (n > 1) PetscUseTypeMethod(polar, batch, s, l, &squares);
   *batch = 1;
   if (squares == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, MUON_DEVICE, 0, &real));
   PetscCall(MuonWorkspaceGetBatch(polar->work, &bytes));
   PetscCall(PetscMalloc1(n, &longer));
   for (; count < n; count++) {

@@ -59,8 +59,8 @@ PetscErrorCode MuonPolarExact_Private(MuonPolar polar, PetscInt n, MuonPolarTask
   }
   if (polar->svd == NULL) PetscCall(MuonSVDCreate(PETSC_COMM_SELF, &polar->svd));
   PetscCall(MuonWorkspaceGet(polar->work, s * sizeof(PetscReal), &sigma));
-  PetscCall(MuonWorkspaceGet(polar->work, MuonArrayRows(&task->G.here) * s * sizeof(PetscScalar), &U));
-  PetscCall(MuonWorkspaceGet(polar->work, (size_t)task->G.columns * s * sizeof(PetscScalar), &V));
+  PetscCall(MuonWorkspaceGet(polar->work, (MuonArrayRows(&task->G.here) << task->G.here.pairs) * s * sizeof(PetscScalar), &U));
+  PetscCall(MuonWorkspaceGet(polar->work, ((size_t)task->G.columns << task->G.here.pairs) * s * sizeof(PetscScalar), &V));
   PetscCall(MuonArrayOnHost(&task->G.here, PETSC_TRUE, &host.G.here));
   PetscCall(MuonArrayOnHost(&task->Q.here, PETSC_FALSE, &host.Q.here));
   PetscCall(MuonSVDSetWorkspace(polar->svd, polar->work));

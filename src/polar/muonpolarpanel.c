@@ -10,13 +10,18 @@ enum {
   WATCH = 8
 };
 
-PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, MuonMemory memory, const MuonKernelReal **real)
+PetscErrorCode MuonPolarGetReal_Private(MuonPolar polar, MuonMemory memory, int pairs, const MuonKernelReal **real)
 {
   const char        *prefix = MuonPolarPrefix_Private(polar);
   MuonPolarPrecision precision;
 
   PetscFunctionBegin;
   PetscCall(MuonPolarGetPrecision(polar, &precision));
+  if (pairs) {
+    PetscCheck(precision <= MUON_POLAR_PRECISION_DOUBLE, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP, "Option -%slmo_polar_precision is %s for a complex matrix, expected single or double", prefix, MuonPolarPrecisions[precision]);
+    *real = &MuonKernelRealPairs[precision == MUON_POLAR_PRECISION_DOUBLE ? MUON_DOUBLE : MUON_SINGLE];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (memory == MUON_DEVICE) {
     *real = MuonKernelRealOfDevice(MuonPolarPrecisions[precision]);
     PetscCheck(*real != NULL, PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP_SYS, "Option -%slmo_polar_precision is %s, which the device does not multiply, expected another of MuonPolarPrecision", prefix, MuonPolarPrecisions[precision]);
@@ -56,19 +61,20 @@ static size_t MuonPolarPanelStart(const MuonPolarPanel *p, PetscBool rows, Petsc
 */
 static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forwards, void *rows, void *columns)
 {
-  const MPI_Datatype real = p->real->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  const MPI_Datatype part = p->real->arrays->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   const PetscMPIInt  mine = (PetscMPIInt)MuonArrayRows(&p->G->here), local = (PetscMPIInt)p->local;
   const int          order = p->G->here.rowmajor ? MPI_ORDER_C : MPI_ORDER_FORTRAN, whole[2][2] = {{mine, (int)p->l}, {(int)p->s, local}};
   const size_t       bytes[2] = {(size_t)mine * p->l * p->real->size, p->s * p->local * p->real->size};
   const int          from     = forwards ? 0 : 1;
   void              *there[2] = {rows, columns}, *at[2] = {rows, columns};
-  MPI_Datatype      *type;
+  MPI_Datatype      *type, real;
   PetscMPIInt       *count, *zero;
   MuonMark           mark;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(2 * (size_t)p->size, &type, 2 * (size_t)p->size, &count));
   PetscCall(PetscCalloc1((size_t)p->size, &zero));
+  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)p->real->parts, part, &real));
   for (PetscMPIInt r = 0; r < p->size; r++) {
     const int row = (int)MuonPolarPanelStart(p, PETSC_TRUE, r), column = (int)MuonPolarPanelStart(p, PETSC_FALSE, r);
     const int part[2][2]  = {{mine, (int)MuonPolarPanelStart(p, PETSC_FALSE, r + 1) - column}, {(int)MuonPolarPanelStart(p, PETSC_TRUE, r + 1) - row, local}};
@@ -89,6 +95,7 @@ static PetscErrorCode MuonPolarPanelTurn(const MuonPolarPanel *p, PetscBool forw
   if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy(bytes[1 - from], at[1 - from], there[1 - from]);
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   for (PetscMPIInt r = 0; r < 2 * p->size; r++) PetscCallMPI(MPI_Type_free(&type[r]));
+  PetscCallMPI(MPI_Type_free(&real));
   PetscCall(PetscFree2(type, count));
   PetscCall(PetscFree(zero));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,7 +145,7 @@ static PetscErrorCode MuonPolarPanelFill(MuonPolar polar, const MuonKernelReal *
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, n * p->s * p->local * real->size, &p->Y));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   rows = (char *)p->Y;
-  if (p->cut) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&p->G->here) * real->size, &rows));
+  if (p->cut) PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, MuonArrayEntries(&p->G->here) / real->parts * real->size, &rows));
   for (size_t k = 0; k < n; k++) {
     const MuonArray *g = &task[k]->G.here;
     char            *Y = rows + k * p->s * p->l * real->size;
@@ -169,8 +176,8 @@ PetscErrorCode MuonPolarPanelOpen(MuonPolar polar, const MuonKernelReal *real, M
     p->whole  = PETSC_TRUE;
     p->Y      = g->data;
     p->Z      = q->data;
-    p->ldy    = g->count > 1 ? g->ld : g->len;
-    p->ldz    = q->count > 1 ? q->ld : q->len;
+    p->ldy    = (g->count > 1 ? g->ld : g->len) / real->parts;
+    p->ldz    = (q->count > 1 ? q->ld : q->len) / real->parts;
     p->factor = 1.0 / ldexp(task->norm, task->exponent);
   } else {
     PetscCall(MuonPolarPanelFill(polar, real, 1, &task, PETSC_FALSE, p));
@@ -190,10 +197,10 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, size_t number, double scal
   if (p->ldy > 0 && scale == 1.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
   if (p->cut) {
-    PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonArrayEntries(q) * p->real->size, &Y));
+    PetscCall(MuonWorkspaceGetIn(p->polar->work, p->real->memory, MuonArrayEntries(q) / p->real->parts * p->real->size, &Y));
     PetscCall(MuonPolarPanelTurn(p, PETSC_FALSE, Y, p->Y));
   }
-  p->real->store(q->len, q->count, scale, Y, p->count > 1 || p->ldy > 0 ? MuonPolarPanelLD(p) : q->len, q->precision, q->data, q->ld);
+  p->real->store(q->len, q->count, scale, Y, p->count > 1 || p->ldy > 0 ? MuonPolarPanelLD(p) * p->real->parts : q->len, q->precision, q->data, q->ld);
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,7 +211,7 @@ PetscErrorCode MuonPolarPanelStore(MuonPolarPanel *p, size_t number, double scal
 */
 PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *p, size_t columns, void *A)
 {
-  const size_t s = p->s, size = p->real->size, entries = columns * s - columns * (columns - 1) / 2, chunk = (size_t)1 << 30;
+  const size_t s = p->s, size = p->real->size, entries = columns * s - columns * (columns - 1) / 2, chunk = ((size_t)1 << 30) / p->real->parts;
   char        *a = (char *)A;
   MuonMark     mark;
 
@@ -219,7 +226,7 @@ PetscErrorCode MuonPolarPanelSum(MuonPolarPanel *p, size_t columns, void *A)
   for (size_t done = 0; done < entries; done += chunk) {
     const size_t count = PetscMin(chunk, entries - done);
 
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a + done * size, (PetscMPIInt)count, size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, p->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a + done * size, (PetscMPIInt)(count * p->real->parts), p->real->arrays->size == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, p->comm));
   }
   for (size_t j = columns - 1; j > 0; j--) memmove(a + j * (s + 1) * size, a + (j * s - j * (j - 1) / 2) * size, (s - j) * size);
   if (p->real->memory == MUON_DEVICE) MuonDeviceGet()->copy(s * columns * size, a, A);
@@ -231,7 +238,7 @@ PetscErrorCode MuonPolarPanelGram(MuonPolarPanel *p, void *A)
 {
   PetscFunctionBegin;
   p->real->gram(p->left, p->s, p->local, p->count, p->factor * p->factor, p->Y, MuonPolarPanelLD(p), 0.0, A);
-  PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * (p->s + 1) * p->local));
+  PetscCall(PetscLogFlops(MuonPolarPanelFlops(p) * p->count * p->s * (p->s + 1) * p->local));
   PetscCall(MuonPolarPanelSum(p, p->s, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -309,7 +316,7 @@ PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *p, double c1, double c2, dou
     }
   }
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
-  PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * p->count * p->s * p->s * p->local));
+  PetscCall(PetscLogFlops((c3 == 0.0 ? 2.0 : 4.0) * MuonPolarPanelFlops(p) * p->count * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,7 +340,7 @@ PetscErrorCode MuonPolarPanelMultiply(MuonPolarPanel *p, double scale, const voi
   p->Y   = p->Z;
   p->Z   = p->ldy > 0 ? NULL : Y;
   p->ldy = p->ldz;
-  PetscCall(PetscLogFlops(2.0 * p->count * p->s * p->s * p->local));
+  PetscCall(PetscLogFlops(2.0 * MuonPolarPanelFlops(p) * p->count * p->s * p->s * p->local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,12 +352,13 @@ PetscErrorCode MuonPolarPanelDraw(const MuonKernelReal *real, size_t n, uint64_t
   uint32_t               words[256];
 
   PetscFunctionBegin;
+  n *= real->parts;
   for (size_t i = 0; i < n; i += chunk) {
     const size_t count = PetscMin(chunk, n - i);
 
     MuonKernelStreamWords(&stream, i, count, words);
     for (size_t j = 0; j < count; j++) part[j] = (double)words[j] / 2147483648.0 - 1.0;
-    real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, (char *)v + i * real->size, count);
+    real->load(count, 1, MUON_DOUBLE, part, count, 1.0, 0, (char *)v + i * real->arrays->size, count);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -377,6 +385,7 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, co
   const MuonKernelReal *real    = p->real;
   const MuonKernels    *kernels = real->arrays;
   const PetscInt        asked   = iterations + 1;
+  const size_t          entries = p->s * real->parts;
   double                last, estimate = 0.0, watched = 0.0;
   const void           *held;
   char                 *v, *w;
@@ -387,13 +396,13 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, co
   v = (char *)vectors;
   w = v + p->s * real->size;
   PetscCall(MuonPolarPanelDraw(real, p->s, 0x506f6c6172ULL, v));
-  last = sqrt(kernels->SumSquares(p->s, 1, v, p->s));
+  last = sqrt(kernels->SumSquares(entries, 1, v, entries));
   held = real->hold(p->s, 1, A);
   for (PetscInt k = 0; k < asked + WATCH; k++) {
     char *swap = v;
 
     real->multiply(1, p->s, 1, 1, 1.0 / last, A, held, v, p->s, 0.0, w, p->s);
-    last = sqrt(kernels->SumSquares(p->s, 1, w, p->s));
+    last = sqrt(kernels->SumSquares(entries, 1, w, entries));
     if (last == 0.0) break;
     if (k + 1 == asked) estimate = sqrt(last);
     watched = sqrt(last);
@@ -409,10 +418,10 @@ PetscErrorCode MuonPolarPanelSpectral(MuonPolarPanel *p, PetscInt iterations, co
 
 PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *p, size_t number, double *squares)
 {
-  const size_t entries = p->s * p->local;
+  const size_t entries = p->s * p->local * p->real->parts;
 
   PetscFunctionBegin;
-  *squares = p->real->arrays->SumSquares(entries, 1, (char *)p->Y + number * entries * p->real->size, entries);
+  *squares = p->real->arrays->SumSquares(entries, 1, (char *)p->Y + number * entries * p->real->arrays->size, entries);
   if (p->size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, squares, 1, MPI_DOUBLE, MPI_SUM, p->comm));
   PetscCall(PetscLogFlops(2.0 * entries));
   PetscFunctionReturn(PETSC_SUCCESS);

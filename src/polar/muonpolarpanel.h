@@ -69,9 +69,14 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelReserve(MuonPolarPanel *);
 PETSC_INTERN size_t MuonPolarPanelLeast(const MuonPolarPanel *);
 /* The extents of the long side in a strip */
 PETSC_INTERN size_t MuonPolarPanelGetStrip(const MuonPolarPanel *);
+/* What products count as one of their operations: a complex product is four real ones */
+static inline PetscLogDouble MuonPolarPanelFlops(const MuonPolarPanel *p)
+{
+  return (PetscLogDouble)(p->real->parts * p->real->parts);
+}
 /* The distance of its columns */
 PETSC_INTERN size_t MuonPolarPanelLD(const MuonPolarPanel *);
-/* v = n numbers in [-1,1), the same on all ranks, and generic: no eigenvector */
+/* v = n numbers with reals in [-1,1), the same on all ranks, and generic: no eigenvector */
 PETSC_INTERN PetscErrorCode MuonPolarPanelDraw(const MuonKernelReal *, size_t n, uint64_t seed, void *v);
 /* Y = c1 Y + c2 B Y + c3 B B Y in the same way */
 PETSC_INTERN PetscErrorCode MuonPolarPanelUpdate(MuonPolarPanel *, double c1, double c2, double c3, const void *B);
@@ -92,8 +97,8 @@ PETSC_INTERN PetscErrorCode MuonPolarPanelAgree(MuonPolarPanel *, PetscMPIInt n,
 PETSC_INTERN PetscErrorCode MuonPolarPanelSumSquares(MuonPolarPanel *, size_t number, double *);
 /*
    The precision that the options ask for, that of the type where they ask for none, for matrices in that
-   memory; an error where it is not built
+   memory, complex ones where pairs is 1; an error where it is not built
 */
-PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, MuonMemory, const MuonKernelReal **);
+PETSC_INTERN PetscErrorCode MuonPolarGetReal_Private(MuonPolar, MuonMemory, int pairs, const MuonKernelReal **);
 /* Within the memory of that precision's matrices */
 PETSC_INTERN PetscErrorCode MuonPolarCopy_Private(const MuonKernelReal *, void *to, const void *from, size_t bytes);

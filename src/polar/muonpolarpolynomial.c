@@ -59,7 +59,7 @@ static PetscErrorCode MuonPolarSetUp_Polynomials(MuonPolar polar)
 
   PetscFunctionBegin;
   PetscTryTypeMethod(polar, setfromoptions);
-  PetscCall(MuonPolarGetReal_Private(polar, polar->memory, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, polar->memory, polar->pairs, &real));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +168,7 @@ static PetscErrorCode MuonPolarPanelSquare(const MuonPolarPanel *p, void *A, con
   real->mirror(p->s, p->count, A);
   PetscCall(MuonPolarCopy_Private(real, B, A, p->count * p->s * p->s * real->size));
   real->gram(1, p->s, c[2] == 0.0 ? 0 : p->s, p->count, c[2], A, p->s, c[1], B);
-  if (c[2] != 0.0) PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * p->s * (p->s + 1)));
+  if (c[2] != 0.0) PetscCall(PetscLogFlops(MuonPolarPanelFlops(p) * p->count * p->s * p->s * (p->s + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,7 +209,7 @@ static PetscErrorCode MuonPolarPanelProduct(const MuonPolarPanel *p, const void 
 {
   PetscFunctionBegin;
   p->real->product(p->s, p->count, 1.0, A, B, 0.0, C);
-  PetscCall(PetscLogFlops((PetscLogDouble)p->count * p->s * p->s * (p->s + 1)));
+  PetscCall(PetscLogFlops(MuonPolarPanelFlops(p) * p->count * p->s * p->s * (p->s + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,7 +311,7 @@ static PetscErrorCode MuonPolarApply_Polynomials(MuonPolar polar, PetscInt n, Mu
   void                       *X[4];
 
   PetscFunctionBegin;
-  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, task[0]->G.here.pairs, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, (size_t)n, task, &panel));
   PetscCall(MuonPolarPolynomialsSegments(polar, panel.s, MuonPolarPanelLeast(&panel), &last, &anew));
   /* A second panel in place of a strip, beside four squares or two, where it stays within s^2 + 3 s local entries */
@@ -384,6 +384,7 @@ PetscErrorCode MuonPolarSetPolynomials(MuonPolar polar, MuonPolarCoefficients na
   PetscCall(PetscStrallocpy(name, &p->coefficients));
   p->segments                = segments;
   polar->ondevice            = PETSC_TRUE;
+  polar->onpairs             = PETSC_TRUE;
   polar->leaves              = PETSC_TRUE;
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
   polar->products            = PETSC_TRUE;

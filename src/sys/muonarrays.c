@@ -118,6 +118,7 @@ MuonArray MuonArrayOfScalars(PetscInt m, PetscInt n, const PetscScalar *data, Pe
   array.precision = MUON_PETSCSCALAR;
   array.memory    = MUON_HOST;
   array.rowmajor  = 0;
+  array.pairs     = 0;
   return array;
 }
 

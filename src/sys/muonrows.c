@@ -15,6 +15,12 @@ static PetscBool MuonRowsArePacked(PetscMPIInt root, const MuonArray *whole)
   return (whole->rowmajor || root >= 0) && (whole->ld == whole->len || whole->count < 2) ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* The reals of a row */
+static size_t MuonRowEntries(const MuonArray *whole)
+{
+  return MuonArrayColumns(whole) << whole->pairs;
+}
+
 /* Those of rank inplace lie in the array already; -1 for none */
 static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale, const MuonArray *whole, PetscMPIInt inplace, void *packed, PetscBool pack)
 {
@@ -22,7 +28,7 @@ static void MuonRowsPack(PetscMPIInt size, const PetscInt ranges[], double scale
 
   for (PetscMPIInt r = 0; r < size; r++) {
     const MuonArray part = MuonArrayPart(whole, (size_t)ranges[r], 0, (size_t)(ranges[r + 1] - ranges[r]), columns);
-    const MuonArray row  = MuonArrayLike(&part, part.precision, (char *)packed + (size_t)ranges[r] * columns * MuonArrayEntryBytes(whole));
+    const MuonArray row  = MuonArrayLike(&part, part.precision, (char *)packed + (size_t)ranges[r] * MuonRowEntries(whole) * MuonArrayEntryBytes(whole));
 
     if (pack) MuonArrayAxpby(scale, &part, 0, &row);
     else if (r != inplace) MuonArrayAxpby(1, &row, 0, &part);
@@ -38,7 +44,7 @@ PetscErrorCode MuonRowsSumStart(MPI_Comm comm, PetscMPIInt root, const PetscInt 
   PetscFunctionBegin;
   if (root < 0) PetscCallMPI(MPI_Comm_size(comm, &size));
   for (PetscMPIInt r = 0; r < size; r++) {
-    const PetscInt64 count = (PetscInt64)(ranges[r + 1] - ranges[r]) * (PetscInt64)MuonArrayColumns(whole);
+    const PetscInt64 count = (PetscInt64)(ranges[r + 1] - ranges[r]) * (PetscInt64)MuonRowEntries(whole);
 
     PetscCheck(count <= PETSC_MPI_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries in the rows of rank %d are more than MPI sums in one call, expected at most %d", count, r, PETSC_MPI_INT_MAX);
     counts[r] = (PetscMPIInt)count;
@@ -73,9 +79,9 @@ static PetscErrorCode MuonRowsGatherHost_Private(MPI_Comm comm, PetscMPIInt root
     PetscCall(PetscMPIIntCast(ranges[r + 1] - ranges[r], &counts[r]));
     PetscCall(PetscMPIIntCast(ranges[r], &counts[size + r]));
   }
-  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)(MuonArrayColumns(whole) * MuonArrayEntryBytes(whole)), MPI_BYTE, &row));
+  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)(MuonRowEntries(whole) * MuonArrayEntryBytes(whole)), MPI_BYTE, &row));
   PetscCallMPI(MPI_Type_commit(&row));
-  own.data = (char *)data + (size_t)ranges[rank] * MuonArrayColumns(whole) * MuonArrayEntryBytes(whole);
+  own.data = (char *)data + (size_t)ranges[rank] * MuonRowEntries(whole) * MuonArrayEntryBytes(whole);
   if (own.data != rows->data) MuonArrayAxpby(1, rows, 0, &own);
   if (sends) *bytes += (PetscLogDouble)MuonArrayBytes(&own);
   MuonLogTraffic(sends ? 1 : 0, sends ? (PetscLogDouble)MuonArrayBytes(&own) : 0, 1);

@@ -343,9 +343,62 @@ static PetscErrorCode MuonSVDSolve_Private(MuonSVD svd, PetscInt l, PetscInt s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many of the triples that converged exceed that part of the first, and what was scaled before goes back */
+static PetscErrorCode MuonSVDRank_Private(PetscInt nsv, PetscReal least, int exponent, PetscInt nconv, PetscReal sigma[], PetscInt *count, MuonStatus *status)
+{
+  PetscFunctionBegin;
+  if (nconv < nsv) *status = MUON_STATUS_LMO;
+  else {
+    for (*count = 0; *count < nsv && sigma[*count] > least * sigma[0]; (*count)++) continue;
+    for (PetscInt i = 0; i < nsv; i++) sigma[i] = (PetscReal)ldexp((double)sigma[i], exponent);
+    if (PetscIsInfOrNanReal(sigma[0])) {
+      *status = MUON_STATUS_NANORINF;
+      *count  = 0;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Of a complex matrix by LAPACK, whatever options say of SLEPc, whose numbers are real: all triples of what the
+   lines of A are the columns of, or of its conjugate transpose where they are shorter than they are many
+*/
+static PetscErrorCode MuonSVDSolvePairs_Private(MuonSVD svd, const MuonArray *A, int exponent, PetscInt nsv, PetscReal sigma[], PetscScalar *left, PetscScalar *right, PetscInt *nconv)
+{
+  const MuonKernelReal *real = &MuonKernelRealPairs[MUON_PETSCSCALAR];
+  const size_t          m = A->len / 2, n = A->count, l = PetscMax(m, n), s = PetscMin(m, n), size = real->size;
+  const PetscBool       wide = m < n ? PETSC_TRUE : PETSC_FALSE;
+  char                 *X, *Y, *L, *S;
+  PetscReal            *all;
+  MuonMark              mark;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceMark(svd->work, &mark));
+  PetscCall(MuonWorkspaceGet(svd->work, l * s * size, &X));
+  PetscCall(MuonWorkspaceGet(svd->work, l * s * size, &L));
+  PetscCall(MuonWorkspaceGet(svd->work, s * s * size, &S));
+  PetscCall(MuonWorkspaceGet(svd->work, s * sizeof(PetscReal), &all));
+  Y = wide ? L : X;
+  real->load(A->len, A->count, A->precision, A->data, A->ld, 1.0, exponent, Y, A->len);
+  if (wide) {
+    real->identity(s, 1.0, S);
+    MuonKernelPairMultiply(MUON_PETSCSCALAR, 1, 0, l, s, s, 1.0, Y, s, S, s, 0.0, X, l);
+  }
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  *nconv = real->decompose(l, s, X, all, L, S) == 0 ? nsv : 0;
+  PetscCall(PetscFPTrapPop());
+  PetscCall(PetscArraycpy(sigma, all, *nconv));
+  if (left != NULL) PetscCall(PetscMemcpy(left, wide ? S : L, m * (size_t)*nconv * size));
+  if (right != NULL) PetscCall(PetscMemcpy(right, wide ? L : S, n * (size_t)*nconv * size));
+  PetscCall(PetscStrncpy(svd->solver, SVDLAPACK, sizeof(svd->solver)));
+  PetscCall(PetscLogFlops(4.0 * 22.0 * (PetscLogDouble)l * s * s));
+  PetscCall(MuonWorkspaceRelease(svd->work, &mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonArray *A, PetscInt nsv, PetscReal sigma[], PetscScalar U[], PetscScalar V[], PetscInt *count, MuonStatus *status)
 {
-  const PetscInt  m = (PetscInt)A->len, n = (PetscInt)A->count, l = PetscMax(m, n), s = PetscMin(m, n);
+  const PetscInt  m = (PetscInt)(A->len >> A->pairs), n = (PetscInt)A->count, l = PetscMax(m, n), s = PetscMin(m, n);
   const PetscReal eps = PetscMax(PETSC_MACHINE_EPSILON, (PetscReal)(2.0 * MuonArrayKernels(A)->unit)), tolerance = svd->tolerance == (PetscReal)PETSC_DETERMINE ? 8 * eps : PetscMax(svd->tolerance, 8 * PETSC_MACHINE_EPSILON);
   /* The factors of the transpose are those of the matrix in exchange */
   PetscScalar *left = A->rowmajor ? V : U, *right = A->rowmajor ? U : V, *X;
@@ -365,6 +418,11 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
   PetscCall(PetscFPTrapPop());
   if (norm == HUGE_VAL) *status = MUON_STATUS_NANORINF;
   if (norm == HUGE_VAL || norm == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A->pairs) {
+    PetscCall(MuonSVDSolvePairs_Private(svd, A, exponent, nsv, sigma, left, right, &nconv));
+    PetscCall(MuonSVDRank_Private(nsv, (PetscReal)l * eps, exponent, nconv, sigma, count, status));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonSVDStart());
   PetscCall(MuonWorkspaceGet(svd->work, (size_t)l * s * sizeof(PetscScalar), &X));
   /* Scaling by a power of two keeps A^T A in range and changes no bit of the vectors */
@@ -381,15 +439,7 @@ static PetscErrorCode MuonSVDComputeSequential_Private(MuonSVD svd, const MuonAr
     MuonSVDLoad_Private(A, exponent, X);
     PetscCall(MuonSVDSolve_Private(svd, l, s, X, nsv, tolerance, 0, SVDLAPACK, sigma, m >= n ? left : right, m >= n ? right : left, &nconv));
   }
-  if (nconv < nsv) *status = MUON_STATUS_LMO;
-  else {
-    for (*count = 0; *count < nsv && sigma[*count] > l * eps * sigma[0]; (*count)++) continue;
-    for (PetscInt i = 0; i < nsv; i++) sigma[i] = (PetscReal)ldexp((double)sigma[i], exponent);
-    if (PetscIsInfOrNanReal(sigma[0])) {
-      *status = MUON_STATUS_NANORINF;
-      *count  = 0;
-    }
-  }
+  PetscCall(MuonSVDRank_Private(nsv, l * eps, exponent, nconv, sigma, count, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -414,13 +464,13 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  whole.len   = (size_t)(whole.rowmajor ? A->columns : A->rows);
+  whole.len   = (size_t)(whole.rowmajor ? A->columns : A->rows) << whole.pairs;
   whole.count = (size_t)(whole.rowmajor ? A->rows : A->columns);
   /* Classes and events have one order on all ranks */
   PetscCall(MuonSVDStart());
   if (A->rank == 0) {
     ierr = MuonWorkspaceGetArray(svd->work, &whole, whole.precision, &whole);
-    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, (size_t)A->rows * nsv * sizeof(PetscScalar), &P);
+    if (ierr == PETSC_SUCCESS && U != NULL) ierr = MuonWorkspaceGet(svd->work, ((size_t)A->rows << whole.pairs) * nsv * sizeof(PetscScalar), &P);
   }
   PetscCall(MuonSVDErrorOfAll_Private(A, ierr));
   PetscCall(MuonMatrixMoveRows(A, &A->here, &whole, PETSC_TRUE));
@@ -439,15 +489,16 @@ static PetscErrorCode MuonSVDComputeParallel_Private(MuonSVD svd, const MuonMatr
   if (V != NULL) {
     MPI_Datatype column;
 
-    PetscCall(PetscMPIIntCast(A->columns, &length));
+    PetscCall(PetscMPIIntCast(A->columns << whole.pairs, &length));
     PetscCallMPI(MPI_Type_contiguous(length, MPIU_SCALAR, &column));
     PetscCallMPI(MPI_Type_commit(&column));
     PetscCallMPI(MPI_Bcast(V, values, column, 0, A->comm));
     PetscCallMPI(MPI_Type_free(&column));
   }
   if (U != NULL) {
-    part    = MuonArrayOfScalars((PetscInt)MuonArrayRows(&A->here), *count, U, 0);
-    vectors = MuonArrayOfScalars(A->rows, *count, P, 0);
+    part       = MuonArrayOfScalars((PetscInt)MuonArrayRows(&A->here) << whole.pairs, *count, U, 0);
+    vectors    = MuonArrayOfScalars(A->rows << whole.pairs, *count, P, 0);
+    part.pairs = vectors.pairs = whole.pairs;
     PetscCall(MuonMatrixMoveRows(A, &part, &vectors, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -482,6 +533,12 @@ PetscErrorCode MuonSVDMultiply(MuonWorkspace work, PetscScalar a, PetscInt count
   PetscFunctionBegin;
   if (MuonArrayEntries(D) == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (D->precision != MUON_PETSCSCALAR) PetscCall(MuonWorkspaceGetArray(work, D, MUON_PETSCSCALAR, &product));
+  if (D->pairs) {
+    MuonKernelPairMultiply(MUON_PETSCSCALAR, 0, 1, D->len / 2, D->count, (size_t)count, (double)a, D->rowmajor ? V : U, D->len / 2, D->rowmajor ? U : V, D->count, 0.0, product.data, PetscMax(product.ld, product.len) / 2);
+    if (product.data != D->data) MuonArrayAxpby(1.0, &product, 0.0, D);
+    PetscCall(PetscLogFlops(4.0 * D->len * D->count * count));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscBLASIntCast((PetscInt)D->len, &bm));
   PetscCall(PetscBLASIntCast((PetscInt)D->count, &bn));
   PetscCall(PetscBLASIntCast(count, &bk));

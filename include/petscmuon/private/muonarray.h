@@ -6,6 +6,10 @@
    order of memory: entry i of vector j is number j len + i. This is the order of positions on the wire, of ties and of random
    numbers, for both orders of storage. Only code that distinguishes rows from columns uses rowmajor.
 
+   A complex matrix is an array of pairs: entries are reals, the real and the imaginary part of a number by
+   turns. len, ld and all kernels count reals, so that what is done entry by entry does not ask. Rows and columns
+   are of numbers: norms, polar factors and what selects numbers ask for pairs.
+
    There is one table of kernels for each pair of precision and memory; a kernel takes raw pointers to entries
    of its own precision. Raw pointers, no PETSc, no MPI.
 */
@@ -47,16 +51,17 @@ typedef struct {
   MuonPrecision precision;
   MuonMemory    memory;
   int           rowmajor; /* the vectors are rows of the matrix, not columns */
+  int           pairs;    /* 1 where the matrix is complex: len and ld are even; else 0 */
 } MuonArray;
 
 static inline size_t MuonArrayRows(const MuonArray *A)
 {
-  return A->rowmajor ? A->count : A->len;
+  return A->rowmajor ? A->count : A->len >> A->pairs;
 }
 
 static inline size_t MuonArrayColumns(const MuonArray *A)
 {
-  return A->rowmajor ? A->len : A->count;
+  return A->rowmajor ? A->len >> A->pairs : A->count;
 }
 
 static inline size_t MuonArrayEntryBytes(const MuonArray *A)
@@ -69,19 +74,19 @@ static inline int MuonArrayIsPacked(const MuonArray *A)
   return A->precision > MUON_DOUBLE;
 }
 
-/* The entry at row i, column j of the matrix */
+/* The number at row i, column j of the matrix */
 static inline void *MuonArrayAt(const MuonArray *A, size_t i, size_t j)
 {
-  return (char *)A->data + (A->rowmajor ? i * A->ld + j : j * A->ld + i) * MuonArrayEntryBytes(A);
+  return (char *)A->data + (A->rowmajor ? i * A->ld + (j << A->pairs) : j * A->ld + (i << A->pairs)) * MuonArrayEntryBytes(A);
 }
 
-/* rows x columns entries from row i, column j on, in the same memory */
+/* rows x columns numbers from row i, column j on, in the same memory */
 static inline MuonArray MuonArrayPart(const MuonArray *A, size_t i, size_t j, size_t rows, size_t columns)
 {
   MuonArray part = *A;
 
   part.data  = A->data == NULL ? NULL : MuonArrayAt(A, i, j);
-  part.len   = A->rowmajor ? columns : rows;
+  part.len   = (A->rowmajor ? columns : rows) << A->pairs;
   part.count = A->rowmajor ? rows : columns;
   return part;
 }
@@ -179,5 +184,26 @@ MUON_EXPORT void MuonPackedGet(const MuonArray *packed, size_t row, size_t colum
 MUON_EXPORT void MuonArrayAxpby(double a, const MuonArray *X, double b, const MuonArray *Y);
 /* 1 when all entries are finite */
 MUON_EXPORT int MuonArrayIsFinite(const MuonArray *X);
+
+/*
+   Of pairs, on the host: R = |Z|, in double and without gaps; Y = R Z / |Z|, zero where Z is; and bits of so
+   many numbers become those of their reals, of which the last word is whole. Multiply is the kernel of that
+   name for complex matrices, whose transpose is the conjugate one
+*/
+void MuonArrayModuli(const MuonArray *Z, const MuonArray *R);
+void MuonArrayPhases(const MuonArray *R, const MuonArray *Z, const MuonArray *Y);
+void MuonKernelPairMultiply(MuonPrecision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy);
+void MuonKernelPairBits(size_t count, const unsigned char *bits, unsigned char *pairs);
+/* What R is like: an array of doubles without data and gaps, in which a number of Z is an entry */
+static inline MuonArray MuonArrayOfNumbers(const MuonArray *Z)
+{
+  MuonArray R = *Z;
+
+  R.data      = NULL;
+  R.precision = MUON_DOUBLE;
+  R.len = R.ld = Z->len >> Z->pairs;
+  R.pairs      = 0;
+  return R;
+}
 
 MUON_C_END

@@ -84,6 +84,7 @@ struct _p_MuonCompressor {
   const char   *keys;       /* set by the type: the keys of all types that have a meaning for it, with blanks between them */
   PetscBool     assignment; /* set by the type: the message is T itself, whatever R is */
   PetscBool     ondevice;   /* set by the type: arrays in the memory of a device are legal */
+  PetscBool     onpairs;    /* likewise complex ones */
   PetscBool     factors;    /* set by the type: messages are two factors, one of which spans the rows that are here */
   PetscBool     othernorm;  /* set by the type: alpha is of another norm than Frobenius' */
   MuonSVD       svd;        /* set by the type, else NULL */
@@ -170,6 +171,9 @@ typedef struct {
   const double *u, *v;
 } MuonCompressorStep;
 PETSC_EXTERN PetscErrorCode MuonCompressorCreateStep_Private(MPI_Comm, int kind, MuonCompressor *);
+
+/* For errors: those that take complex arrays */
+#define MUON_COMPRESSOR_ONPAIRS "identity, natural, nearest, truncated, bf16, damping, dropout, qsgd, topk, randk, topsvd or rankk with -compressor_rankk_method exact"
 
 /* Families of types */
 PETSC_INTERN PetscErrorCode      MuonCompressorRegister_Dense(void);

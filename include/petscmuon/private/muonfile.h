@@ -86,7 +86,9 @@ typedef enum {
 typedef enum {
   MUON_FILE_BYTES,
   MUON_FILE_SINGLE,
-  MUON_FILE_DOUBLE
+  MUON_FILE_DOUBLE,
+  MUON_FILE_COMPLEX_SINGLE, /* an entry is two numbers, real and imaginary part */
+  MUON_FILE_COMPLEX_DOUBLE
 } MuonFilePrecision;
 
 /*
@@ -111,7 +113,9 @@ typedef struct {
 
 static inline size_t MuonFileEntryBytes(MuonFilePrecision precision)
 {
-  return precision == MUON_FILE_DOUBLE ? 8 : precision == MUON_FILE_SINGLE ? 4 : 1;
+  static const size_t bytes[] = {1, 4, 8, 8, 16};
+
+  return bytes[precision];
 }
 
 /* Looks at nothing */

@@ -218,6 +218,8 @@ PETSC_EXTERN PetscErrorCode MuonLayerComputeNormArray(MuonLayer, const MuonArray
 
 /* An error that names the function to call instead, where the storage is another: function without Vec or Array at its end */
 PETSC_INTERN PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer, MuonLayerStorage, const char function[]);
+/* An error where the numbers of a layer do not fit into a matrix of PETSc's */
+PETSC_EXTERN PetscErrorCode MuonLayerCheckReal_Private(MuonLayer);
 /* An error where what is not NULL is in another memory */
 PETSC_INTERN PetscErrorCode MuonLayerCheckMemory_Private(const char name[], MuonMemory, const char what[], const void *data);
 /* A Mat, or the part of a Vec or of memory that is the layer's, as an array that has the shape of its rows here */

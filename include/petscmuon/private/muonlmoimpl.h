@@ -50,7 +50,9 @@ struct _p_MuonLMO {
   MuonWorkspace  work;
   PetscBool      gathers;  /* set by the type: apply() gathers a matrix that is on many ranks on one of them */
   PetscBool      ondevice; /* set by the type: matrices in the memory of a device are legal */
+  PetscBool      onpairs;  /* complex matrices are legal */
   MuonMemory     memory;   /* of the matrices to come; set by the caller */
+  int            pairs;    /* 1 if they are complex; set by the caller */
   int            kind;     /* set by the type: the MuonWireKind of the messages of its steps */
   unsigned int   layer;    /* hash of the name that messages carry */
   MuonCompressor message;  /* writes and reads the messages of steps; NULL until there is one */
@@ -107,6 +109,9 @@ PETSC_INTERN PetscErrorCode MuonLMOStart_Private(MuonLMO);
 /*
    Norms that are made of norms of columns, or of rows: the q-norm of the p-norms of these vectors, with p and
    q in [1, HUGE_VAL], and q HUGE_VAL for rows.
+
+   The norms of a complex matrix are those of the moduli of its numbers, and its minimizer has the point of these, an
+   entry times the phase of the number.
 
    All is collective on the ranks of the matrix and ends with the same numbers on all of them. Results are the
    same bits for a matrix in row-major and in column-major memory, up to the order of ties between entries of

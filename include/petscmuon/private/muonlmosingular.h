@@ -11,8 +11,10 @@
    lmo->svd, which the interface gives SLEPc's keys, sets up and destroys. A type may fill in others afterwards
 */
 PETSC_EXTERN PetscErrorCode MuonLMOSetSingular(MuonLMO, double p);
+/* The operation that makes the minimizer, for types that have another one for some matrices */
+PETSC_EXTERN PetscErrorCode MuonLMOApply_Singular(MuonLMO, const MuonMatrix *G, const MuonMatrix *D, double *dual);
 /*
-   The largest triple of a matrix: count is 1, or 0 where the matrix is zero. u are the entries of this rank's
+   The largest triple of a real matrix: count is 1, or 0 where the matrix is zero. u are the entries of this rank's
    rows; either of u and v may be NULL
 */
 PETSC_EXTERN PetscErrorCode MuonLMOSingularTriple(MuonLMO, const MuonMatrix *, double u[], double v[], double *sigma, PetscInt *count);

@@ -52,7 +52,9 @@ struct _p_MuonPolar {
   PetscBool             leaves;       /* set by the type: its result may be outside the unit ball */
   PetscBool             rowwise;      /* works on the rows of a square matrix; else on its columns, which give the same factor */
   PetscBool             ondevice;     /* matrices in the memory of a device are legal */
+  PetscBool             onpairs;      /* complex matrices are legal */
   MuonMemory            memory;       /* of the matrices to come, for which setup checks precisions; set by the caller */
+  int                   pairs;        /* 1 if they are complex; set by the caller */
   PetscViewerAndFormat *monitor;      /* prints a line for each factor; NULL for none */
   MuonWorkspace         work;
   MuonSVD               svd;  /* of MuonPolarExact_Private(), made when it is needed first; a type that reads SLEPc's options makes it */

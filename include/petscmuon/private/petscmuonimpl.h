@@ -255,6 +255,9 @@ static inline void MuonArraySwap(MuonArray *a, MuonArray *b)
    SLEPc's keys as they are in the database, in which ranks must not differ.
 
    MuonSVDMultiply() is D = a U V^T of count triples.
+
+   U and V of a complex matrix are pairs, and A is U S V^H; where it is row-major in memory they are the conjugates, which MuonSVDMultiply()
+   takes for such a D.
 */
 typedef struct _n_MuonSVD *MuonSVD;
 

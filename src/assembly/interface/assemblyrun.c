@@ -37,6 +37,7 @@ static MuonArray MuonAssemblyRowsArray_Private(const MuonAssemblyItem *item, Pet
   array.precision = precision;
   array.memory    = MUON_HOST;
   array.rowmajor  = item->rowmajor;
+  array.pairs     = 0;
   return array;
 }
 

@@ -76,6 +76,7 @@ PetscErrorCode MuonCompressorSetType(MuonCompressor c, MuonCompressorType type)
   PetscCall(PetscMemzero(c->ops, sizeof(struct _MuonCompressorOps)));
   c->assignment = PETSC_FALSE;
   c->ondevice   = PETSC_FALSE;
+  c->onpairs    = PETSC_FALSE;
   c->othernorm  = PETSC_FALSE;
   c->factors    = PETSC_FALSE;
   c->keys       = "";

@@ -3,26 +3,33 @@
    Matrices of few columns on BLAS and LAPACK: arrays by columns, without gaps unless a leading dimension is
    named.
 
-   This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter of
-   its BLAS routines, REAL_NAME(name) the name of a function.
+   This file includes itself once for each precision, and for products of complex matrices again: REAL is the
+   type of an entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function.
 */
   #include <petscmuon/private/muonarray.h>
   #include "muonpanels.h"
 
+  #define PAIRED
   #define TWICE "../dense/factors.c"
   #include "../array/muontwice.h"
+
+void MuonKernelPairMultiply(MuonPrecision precision, int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
+{
+  (precision == MUON_SINGLE ? MuonKernelMultiplyPairSingle : MuonKernelMultiplyPairDouble)(transa, transb, m, n, k, a, A, lda, B, ldb, b, Y, ldy);
+}
 
 #else
 
 void REAL_NAME(MuonKernelMultiply)(int transa, int transb, size_t m, size_t n, size_t k, double a, const void *A, size_t lda, const void *B, size_t ldb, double b, void *Y, size_t ldy)
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n, bk = (MuonBLASInt)k, ba = (MuonBLASInt)lda, bb = (MuonBLASInt)ldb, by = (MuonBLASInt)ldy;
-  const REAL        ra = (REAL)a, rb = (REAL)b;
+  const REAL        ra = REAL_OF(a), rb = REAL_OF(b);
 
   if (m == 0 || n == 0) return;
-  REAL_NAME(MuonProduct)(transa ? "T" : "N", transb ? "T" : "N", &bm, &bn, &bk, &ra, (const REAL *)A, &ba, (const REAL *)B, &bb, &rb, (REAL *)Y, &by);
+  REAL_NAME(MuonProduct)(transa ? REAL_T : "N", transb ? REAL_T : "N", &bm, &bn, &bk, &ra, (const REAL *)A, &ba, (const REAL *)B, &bb, &rb, (REAL *)Y, &by);
 }
 
+  #if !REAL_PAIRS
 /* work == NULL asks for its size */
 int REAL_NAME(MuonKernelOrthonormalize)(size_t m, size_t l, void *P, size_t *entries, void *work)
 {
@@ -52,4 +59,5 @@ int REAL_NAME(MuonKernelRotation)(size_t n, size_t l, void *V, void *WT, void *S
   if (work == NULL) *entries = (size_t)optimal;
   return (int)info;
 }
+  #endif
 #endif

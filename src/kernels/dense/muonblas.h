@@ -20,11 +20,21 @@ typedef int MuonBLASInt;
   #define MUON_BLAS(precision, lower, upper) MUON_BLAS_CAPS_##precision(upper)
   #define MUON_BLAS_CAPS_s(upper)            S##upper
   #define MUON_BLAS_CAPS_d(upper)            D##upper
+  #define MUON_BLAS_CAPS_c(upper)            C##upper
+  #define MUON_BLAS_CAPS_z(upper)            Z##upper
 #elif defined(MUON_KERNEL_BLAS_UNDERSCORE)
   #define MUON_BLAS(precision, lower, upper) precision##lower##_
 #else
   #define MUON_BLAS(precision, lower, upper) precision##lower
 #endif
+
+/* Complex numbers, which C and C++ write differently */
+typedef struct {
+  float re, im;
+} MuonPairSingle;
+typedef struct {
+  double re, im;
+} MuonPairDouble;
 
 #define REAL_BLAS(lower, upper)               REAL_BLAS_OF(REAL_LETTER, lower, upper)
 #define REAL_BLAS_OF(precision, lower, upper) MUON_BLAS(precision, lower, upper)
@@ -32,9 +42,11 @@ typedef int MuonBLASInt;
 #define REAL_GEMMT                            REAL_BLAS(gemmt, GEMMT)
 #define REAL_GEMV                             REAL_BLAS(gemv, GEMV)
 #define REAL_SYRK                             REAL_BLAS(syrk, SYRK)
+#define REAL_HERK                             REAL_BLAS(herk, HERK)
 #define REAL_TRMM                             REAL_BLAS(trmm, TRMM)
 #define REAL_TRSM                             REAL_BLAS(trsm, TRSM)
 #define REAL_POTRF                            REAL_BLAS(potrf, POTRF)
+#define REAL_POTRI                            REAL_BLAS(potri, POTRI)
 #define REAL_LAUUM                            REAL_BLAS(lauum, LAUUM)
 #define REAL_GEQRF                            REAL_BLAS(geqrf, GEQRF)
 #define REAL_ORGQR                            REAL_BLAS(orgqr, ORGQR)
@@ -47,19 +59,33 @@ typedef int MuonBLASInt;
   void MUON_BLAS(letter, gemmt, GEMMT)(const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, \
                                        const MuonBLASInt *); \
   void MUON_BLAS(letter, gemv, GEMV)(const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
-  void MUON_BLAS(letter, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trmm, TRMM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
   void MUON_BLAS(letter, trsm, TRSM)(const char *, const char *, const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, real *, const MuonBLASInt *); \
-  void MUON_BLAS(letter, potrf, POTRF)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
-  void MUON_BLAS(letter, lauum, LAUUM)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, potrf, POTRF)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *);
+
+#define MUON_BLAS_DECLARE_REAL(letter, real) \
   void MUON_BLAS(letter, geqrf, GEQRF)(const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, syrk, SYRK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const real *, const real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, lauum, LAUUM)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, orgqr, ORGQR)(const MuonBLASInt *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, const real *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, gesvd, GESVD)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
   void MUON_BLAS(letter, syevd, SYEVD)(const char *, const char *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, real *, const MuonBLASInt *, MuonBLASInt *, const MuonBLASInt *, MuonBLASInt *);
 
+#define MUON_BLAS_DECLARE_PAIR(letter, real, part) \
+  void MUON_BLAS(letter, herk, HERK)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, const part *, const real *, const MuonBLASInt *, const part *, real *, const MuonBLASInt *); \
+  void MUON_BLAS(letter, potri, POTRI)(const char *, const MuonBLASInt *, real *, const MuonBLASInt *, MuonBLASInt *); \
+  void MUON_BLAS(letter, gesvd, GESVD)(const char *, const char *, const MuonBLASInt *, const MuonBLASInt *, real *, const MuonBLASInt *, part *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, real *, const MuonBLASInt *, part *, \
+                                       MuonBLASInt *);
+
 MUON_C_BEGIN
 MUON_BLAS_DECLARE(s, float)
 MUON_BLAS_DECLARE(d, double)
+MUON_BLAS_DECLARE(c, MuonPairSingle)
+MUON_BLAS_DECLARE(z, MuonPairDouble)
+MUON_BLAS_DECLARE_REAL(s, float)
+MUON_BLAS_DECLARE_REAL(d, double)
+MUON_BLAS_DECLARE_PAIR(c, MuonPairSingle, float)
+MUON_BLAS_DECLARE_PAIR(z, MuonPairDouble, double)
 
 /*
    What makes the products. OpenBLAS takes processors that are newer than itself for older ones, and then runs

@@ -3,7 +3,8 @@
    progress on messages between its calls.
 
    The arguments are those of the BLAS, symmetric and triangular matrices being lower ones. How a product is
-   cut follows from its sizes alone, so that no result depends on the callback.
+   cut follows from its sizes alone, so that no result depends on the callback. Of complex matrices symmetric
+   means Hermitian, the transpose is the conjugate one, "C", and the factors of Syrk are real.
 */
 #pragma once
 
@@ -32,5 +33,7 @@ void MuonKernelProgress(double flops);
   void MuonPanelTrsm##precision(const char *side, const char *trans, const MuonBLASInt *m, const MuonBLASInt *n, const real *alpha, const real *A, const MuonBLASInt *lda, real *B, const MuonBLASInt *ldb);
 MUON_PANELS_DECLARE(float, Single)
 MUON_PANELS_DECLARE(double, Double)
+MUON_PANELS_DECLARE(MuonPairSingle, PairSingle)
+MUON_PANELS_DECLARE(MuonPairDouble, PairDouble)
 
 MUON_C_END

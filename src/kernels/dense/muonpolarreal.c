@@ -7,17 +7,27 @@
   #include <string.h>
 
   /*
-     This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter
-     of its BLAS routines, REAL_NAME(name) the name of a function
+     This file includes itself once for each precision, and for complex numbers again: REAL is the type of an
+     entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function. Entry by entry
+     a complex matrix is one of PARTs
   */
+  #define PARTS (sizeof(REAL) / sizeof(PART))
+  #define PAIRED
   #define TWICE "../dense/muonpolarreal.c"
   #include "../array/muontwice.h"
 
   #define DENSE_SINGLE(type, member, name, arguments) MuonDense##name##Single,
   #define DENSE_DOUBLE(type, member, name, arguments) MuonDense##name##Double,
 
-const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], MUON_DENSE(DENSE_SINGLE) MUON_DENSE_HOST(DENSE_SINGLE)};
-const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_HOST, &MuonKernelsHost[MUON_DOUBLE], MUON_DENSE(DENSE_DOUBLE) MUON_DENSE_HOST(DENSE_DOUBLE)};
+const MuonKernelReal MuonKernelRealSingle = {"single", sizeof(float), 1.0 / 16777216.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], 1, MUON_DENSE(DENSE_SINGLE) MUON_DENSE_HOST(DENSE_SINGLE)};
+const MuonKernelReal MuonKernelRealDouble = {"double", sizeof(double), 1.0 / 9007199254740992.0, MUON_HOST, &MuonKernelsHost[MUON_DOUBLE], 1, MUON_DENSE(DENSE_DOUBLE) MUON_DENSE_HOST(DENSE_DOUBLE)};
+
+  #define PAIR_SINGLE(type, member, name, arguments) MuonDense##name##PairSingle,
+  #define PAIR_DOUBLE(type, member, name, arguments) MuonDense##name##PairDouble,
+  #define PAIR_NONE(type, member, name, arguments)   NULL,
+
+const MuonKernelReal MuonKernelRealPairs[2] = {{"single", 2 * sizeof(float), 1.0 / 16777216.0, MUON_HOST, &MuonKernelsHost[MUON_SINGLE], 2, MUON_DENSE(PAIR_SINGLE) MUON_DENSE_HOST(PAIR_NONE)},
+                                               {"double", 2 * sizeof(double), 1.0 / 9007199254740992.0, MUON_HOST, &MuonKernelsHost[MUON_DOUBLE], 2, MUON_DENSE(PAIR_DOUBLE) MUON_DENSE_HOST(PAIR_NONE)}};
 
   #if !defined(PETSCMUON_HAVE_KOKKOS)
 const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
@@ -28,6 +38,17 @@ const MuonKernelReal *MuonKernelRealOfDevice(const char *name)
   #endif
 
 #else
+
+  #if REAL_PAIRS
+static double REAL_NAME(Modulus)(REAL x)
+{
+  return hypot((double)x.re, (double)x.im);
+}
+  #else
+static double REAL_NAME(Modulus)(REAL x)
+{
+  return fabs((double)x);
+}
 
 /*
    Entries are divided in double: what is too small or too large for the precision of the kernel is not, once
@@ -60,15 +81,16 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonDenseStore)(size_t m, size_t n, double sca
     }
   }
 }
+  #endif
 
 void REAL_NAME(MuonDenseGram)(int left, size_t s, size_t l, size_t count, double a, const void *Y, size_t ldy, double b, void *A)
 {
   const MuonBLASInt side = (MuonBLASInt)s, length = (MuonBLASInt)l, ld = (MuonBLASInt)(ldy > 0 ? ldy : 1);
-  const REAL        alpha = (REAL)a, beta = (REAL)b;
+  const REAL        alpha = REAL_OF(a), beta = REAL_OF(b);
 
   (void)count;
   if (s == 0) return;
-  REAL_NAME(MuonPanelSyrk)(left ? "N" : "T", &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
+  REAL_NAME(MuonPanelSyrk)(left ? "N" : REAL_T, &side, &length, &alpha, (const REAL *)Y, &ld, &beta, (REAL *)A, &side);
 }
 
 const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
@@ -80,7 +102,7 @@ const void *REAL_NAME(MuonDenseHold)(size_t s, size_t count, const void *B)
 void REAL_NAME(MuonDenseMultiply)(int left, size_t s, size_t l, size_t count, double a, const void *B, const void *held, const void *Y, size_t ldy, double b, void *Z, size_t ldz)
 {
   const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy, ldo = (MuonBLASInt)ldz;
-  const REAL        alpha = (REAL)a, beta = (REAL)b;
+  const REAL        alpha = REAL_OF(a), beta = REAL_OF(b);
 
   if (s == 0 || l == 0) return;
   if (held == NULL) held = REAL_NAME(MuonDenseHold)(s, count, B);
@@ -94,9 +116,9 @@ void REAL_NAME(MuonDenseRowSums)(size_t s, const void *S, double *sums)
 
   for (size_t i = 0; i < s; i++) sums[i] = 0.0;
   for (size_t j = 0; j < s; j++) {
-    sums[j] += fabs((double)A[j * (s + 1)]);
+    sums[j] += REAL_NAME(Modulus)(A[j * (s + 1)]);
     for (size_t i = j + 1; i < s; i++) {
-      const double a = fabs((double)A[i + j * s]);
+      const double a = REAL_NAME(Modulus)(A[i + j * s]);
 
       sums[i] += a;
       sums[j] += a;
@@ -106,18 +128,18 @@ void REAL_NAME(MuonDenseRowSums)(size_t s, const void *S, double *sums)
 
 void REAL_NAME(MuonDenseScale)(int left, size_t s, size_t l, const double *d, void *X, size_t ldy)
 {
-  REAL        *Y    = (REAL *)X;
-  const size_t rows = left ? s : l, columns = left ? l : s;
+  PART        *Y    = (PART *)X;
+  const size_t rows = PARTS * (left ? s : l), columns = left ? l : s;
 
   for (size_t j = 0; j < columns; j++) {
-    for (size_t i = 0; i < rows; i++) Y[i + j * ldy] = (REAL)(d[left ? i : j] * Y[i + j * ldy]);
+    for (size_t i = 0; i < rows; i++) Y[i + PARTS * j * ldy] = (PART)(d[left ? i / PARTS : j] * Y[i + PARTS * j * ldy]);
   }
 }
 
 void REAL_NAME(MuonDenseProduct)(size_t s, size_t count, double a, const void *A, const void *B, double b, void *C)
 {
   const MuonBLASInt side  = (MuonBLASInt)s;
-  const REAL        alpha = (REAL)a, beta = (REAL)b;
+  const REAL        alpha = REAL_OF(a), beta = REAL_OF(b);
 
   (void)count;
   if (s == 0) return;
@@ -127,7 +149,7 @@ void REAL_NAME(MuonDenseProduct)(size_t s, size_t count, double a, const void *A
 void REAL_NAME(MuonDenseShift)(size_t s, size_t count, double shift, void *A)
 {
   (void)count;
-  for (size_t i = 0; i < s; i++) ((REAL *)A)[i * (s + 1)] += (REAL)shift;
+  for (size_t i = 0; i < s; i++) ((PART *)A)[PARTS * i * (s + 1)] += (PART)shift;
 }
 
 void REAL_NAME(MuonDenseIdentity)(size_t s, double a, void *A)
@@ -149,10 +171,10 @@ int REAL_NAME(MuonDenseCholesky)(size_t s, void *A)
     void REAL_NAME(name)(int left, int transposed, size_t s, size_t l, const void *L, void *Y, size_t ldy) \
     { \
       const MuonBLASInt side = (MuonBLASInt)s, rows = (MuonBLASInt)(left ? s : l), columns = (MuonBLASInt)(left ? l : s), ld = (MuonBLASInt)ldy; \
-      const REAL        one = 1; \
+      const REAL        one = REAL_OF(1); \
 \
       if (s == 0 || l == 0) return; \
-      REAL_NAME(BLAS)(left ? "L" : "R", !transposed == !left ? "T" : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld); \
+      REAL_NAME(BLAS)(left ? "L" : "R", !transposed == !left ? REAL_T : "N", &rows, &columns, &one, (const REAL *)L, &side, (REAL *)Y, &ld); \
     }
 DENSE_TRIANGLE(MuonDenseSolve, MuonPanelTrsm)
 DENSE_TRIANGLE(MuonDenseTimes, MuonPanelTrmm)
@@ -160,14 +182,14 @@ DENSE_TRIANGLE(MuonDenseTimes, MuonPanelTrmm)
 
 double REAL_NAME(MuonDenseDistance)(size_t s, const void *S, double scale)
 {
-  const REAL *A   = (const REAL *)S;
+  const PART *A   = (const PART *)S;
   double      sum = 0.0;
 
-  for (size_t j = 0; j < s; j++) {
-    const double d = (double)A[j * (s + 1)] / scale - 1.0;
+  for (size_t j = 0; j < s; j++, A += PARTS * s) {
+    const double d = (double)A[PARTS * j] / scale - 1.0;
 
     sum += d * d;
-    for (size_t i = j + 1; i < s; i++) sum += 2.0 * ((double)A[i + j * s] / scale) * ((double)A[i + j * s] / scale);
+    for (size_t i = PARTS * (j + 1); i < PARTS * s; i++) sum += 2.0 * ((double)A[i] / scale) * ((double)A[i] / scale);
   }
   return sqrt(sum);
 }
@@ -176,7 +198,7 @@ double REAL_NAME(MuonDenseTrace)(size_t s, const void *A)
 {
   double trace = 0.0;
 
-  for (size_t i = 0; i < s; i++) trace += (double)((const REAL *)A)[i * (s + 1)];
+  for (size_t i = 0; i < s; i++) trace += (double)((const PART *)A)[PARTS * i * (s + 1)];
   return trace;
 }
 
@@ -185,13 +207,27 @@ int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U,
 {
   const MuonBLASInt bm = (MuonBLASInt)m, bn = (MuonBLASInt)n;
   MuonBLASInt       lwork = -1, info = 0;
-  REAL              optimal = 0, *work, *v = (REAL *)V;
+  REAL              optimal = REAL_OF(0), *work, *v = (REAL *)V;
+  #if REAL_PAIRS
+  PART             *reals = (PART *)malloc(5 * n * sizeof(*reals) + 1);
 
-  REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, &optimal, &lwork, &info);
-  lwork = (MuonBLASInt)optimal;
+  if (reals == NULL) return -1;
+    #define DECOMPOSE(work) REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (PART *)S, (REAL *)U, &bm, v, &bn, work, &lwork, reals, &info)
+  #else
+    #define DECOMPOSE(work) REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, work, &lwork, &info)
+  #endif
+
+  DECOMPOSE(&optimal);
+  lwork = (MuonBLASInt) * (PART *)&optimal;
   work  = (REAL *)malloc((size_t)lwork * sizeof(*work) + 1);
+  if (work != NULL) DECOMPOSE(work);
+  else info = -1;
+  #undef DECOMPOSE
+  #if REAL_PAIRS
+  free(reals);
+  for (size_t j = 0; j < n * n; j++) v[j].im = -v[j].im;
+  #endif
   if (work == NULL) return -1;
-  REAL_GESVD("S", "A", &bm, &bn, (REAL *)A, &bm, (REAL *)S, (REAL *)U, &bm, v, &bn, work, &lwork, &info);
   free(work);
   for (size_t j = 0; j < n; j++) {
     for (size_t i = 0; i < j; i++) {
@@ -204,6 +240,7 @@ int REAL_NAME(MuonDenseDecompose)(size_t m, size_t n, void *A, void *S, void *U,
   return (int)info;
 }
 
+  #if !REAL_PAIRS
 /* LAPACK gives the smallest first */
 int REAL_NAME(MuonDenseEigen)(size_t s, void *S)
 {
@@ -224,4 +261,5 @@ int REAL_NAME(MuonDenseEigen)(size_t s, void *S)
   free(work);
   return (int)info;
 }
+  #endif
 #endif

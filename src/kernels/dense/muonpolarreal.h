@@ -5,6 +5,9 @@
    read and not kept. A panel Y is s x l (left) or l x s: what multiplies the short side from the left where
    it is s x l multiplies it transposed, and from the right, where it is l x s.
 
+   A complex matrix has pairs of reals as its entries: symmetric is Hermitian then, a transpose the conjugate
+   one, factors and what a matrix is shifted or scaled by stay real. Load and store count reals, all else numbers.
+
    Raw pointers, no PETSc, no MPI. There is one table of operations for each precision and memory, so that a
    method is written once: what a list names, a table has as a member, the host as functions MuonDense...,
    and a device as functions of the same names.
@@ -34,7 +37,7 @@
    normal       u = x^2 Y Y^T v (left) or x^2 Y^T Y v
    decompose    A = U S V^T for an m x n matrix with m >= n, A being lost: U (m x n), S decreasing, V (n x n); 0, or what LAPACK's info says
 
-   On the host alone, NULL elsewhere:
+   On the host and of real matrices alone, NULL elsewhere:
 
    root         W becomes the inverse of its Cholesky factor; 0, or 1 where it is not positive definite: then W is lost
    congruence   B = (I + x A^{-1}) (I + y B), whole as B was, with the X that root() made of A, which is lost; strip has room for s entries
@@ -80,10 +83,11 @@ MUON_C_BEGIN
 #define MUON_DENSE_MEMBER(type, member, name, arguments) type(*member) arguments;
 typedef struct {
   const char        *name;   /* as an option says it: single, double, bf16, tf32 */
-  size_t             size;   /* bytes of an entry of an array: 4 for bf16 too, whose products alone are rounded */
+  size_t             size;   /* bytes of an entry of a matrix: 4 for bf16 too, whose products alone are rounded */
   double             unit;   /* roundoff of a product: 2^-24, 2^-53, 2^-8 */
   MuonMemory         memory; /* where all matrices are */
-  const MuonKernels *arrays; /* the kernels for arrays of its entries */
+  const MuonKernels *arrays; /* the kernels for arrays of its reals */
+  size_t             parts;  /* reals of an entry: 1, or 2 of complex matrices */
   MUON_DENSE(MUON_DENSE_MEMBER)
   MUON_DENSE_HOST(MUON_DENSE_MEMBER)
 } MuonKernelReal;
@@ -96,7 +100,20 @@ MUON_DENSE(MUON_DENSE_DECLARE)
 MUON_DENSE_HOST(MUON_DENSE_DECLARE)
 #undef MUON_DENSE_DECLARE
 
+/* Load and store are those of reals */
+#define MuonDenseLoadPairSingle  MuonDenseLoadSingle
+#define MuonDenseLoadPairDouble  MuonDenseLoadDouble
+#define MuonDenseStorePairSingle MuonDenseStoreSingle
+#define MuonDenseStorePairDouble MuonDenseStoreDouble
+#define MUON_DENSE_DECLARE(type, member, name, arguments) \
+  type MuonDense##name##PairSingle arguments; \
+  type MuonDense##name##PairDouble arguments;
+MUON_DENSE(MUON_DENSE_DECLARE)
+#undef MUON_DENSE_DECLARE
+
 extern const MuonKernelReal MuonKernelRealSingle, MuonKernelRealDouble;
+/* Of complex matrices in either precision */
+extern const MuonKernelReal MuonKernelRealPairs[2];
 /*
    Products of bfloat16 matrices by oneDNN; NULL where the library was built without it, or it multiplies none
    on this processor. What they keep between calls is there once in a process, two threads may not use it at

@@ -93,14 +93,38 @@ double MuonKernelInverseFlops(size_t s)
 }
 
   /*
-     This file includes itself once for each precision: REAL is the type of an entry, REAL_LETTER the letter
-     of its BLAS routines, REAL_NAME(name) the name of a function
+     This file includes itself once for each precision, and for complex numbers again: REAL is the type of an
+     entry, REAL_LETTER the letter of its BLAS routines, REAL_NAME(name) the name of a function. Entry by entry
+     a complex matrix is one of PARTs
   */
+  #define PARTS (sizeof(REAL) / sizeof(PART))
+  #define PAIRED
   #define TWICE "../dense/muonpolarzolotarev.c"
   #include "../array/muontwice.h"
 
 #else
 
+  #if REAL_PAIRS
+double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *rows)
+{
+  double squares = 0.0, most = 0.0;
+
+  for (size_t i = 0; i < s; i++) rows[i] = 0.0;
+  for (size_t j = 0; j < s; j++) {
+    const REAL *a = (const REAL *)A + j * s;
+
+    for (size_t i = j; i < s; i++) {
+      const double x = (double)a[i].re, y = (double)a[i].im, square = x * x + y * y;
+
+      rows[i] += sqrt(square);
+      if (i > j) rows[j] += sqrt(square);
+      squares += i > j ? 2.0 * square : square;
+    }
+  }
+  for (size_t i = 0; i < s; i++) most = rows[i] > most ? rows[i] : most;
+  return most < sqrt(squares) ? most : sqrt(squares);
+}
+  #else
 /*
    Sums of a column are in the precision of the entries, those over columns in double. 32 partial sums are too many for a
    compiler to unroll the loop over them, which hinders its vectors
@@ -139,35 +163,57 @@ MUON_KERNEL_CLONES double REAL_NAME(MuonDenseBound)(size_t s, void *A, double *r
   for (size_t i = 0; i < s; i++) most = rows[i] > most ? rows[i] : most;
   return most < sqrt(squares) ? most : sqrt(squares);
 }
+  #endif
 
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseCombine)(size_t s, double x, const void *A, double y, void *B, double z)
 {
   enum {
     CHUNK = 16
   };
-  const REAL p = (REAL)x, q = (REAL)y;
+  const PART   p = (PART)x, q = (PART)y;
+  const size_t ends = PARTS * s;
 
   for (size_t j = 0; j < s; j++) {
-    const REAL *a = (const REAL *)A + j * s;
-    REAL       *b = (REAL *)B + j * s;
-    size_t      i = j;
+    const PART *a = (const PART *)A + j * ends;
+    PART       *b = (PART *)B + j * ends;
+    size_t      i = PARTS * j;
 
-    if (y == 0.0 && x == 1.0) memmove(b + j, a + j, (s - j) * sizeof(*b));
+    if (y == 0.0 && x == 1.0) memmove(b + i, a + i, (ends - i) * sizeof(*b));
     else if (y == 0.0) {
-      for (; i < s; i++) b[i] = p * a[i];
+      for (; i < ends; i++) b[i] = p * a[i];
     } else {
-      for (; i + CHUNK <= s; i += CHUNK) {
-        REAL sum[CHUNK];
+      for (; i + CHUNK <= ends; i += CHUNK) {
+        PART sum[CHUNK];
 
         for (size_t k = 0; k < CHUNK; k++) sum[k] = p * a[i + k] + q * b[i + k];
         memcpy(b + i, sum, sizeof(sum));
       }
-      for (; i < s; i++) b[i] = p * a[i] + q * b[i];
+      for (; i < ends; i++) b[i] = p * a[i] + q * b[i];
     }
-    b[j] = (REAL)(b[j] + z);
+    b[PARTS * j] = (PART)(b[PARTS * j] + z);
   }
 }
 
+  #if REAL_PAIRS
+/* LAPACK's, which does not have to be faster than the BLAS here */
+int REAL_NAME(MuonDenseInverse)(size_t s, void *W)
+{
+  const MuonBLASInt side = (MuonBLASInt)s;
+  MuonBLASInt       info = 0;
+
+  REAL_POTRF("L", &side, (REAL *)W, &side, &info);
+  if (info == 0) REAL_POTRI("L", &side, (REAL *)W, &side, &info);
+  return info != 0;
+}
+
+static REAL REAL_NAME(Conjugate)(REAL x)
+{
+  x.im = -x.im;
+  return x;
+}
+    #define CONJUGATE(x) REAL_NAME(Conjugate)(x)
+  #else
+    #define CONJUGATE(x) (x)
 /*
    A, s x s with columns ld apart, becomes the inverse of its Cholesky factor, where it is so small that calls of the
    BLAS cost more than what they do: by elimination in [A I], whose rows lie in M. Row j has the inverse up to column j
@@ -249,6 +295,8 @@ static void REAL_NAME(Square)(size_t s, REAL *X, size_t ld)
   REAL_NAME(Square)(s - half, X22, ld);
 }
 
+  #endif
+
 /* By tiles, through arrays of a length that the compiler knows */
 MUON_KERNEL_CLONES void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void *W)
 {
@@ -263,25 +311,27 @@ MUON_KERNEL_CLONES void REAL_NAME(MuonDenseMirror)(size_t s, size_t count, void 
     size_t I = J + TILE;
 
     for (size_t j = J; j < J + TILE; j++) {
-      for (size_t i = j + 1; i < J + TILE; i++) A[j + i * s] = A[i + j * s];
+      for (size_t i = j + 1; i < J + TILE; i++) A[j + i * s] = CONJUGATE(A[i + j * s]);
     }
     for (; I + TILE <= s; I += TILE) {
       REAL tile[TILE][TILE];
 
       for (size_t j = 0; j < TILE; j++) {
-        for (size_t i = 0; i < TILE; i++) tile[i][j] = A[I + i + (J + j) * s];
+        for (size_t i = 0; i < TILE; i++) tile[i][j] = CONJUGATE(A[I + i + (J + j) * s]);
       }
       for (size_t i = 0; i < TILE; i++) memcpy(A + J + (I + i) * s, tile[i], sizeof(tile[i]));
     }
     for (; I < s; I++) {
-      for (size_t j = J; j < J + TILE; j++) A[j + I * s] = A[I + j * s];
+      for (size_t j = J; j < J + TILE; j++) A[j + I * s] = CONJUGATE(A[I + j * s]);
     }
   }
   for (; J < s; J++) {
-    for (size_t i = J + 1; i < s; i++) A[J + i * s] = A[i + J * s];
+    for (size_t i = J + 1; i < s; i++) A[J + i * s] = CONJUGATE(A[i + J * s]);
   }
 }
+  #undef CONJUGATE
 
+  #if !REAL_PAIRS
 int REAL_NAME(MuonDenseInverse)(size_t s, void *W)
 {
   if (REAL_NAME(Factor)(s, (REAL *)W, s)) return 1;
@@ -430,22 +480,29 @@ MUON_KERNEL_CLONES static void REAL_NAME(NormalOfColumns)(size_t s, size_t l, RE
   }
 }
 
+  #endif
+
 void REAL_NAME(MuonDenseNormal)(int left, size_t s, size_t l, double x, const void *Y, size_t ldy, const void *v, void *u)
 {
   /* What goes through the cache is read once for both products */
   const size_t strip = 256;
-  const REAL   one = 1, zero = 0, square = (REAL)(x * x);
+  const REAL   one = REAL_OF(1), zero = REAL_OF(0), square = REAL_OF(x * x);
   REAL         w[256];
 
-  for (size_t i = 0; i < s; i++) ((REAL *)u)[i] = 0;
-  if (left) REAL_NAME(NormalOfColumns)(s, l, square, (const REAL *)Y, ldy, (const REAL *)v, (REAL *)u);
-  for (size_t first = 0; first < l && !left; first += strip) {
+  memset(u, 0, s * sizeof(REAL));
+  #if !REAL_PAIRS
+  if (left) {
+    REAL_NAME(NormalOfColumns)(s, l, square, (const REAL *)Y, ldy, (const REAL *)v, (REAL *)u);
+    return;
+  }
+  #endif
+  for (size_t first = 0; first < l; first += strip) {
     const size_t      count = l - first < strip ? l - first : strip;
-    const MuonBLASInt rows = (MuonBLASInt)count, columns = (MuonBLASInt)s, ld = (MuonBLASInt)ldy, step = 1;
-    const REAL       *y = (const REAL *)Y + first;
+    const MuonBLASInt rows = (MuonBLASInt)(left ? s : count), columns = (MuonBLASInt)(left ? count : s), ld = (MuonBLASInt)ldy, step = 1;
+    const REAL       *y = (const REAL *)Y + (left ? first * ldy : first);
 
-    REAL_GEMV("N", &rows, &columns, &square, y, &ld, (const REAL *)v, &step, &zero, w, &step);
-    REAL_GEMV("T", &rows, &columns, &one, y, &ld, w, &step, &one, (REAL *)u, &step);
+    REAL_GEMV(left ? REAL_T : "N", &rows, &columns, &square, y, &ld, (const REAL *)v, &step, &zero, w, &step);
+    REAL_GEMV(left ? "N" : REAL_T, &rows, &columns, &one, y, &ld, w, &step, &one, (REAL *)u, &step);
   }
 }
 

@@ -84,6 +84,19 @@ void MuonProductDouble(const char *transa, const char *transb, const MuonBLASInt
   MUON_BLAS(d, gemm, GEMM)(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
+void MuonProductPairSingle(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const MuonPairSingle *alpha, const MuonPairSingle *A, const MuonBLASInt *lda, const MuonPairSingle *B,
+                           const MuonBLASInt *ldb, const MuonPairSingle *beta, MuonPairSingle *C, const MuonBLASInt *ldc)
+{
+  MUON_BLAS(c, gemm, GEMM)(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+void MuonProductPairDouble(const char *transa, const char *transb, const MuonBLASInt *m, const MuonBLASInt *n, const MuonBLASInt *k, const MuonPairDouble *alpha, const MuonPairDouble *A, const MuonBLASInt *lda, const MuonPairDouble *B,
+                           const MuonBLASInt *ldb, const MuonPairDouble *beta, MuonPairDouble *C, const MuonBLASInt *ldc)
+{
+  MUON_BLAS(z, gemm, GEMM)(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+  #define PAIRED
   #define TWICE "../dense/panels.c"
   #include "../array/muontwice.h"
 
@@ -96,7 +109,7 @@ void REAL_NAME(MuonPanelGemm)(const char *transa, const char *transb, const Muon
 {
   const double flops = 2.0 * (double)*m * (double)*n * (double)*k;
   const int    rows  = *m > *n; /* the longer side of the result is cut */
-  const REAL   one   = 1;
+  const REAL   one   = REAL_OF(1);
   double       most;
   MuonBLASInt  inner, strip;
 
@@ -128,18 +141,18 @@ void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const Muo
   const int         other  = MuonKernelProductsByOneDNN(sizeof(REAL));
   const double      square = (double)*n * (double)*n, most = LIMIT / (square > 0.0 ? square : 1.0);
   const MuonBLASInt h = Half(*n), g = *n - h;
-  const REAL        one = 1;
+  const REAL        one = REAL_OF(1);
   MuonBLASInt       inner;
 
   if (other && *n <= TILE) {
-    REAL_NAME(MuonPanelGemm)(trans, *trans == 'N' ? "T" : "N", n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
+    REAL_NAME(MuonPanelGemm)(trans, *trans == 'N' ? REAL_T : "N", n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
     return;
   }
   if (other || (*n > 1024 && most < (double)*k)) {
     const REAL *below = A + (*trans == 'N' ? (size_t)h : (size_t)h * (size_t)*lda);
 
     REAL_NAME(MuonPanelSyrk)(trans, &h, k, alpha, A, lda, beta, C, ldc);
-    REAL_NAME(MuonPanelGemm)(trans, *trans == 'N' ? "T" : "N", &g, &h, k, alpha, below, lda, A, lda, beta, C + h, ldc);
+    REAL_NAME(MuonPanelGemm)(trans, *trans == 'N' ? REAL_T : "N", &g, &h, k, alpha, below, lda, A, lda, beta, C + h, ldc);
     REAL_NAME(MuonPanelSyrk)(trans, &g, k, alpha, below, lda, beta, C + (size_t)h * ((size_t)*ldc + 1), ldc);
     return;
   }
@@ -147,7 +160,11 @@ void REAL_NAME(MuonPanelSyrk)(const char *trans, const MuonBLASInt *n, const Muo
   for (MuonBLASInt j = 0; j == 0 || j < *k; j += inner) {
     const MuonBLASInt some = Least(inner, *k - j);
 
+  #if REAL_PAIRS
+    REAL_HERK("L", trans, n, &some, &alpha->re, A + (*trans == 'N' ? (size_t)j * (size_t)*lda : (size_t)j), lda, j == 0 ? &beta->re : &one.re, C, ldc);
+  #else
     REAL_SYRK("L", trans, n, &some, alpha, A + (*trans == 'N' ? (size_t)j * (size_t)*lda : (size_t)j), lda, j == 0 ? beta : &one, C, ldc);
+  #endif
     MuonKernelProgress(square * (double)some);
   }
 }
@@ -162,7 +179,7 @@ void REAL_NAME(MuonPanelLower)(const MuonBLASInt *n, const MuonBLASInt *k, const
   #if defined(MUON_KERNEL_HAVE_GEMMT)
   const double      square = (double)*n * (double)*n, size = LIMIT / (square > 0.0 ? square : 1.0);
   const MuonBLASInt h = Half(*n), g = *n - h, inner = Part(*k, size < LEAST ? LEAST : size);
-  const REAL        one = 1, *right = B + (size_t)h * (size_t)*ldb;
+  const REAL        one = REAL_OF(1), *right = B + (size_t)h * (size_t)*ldb;
 
   if (!MuonKernelProductsByOneDNN(sizeof(REAL))) {
     if (*n > 1024 && size < (double)*k) {
@@ -195,7 +212,7 @@ static void REAL_NAME(Triangle)(int solve, const char *side, const char *trans, 
 {
   const int         left = *side == 'L', first = left == (*trans == 'N');
   const MuonBLASInt s = left ? *m : *n, h = Half(s), size[2] = {h, s - h};
-  const REAL        one = 1, minus = -1, *A21 = A + h, *triangle[2] = {A, A21 + (size_t)h * (size_t)*lda};
+  const REAL        one = REAL_OF(1), minus = REAL_OF(-1), *A21 = A + h, *triangle[2] = {A, A21 + (size_t)h * (size_t)*lda};
   REAL             *half[2] = {B, B + (left ? (size_t)h : (size_t)h * (size_t)*ldb)}, *to = half[first], *from = half[!first];
 
   if (s <= SMALL) {

@@ -350,7 +350,7 @@ template <class K> void Normal(int left, size_t s, size_t l, double x, const voi
 template <class K> const MuonKernelReal *Table(const char *name, double unit)
 {
   using S                           = typename K::Stored;
-  static const MuonKernelReal table = {name, sizeof(S), unit, MUON_DEVICE, &MuonDeviceKokkos()->kernels[PrecisionOf<S>()], MUON_DENSE(DENSE_DEVICE) MUON_DENSE_HOST(DENSE_NONE)};
+  static const MuonKernelReal table = {name, sizeof(S), unit, MUON_DEVICE, &MuonDeviceKokkos()->kernels[PrecisionOf<S>()], 1, MUON_DENSE(DENSE_DEVICE) MUON_DENSE_HOST(DENSE_NONE)};
 
   return Start() == NULL && MuonVendorHas(K::arithmetic) ? &table : NULL;
 }

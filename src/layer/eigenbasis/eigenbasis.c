@@ -167,7 +167,7 @@ static PetscErrorCode MuonEigenbasisRenew_Private(MuonLayer layer, const MuonEig
 PetscErrorCode MuonEigenbasisUpdate(MuonLayer layer, const MuonEigenbasis *basis, const MuonMatrix *G, double steps, MuonSlotState state[MUON_EIGENBASIS_STATES], PetscInt **order, MuonStatus *status)
 {
   const size_t     s      = (size_t)(basis->rows ? G->rows : G->columns);
-  const MuonArray  square = {NULL, s, s, s, G->here.precision, MUON_HOST, 0};
+  const MuonArray  square = {NULL, s, s, s, G->here.precision, MUON_HOST, 0, 0};
   MuonArray *const C = &state[MUON_EIGENBASIS_COVARIANCE].next, *const now = &state[MUON_EIGENBASIS_VECTORS].now, *const next = &state[MUON_EIGENBASIS_VECTORS].next;
   PetscBool   stays = PETSC_TRUE;
   PetscMPIInt bytes;

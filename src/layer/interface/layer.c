@@ -227,7 +227,8 @@ PetscErrorCode MuonLayerView(MuonLayer layer, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPushTab(viewer));
     if (layer->ops->applylmo != NULL) PetscCall(PetscSNPrintf(ball, sizeof(ball), ", scale %g, shape factor %s, radius factor %g", (double)layer->scale, MuonShapeFactors[layer->shape_factor], (double)factor));
     PetscCall(PetscViewerASCIIPrintf(viewer, "name %s, %" PetscInt_FMT " x %" PetscInt_FMT "%s\n", ((PetscObject)layer)->name, layer->m, layer->n, ball));
-    if (layer->storage != MUON_LAYER_MAT) PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s, %s\n", MuonLayerStorages[layer->storage], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
+    if (layer->storage != MUON_LAYER_MAT)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "weights: %s, %s%s, %s\n", MuonLayerStorages[layer->storage], layer->shape.pairs ? "complex " : "", MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row-major" : "column-major"));
     if (MuonBlocksCount_Private(&layer->blocks) > 1) {
       PetscCall(MuonBlocksPrintSide_Private(layer->blocks.nrows, layer->blocks.rows, layer->m, sizeof(rows), rows));
       PetscCall(MuonBlocksPrintSide_Private(layer->blocks.ncolumns, layer->blocks.columns, layer->n, sizeof(columns), columns));

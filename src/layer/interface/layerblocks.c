@@ -225,6 +225,7 @@ static PetscErrorCode MuonLayerNorm_Private(MuonLayer layer, Mat A, PetscBool du
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscValidHeaderSpecific(A, MAT_CLASSID, 2);
   PetscAssertPointer(norm, 3);
+  PetscCall(MuonLayerCheckReal_Private(layer));
   /* Blocks of a distributed matrix cannot be checked against this rank's part */
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDENSE, &seqdense));
   PetscCheck(seqdense, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Layer \"%s\": matrix of type %s, expected %s", ((PetscObject)layer)->name, ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "not set", MATSEQDENSE);

@@ -275,7 +275,7 @@ PetscErrorCode MuonLayerGetGradientArray(MuonLayer layer, MuonLayerArray *array)
   array->w = NULL;
   array->g = layer->givenarray;
   if (layer->givenarray != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  array->ld = (PetscInt)layer->gradient.ld;
+  array->ld = (PetscInt)(layer->gradient.ld >> layer->gradient.pairs);
   array->w  = layer->gradient.data;
   array->g  = layer->gradient.data;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -448,7 +448,7 @@ PetscErrorCode MuonLayerGetGradientMemory(MuonLayer layer, MuonArray *G, PetscBo
   *G    = MuonLayerGetGradientShape_Private(layer);
   if (layer->nogradient) PetscFunctionReturn(PETSC_SUCCESS);
   if (layer->given == NULL && layer->givenarray == NULL) PetscCall(MuonLayerMakeGradient_Private(layer));
-  if (layer->givenarray != NULL && layer->wholegradient == PETSC_FALSE) G->ld = (size_t)layer->array.ld;
+  if (layer->givenarray != NULL && layer->wholegradient == PETSC_FALSE) G->ld = (size_t)layer->array.ld << G->pairs;
   if (MuonLayerGradientObject_Private(layer) != NULL || layer->givenarray != NULL) PetscCall(MuonLayerOpen_Private(layer, MuonLayerGradientObject_Private(layer), layer->givenarray, PETSC_FALSE, G));
   else {
     *G    = layer->gradient;

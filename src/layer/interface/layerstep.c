@@ -32,6 +32,7 @@ PetscErrorCode MuonLayerGetFlops(MuonLayer layer, PetscLogDouble *flops)
   PetscFunctionBegin;
   *flops = layer->flops * (PetscLogDouble)MuonLayerEntries(layer);
   PetscTryTypeMethod(layer, getflops, flops);
+  if (layer->shape.pairs) *flops *= layer->ops->applylmo != NULL ? 4 : 2; /* of complex products, and of parts */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,6 +82,10 @@ PetscErrorCode MuonLayerCanEncode_Private(MuonLayer layer, size_t length, char r
   if (slot == NULL) slot = MuonLayerHasSlot(layer, MUON_SLOT_MOVE);
   if (slot != NULL) {
     PetscCall(PetscSNPrintf(reason, length, "its steps are changed by -muon_layer_%s_%s, expected none of that", ((PetscObject)layer)->name, slot));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (layer->shape.pairs) {
+    PetscCall(PetscSNPrintf(reason, length, "it is complex, and steps of complex layers have no natural format, expected a real one"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MuonLayerGetLMO(layer, &lmo));

@@ -7,6 +7,8 @@
 */
 const char *const MuonLayerStorages[] = {"mat", "vec", "array", "MuonLayerStorage", "MUON_LAYER_", NULL};
 
+const char *const MuonFields[] = {"real", "complex", "MuonField", "MUON_FIELD_", NULL};
+
 /* Names become parts of option keys, where PETSc reads _digits_ as a prefix's number and drops it */
 static PetscErrorCode MuonLayerCheckName_Private(const char name[])
 {
@@ -203,7 +205,8 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   PetscFunctionBegin;
   a = *array;
   PetscCheck(a.comm != MPI_COMM_NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without a communicator, expected MPI_COMM_SELF", name);
-  PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE", name, (int)a.type);
+  PetscCheck(a.type == PETSC_FLOAT || a.type == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": an array of PetscDataType %d, expected PETSC_FLOAT or PETSC_DOUBLE%s", name, (int)a.type,
+             a.type == PETSC_COMPLEX ? ", with the field MUON_FIELD_COMPLEX" : "");
   if (PetscMemTypeHost(a.memtype) && MuonDeviceGet() != NULL && a.w != NULL && MuonDeviceGet()->owns(a.w)) a.memtype = PETSC_MEMTYPE_DEVICE;
   shape.memory = PetscMemTypeHost(a.memtype) ? MUON_HOST : MUON_DEVICE;
   PetscCall(MuonLayerStartMemory_Private(name, "an array", shape.memory, a.w));
@@ -214,14 +217,18 @@ PetscErrorCode MuonLayerCreateFromArray(const char name[], const MuonLayerArray 
   PetscCheck(size > 1 || a.rows == a.M, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": %" PetscInt_FMT " rows of an array on one rank, expected all %" PetscInt_FMT, name, a.rows, a.M);
   PetscCheck(a.first >= 0 && a.rows >= 0 && a.first <= a.M - a.rows, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": %" PetscInt_FMT " rows from number %" PetscInt_FMT " on of an array, expected some of its %" PetscInt_FMT " rows", name,
              a.rows, a.first, a.M);
+  PetscCheck(a.field == MUON_FIELD_REAL || a.field == MUON_FIELD_COMPLEX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": an array of MuonField %d, expected MUON_FIELD_REAL or MUON_FIELD_COMPLEX", name, (int)a.field);
+  PetscCheck(a.field == MUON_FIELD_REAL || shape.memory == MUON_HOST, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a complex array in the memory of a device, for which there are no kernels, expected that of the host", name);
+  PetscCheck(a.field == MUON_FIELD_REAL || size == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a complex array whose rows are spread over %d ranks, expected MPI_COMM_SELF", name, size);
   line = a.rowmajor ? a.N : a.rows;
   if (a.ld == PETSC_DECIDE) a.ld = line;
   PetscCheck(a.ld >= line, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Layer \"%s\": ld %" PetscInt_FMT " of an array, expected at least the %" PetscInt_FMT " entries of a %s", name, a.ld, line, a.rowmajor ? "row" : "column");
   PetscCheck(a.w != NULL || a.rows == 0 || a.N == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Layer \"%s\": an array without weights, expected w", name);
   shape.data      = NULL;
-  shape.len       = (size_t)line;
+  shape.pairs     = a.field == MUON_FIELD_COMPLEX ? 1 : 0;
+  shape.len       = (size_t)line << shape.pairs;
   shape.count     = (size_t)(a.rowmajor ? a.rows : a.N);
-  shape.ld        = (size_t)a.ld;
+  shape.ld        = (size_t)a.ld << shape.pairs;
   shape.precision = a.type == PETSC_FLOAT ? MUON_SINGLE : MUON_DOUBLE;
   shape.rowmajor  = a.rowmajor ? 1 : 0;
   PetscCall(MuonLayerCreate_Private(name, MUON_LAYER_ARRAY, a.comm, a.M, a.first, &shape, layer));
@@ -259,6 +266,14 @@ PetscErrorCode MuonLayerCheckStorage_Private(MuonLayer layer, MuonLayerStorage s
   PetscFunctionBegin;
   PetscValidHeaderSpecific(layer, MUONLAYER_CLASSID, 1);
   PetscCheck(layer->storage == storage, PetscObjectComm((PetscObject)layer), PETSC_ERR_ARG_WRONGSTATE, "Layer \"%s\" is %s: use %s%s()", ((PetscObject)layer)->name, what[layer->storage], function, suffix[layer->storage]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MuonLayerCheckReal_Private(MuonLayer layer)
+{
+  PetscFunctionBegin;
+  PetscCheck(!layer->shape.pairs || PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)layer), PETSC_ERR_SUP, "Layer \"%s\" is complex, and a matrix of this PETSc is real, expected a real layer; MuonLayerGetWeightsArray() gives its weights",
+             ((PetscObject)layer)->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,7 +386,7 @@ MuonArray MuonLayerGetWholeShape(MuonLayer layer)
   MuonArray shape = layer->shape;
 
   if (shape.rowmajor) shape.count = (size_t)layer->M;
-  else shape.len = shape.ld = (size_t)layer->M;
+  else shape.len = shape.ld = (size_t)layer->M << shape.pairs;
   return shape;
 }
 
@@ -436,7 +451,7 @@ PetscErrorCode MuonLayerGetWeightsMemory(MuonLayer layer, PetscBool write, MuonA
 {
   PetscFunctionBegin;
   *W = layer->shape;
-  if (layer->storage == MUON_LAYER_ARRAY) W->ld = (size_t)layer->array.ld;
+  if (layer->storage == MUON_LAYER_ARRAY) W->ld = (size_t)layer->array.ld << W->pairs;
   PetscCall(MuonLayerOpen_Private(layer, layer->weights, layer->array.w, write, W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -486,6 +501,7 @@ PetscErrorCode MuonLayerGetFullWeights(MuonLayer layer, Mat W)
   PetscCall(MatGetSize(W, &m, &n));
   PetscCheck(seqdense && m == layer->m && n == layer->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Layer \"%s\": matrix of type %s and shape %" PetscInt_FMT " x %" PetscInt_FMT " for its weights, expected %s of %" PetscInt_FMT " x %" PetscInt_FMT,
              ((PetscObject)layer)->name, ((PetscObject)W)->type_name, m, n, MATSEQDENSE, layer->m, layer->n);
+  PetscCall(MuonLayerCheckReal_Private(layer));
   PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &rows));
   if (layer->ranks == 1) PetscCall(MuonMatCopyArray(&rows, W));
   else {
@@ -542,6 +558,7 @@ PetscErrorCode MuonLayerGetServerWeights(MuonLayer layer, Mat X, PetscBool *owns
   PetscAssertPointer(owns, 3);
   *owns = layer->serverisweights || (layer->server != NULL && layer->server->data != NULL) ? PETSC_TRUE : PETSC_FALSE;
   if (*owns == PETSC_FALSE || X == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerCheckReal_Private(layer));
   if (layer->serverisweights) {
     PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &W));
     PetscCall(MuonMatCopyArray(&W, X));

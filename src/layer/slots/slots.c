@@ -194,7 +194,7 @@ PetscErrorCode MuonSlotMakeArray(const MuonArray *like, MuonSlotState *state)
 
 PetscErrorCode MuonSlotMakeState(size_t count, MuonSlotState *state)
 {
-  const MuonArray shape = {NULL, count, 1, count, MUON_DOUBLE, MUON_HOST, 0};
+  const MuonArray shape = {NULL, count, 1, count, MUON_DOUBLE, MUON_HOST, 0, 0};
 
   PetscFunctionBegin;
   PetscCall(MuonSlotMakeArray(&shape, state));

@@ -85,6 +85,7 @@ PetscErrorCode MuonLMOSetType(MuonLMO lmo, MuonLMOType type)
   lmo->kind     = MUON_LMO_NO_KIND;
   lmo->gathers  = PETSC_FALSE;
   lmo->ondevice = PETSC_FALSE;
+  lmo->onpairs  = PETSC_FALSE;
   PetscCall(PetscObjectChangeTypeName((PetscObject)lmo, type));
   PetscCall((*create)(lmo));
   PetscCall(MuonParametersSetType((PetscObject)lmo));

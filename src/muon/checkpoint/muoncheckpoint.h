@@ -90,6 +90,20 @@ typedef struct {
   MuonArray      array;
 } MuonCheckpointPart;
 
+/* How the entries of an array are written, and their precision and field */
+static inline MuonFilePrecision MuonCheckpointPrecision_Private(const MuonArray *A)
+{
+  return (MuonFilePrecision)(MUON_FILE_SINGLE + (A->precision == MUON_DOUBLE ? 1 : 0) + 2 * A->pairs); /* packed arrays are visited in single */
+}
+static inline MuonPrecision MuonCheckpointKind_Private(MuonFilePrecision precision)
+{
+  return precision == MUON_FILE_SINGLE || precision == MUON_FILE_COMPLEX_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+}
+static inline int MuonCheckpointIsComplex_Private(MuonFilePrecision precision)
+{
+  return precision >= MUON_FILE_COMPLEX_SINGLE;
+}
+
 PETSC_INTERN MuonFileHolder MuonCheckpointHolder_Private(const char name[], MuonStateHolder);
 PETSC_INTERN PetscErrorCode MuonCheckpointFindLayer_Private(Muon, const char name[], PetscInt *layer, const MuonShard **);
 PETSC_INTERN PetscErrorCode MuonCheckpointRecord_Private(Muon, const MuonState *, MuonFileRecord *, MuonCheckpointPlace *);

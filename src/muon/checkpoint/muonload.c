@@ -71,13 +71,13 @@ static size_t MuonCheckpointFind(const MuonCheckpointLoad *load, const MuonFileR
 /* Reads a rectangle of a record, times a weight, in this precision or another; adds it to a mean */
 static PetscErrorCode MuonCheckpointRead_Private(MuonCheckpointLoad *load, const MuonFileRecord *from, uint64_t row, uint64_t column, const double *weight, const MuonArray *to)
 {
-  const MuonPrecision precision = from->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
+  const MuonPrecision precision = MuonCheckpointKind_Private(from->precision);
   const PetscBool     direct    = weight == NULL && precision == to->precision ? PETSC_TRUE : PETSC_FALSE;
   MuonArray           part      = *to;
 
   PetscFunctionBegin;
   if (!direct) PetscCall(MuonArrayCreate(to, precision, &part));
-  load->result = MuonFileReaderRead(load->reader, from, row, column, MuonArrayRows(to), MuonArrayColumns(to), part.data, part.rowmajor ? part.ld : 1, part.rowmajor ? 1 : part.ld);
+  load->result = MuonFileReaderRead(load->reader, from, row, column, MuonArrayRows(to), MuonArrayColumns(to), part.data, part.rowmajor ? part.ld >> part.pairs : 1, part.rowmajor ? 1 : part.ld >> part.pairs);
   if (direct) PetscFunctionReturn(PETSC_SUCCESS);
   if (load->result == MUON_FILE_OK) MuonArrayAxpby(weight != NULL ? *weight : 1, &part, weight != NULL ? 1 : 0, to);
   PetscCall(MuonArrayDestroy(&part));
@@ -95,7 +95,11 @@ static PetscErrorCode MuonCheckpointTake_Private(MuonCheckpointLoad *load, const
 
   PetscFunctionBegin;
   if (want->entrywise ? from->layer_rows != want->layer_rows || from->layer_columns != want->layer_columns : from->rows != want->rows || from->columns != want->columns) fits = PETSC_FALSE;
-  if (!fits || (from->precision != want->precision && !(converts && load->muon->saving->restart_convert))) {
+  if (MuonCheckpointIsComplex_Private(from->precision) != MuonCheckpointIsComplex_Private(want->precision)) {
+    load->result = MUON_FILE_OTHER;
+    PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT, "%s of layer \"%s\" has %s numbers, expected %s ones, as the layer has", from->state, from->layer, MuonFields[MuonCheckpointIsComplex_Private(from->precision)],
+                            MuonFields[MuonCheckpointIsComplex_Private(want->precision)]));
+  } else if (!fits || (from->precision != want->precision && !(converts && load->muon->saving->restart_convert))) {
     load->result = MUON_FILE_OTHER;
     PetscCall(PetscSNPrintf(load->reader->folder->text, MUON_FILE_TEXT,
                             "%s of layer \"%s\" has %d bytes an entry and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 " entries, expected %d and %" PRIu64 " x %" PRIu64 " of %" PRIu64 " x %" PRIu64 "%s", from->state, from->layer,
@@ -209,6 +213,7 @@ static PetscErrorCode MuonCheckpointMake_Private(MuonStateVisitor *visitor, cons
       shape.rowmajor = record->rowmajor;
       shape.len      = (size_t)(record->rowmajor ? record->columns : record->rows);
       shape.count    = (size_t)(record->rowmajor ? record->rows : record->columns);
+      shape.pairs    = 0; /* no state of a complex layer but that of its entries is complex */
       if (!load->muon->saving->restart_convert) shape.precision = record->precision == MUON_FILE_SINGLE ? MUON_SINGLE : MUON_DOUBLE;
     }
     PetscCall(MuonArrayCreate(&shape, shape.precision, array));

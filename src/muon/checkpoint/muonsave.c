@@ -34,8 +34,8 @@ static PetscErrorCode MuonCheckpointWrite_Private(MuonStateVisitor *visitor, con
     const uint64_t first = record.rows * (uint64_t)place.copy / (uint64_t)place.copies, last = record.rows * (uint64_t)(place.copy + 1) / (uint64_t)place.copies;
     const int      parts = MuonCheckpointCut_Private(&place, &record, state->array, first, last - first, part);
 
-    for (int k = 0; k < parts; k++) (void)MuonFileWriterAdd(save->writer, &part[k].record, part[k].array.data, part[k].array.ld);
-  } else if (place.copy == 0 && place.leads) (void)MuonFileWriterAdd(save->writer, &record, state->data, state->array != NULL ? state->array->ld : record.rows);
+    for (int k = 0; k < parts; k++) (void)MuonFileWriterAdd(save->writer, &part[k].record, part[k].array.data, part[k].array.ld >> part[k].array.pairs);
+  } else if (place.copy == 0 && place.leads) (void)MuonFileWriterAdd(save->writer, &record, state->data, state->array != NULL ? state->array->ld >> state->array->pairs : record.rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -194,6 +194,7 @@ PetscErrorCode MuonGetLayerState(Muon muon, MuonLayer layer, const char name[], 
   visitor.ctx    = &search;
   visitor.onhost = PETSC_TRUE;
   if (A != NULL) {
+    PetscCall(MuonLayerCheckReal_Private(layer));
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
     PetscCheck(dense, PETSC_COMM_SELF, PETSC_ERR_SUP, "Layer \"%s\": a matrix of type %s for its state %s, expected %s or %s", search.layer, ((PetscObject)A)->type_name, name, MATSEQDENSE, MATMPIDENSE);
     PetscCall(MuonMatGetMatrix(A, PETSC_TRUE, &matrix));
@@ -283,7 +284,7 @@ PetscErrorCode MuonCheckpointRecord_Private(Muon muon, const MuonState *state, M
   record->rows    = state->bytes;
   record->columns = 1;
   if (state->array != NULL) {
-    record->precision = state->array->precision == MUON_DOUBLE ? MUON_FILE_DOUBLE : MUON_FILE_SINGLE; /* what is packed is visited in single */
+    record->precision = MuonCheckpointPrecision_Private(state->array);
     record->rowmajor  = state->array->rowmajor;
     record->rows      = MuonArrayRows(state->array);
     record->columns   = MuonArrayColumns(state->array);

@@ -204,7 +204,7 @@ static PetscErrorCode MuonLayerHashBlocks_Private(MuonLayer layer, unsigned int 
 */
 PetscErrorCode MuonCheckRanksAgree_Private(Muon muon, PetscBool workers)
 {
-  const char *const what[] = {"name differs", "shape differs", "precision, memory or order in it differs", "cut into blocks differs", "rows on the ranks of a worker differ", "weights differ"};
+  const char *const what[] = {"name differs", "shape differs", "field, precision, memory or order in it differs", "cut into blocks differs", "rows on the ranks of a worker differ", "weights differ"};
   enum {
     WHATS = PETSC_STATIC_ARRAY_LENGTH(what)
   };
@@ -223,7 +223,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon, PetscBool workers)
     shape  = layer->shape;
     own[0] = layer->hash;
     own[1] = (unsigned int)layer->m * 2654435761u + (unsigned int)layer->n;
-    own[2] = 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
+    own[2] = 8 * (unsigned int)shape.pairs + 4 * (unsigned int)shape.memory + 2 * (unsigned int)shape.precision + (unsigned int)layer->rowmajor;
     PetscCall(MuonLayerHashBlocks_Private(layer, &own[3]));
     if (workers == PETSC_FALSE) continue;
     own[4] = layer->ranges == NULL ? 0 : (unsigned int)MuonWireCRC32C(0, (const unsigned char *)layer->ranges, (size_t)(layer->ranks + 1) * sizeof(*layer->ranges));
@@ -244,6 +244,7 @@ PetscErrorCode MuonCheckRanksAgree_Private(Muon muon, PetscBool workers)
     MuonLayer layer = muon->layer[least / WHATS];
 
     PetscCall(PetscSNPrintf(here, sizeof(here), "here %" PetscInt_FMT " x %" PetscInt_FMT, layer->m, layer->n));
+    if (least % WHATS == 2) PetscCall(PetscSNPrintf(here, sizeof(here), "here %s %s, %s-major", MuonFields[layer->shape.pairs], MuonArrayKernels(&layer->shape)->name, layer->rowmajor ? "row" : "column"));
     if (least % WHATS == 3) PetscCall(PetscSNPrintf(here, sizeof(here), "here %" PetscInt_FMT " x %" PetscInt_FMT " blocks", layer->blocks.nrows, layer->blocks.ncolumns));
     SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "Layer \"%s\": its %s between the ranks (%s), expected the same on each", ((PetscObject)layer)->name, what[least % WHATS], here);
   }

@@ -245,7 +245,7 @@ PetscErrorCode MuonReplaceVec_Private(Muon muon, Vec x, Vec g)
 }
 
 /*@C
-  MuonAddLayerArray - Adds weights in memory of the caller to an optimizer
+  MuonAddLayerArray - Adds real or complex weights in memory of the caller to an optimizer
 
   Logically Collective
 

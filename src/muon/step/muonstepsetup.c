@@ -169,6 +169,42 @@ static PetscErrorCode MuonCheckForm_Private(Muon muon, const MuonShard *shard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The reason why a step cannot take a complex layer: the option with its value, and what was expected; empty if it can */
+static PetscErrorCode MuonPairsReason_Private(Muon muon, const MuonShard *shard, size_t length, char reason[])
+{
+  const MuonLayer      layer = shard->layer;
+  const MuonCompressor c[2]  = {shard->up, shard->down};
+  MuonLMO              lmo;
+  MuonPolar            polar;
+  PetscBool            spectral, soap;
+
+  PetscFunctionBegin;
+  reason[0] = '\0';
+  PetscCall(PetscObjectTypeCompare((PetscObject)layer, MUONLAYERSOAP, &soap));
+  for (int way = 0; way < 2; way++) {
+    if (!c[way]->onpairs) PetscCall(PetscSNPrintf(reason, length, "compressor %s is of real matrices, expected %s", ((PetscObject)c[way])->type_name, MUON_COMPRESSOR_ONPAIRS));
+  }
+  if (shard->group->ops->votes) PetscCall(PetscSNPrintf(reason, length, "-%smuon_type %s votes on signs, expected another", MuonPrefix(muon), ((PetscObject)muon)->type_name));
+  else if (shard->port->ranges != NULL) PetscCall(PetscSNPrintf(reason, length, "its rows are spread over %d ranks, expected another -%smuon_exchange_type", shard->group->grid->size, MuonPrefix(muon)));
+  else if (muon->state_precision > MUON_STATE_PRECISION_SINGLE) PetscCall(PetscSNPrintf(reason, length, "-%smuon_state_precision %s is of real matrices, expected native or single", MuonPrefix(muon), MuonStatePrecisions[muon->state_precision]));
+  else if (soap) PetscCall(PetscSNPrintf(reason, length, "rule %s is of real matrices, expected %s, %s, %s, %s or %s", ((PetscObject)layer)->type_name, MUONLAYERLMO, MUONLAYERADAMW, MUONLAYERNADAMW, MUONLAYERSGD, MUONLAYERFROZEN));
+  else if (muon->weight_decay_style == (int)MUON_WEIGHT_DECAY_CAUTIOUS) PetscCall(PetscSNPrintf(reason, length, "-%smuon_weight_decay_style cautious compares signs, expected decoupled or coupled", MuonPrefix(muon)));
+  for (int place = MUON_SLOT_BEFORE; place <= MUON_SLOT_MOVE && reason[0] == '\0'; place++) {
+    const char *const key = MuonLayerHasSlot(layer, (MuonSlotPlace)place);
+
+    if (key != NULL) PetscCall(PetscSNPrintf(reason, length, "-%smuon_layer_%s_%s is of real matrices, expected none", MuonPrefix(muon), ((PetscObject)layer)->name, key));
+  }
+  if (reason[0] != '\0' || layer->ops->applylmo == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetLMO(layer, &lmo));
+  PetscCall(PetscObjectTypeCompare((PetscObject)lmo, MUONLMOSPECTRAL, &spectral));
+  if (!lmo->onpairs) PetscCall(PetscSNPrintf(reason, length, "-lmo_type %s is of real matrices, expected another", ((PetscObject)lmo)->type_name));
+  if (!spectral) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLMOGetPolar(lmo, &polar));
+  if (!polar->onpairs)
+    PetscCall(PetscSNPrintf(reason, length, "-lmo_polar_type %s is of real matrices, expected %s, %s, %s, %s or %s", ((PetscObject)polar)->type_name, MUONPOLARNEWTONSCHULZ, MUONPOLARGRAM, MUONPOLARSVD, MUONPOLARQDWH, MUONPOLARZOLOTAREV));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Checks of what may have changed since set-up, such as the norm of an LMO */
 PetscErrorCode MuonCheckShards_Private(Muon muon)
 {
@@ -183,6 +219,8 @@ PetscErrorCode MuonCheckShards_Private(Muon muon)
     PetscCall(MuonCheckForm_Private(muon, shard));
     PetscCall(MuonCheckSharp_Private(muon, shard));
     PetscCall(MuonCheckSlots_Private(muon, shard));
+    if (shard->layer->shape.pairs) PetscCall(MuonPairsReason_Private(muon, shard, sizeof(reason), reason));
+    PetscCheck(!shard->layer->shape.pairs || reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "Layer \"%s\" is complex: %s", name, reason);
     if (shard->downlink != MUON_DOWNLINK_STEP) continue;
     PetscCall(MuonLayerCanEncode_Private(shard->layer, sizeof(reason), reason));
     PetscCheck(reason[0] == '\0', PetscObjectComm((PetscObject)muon), PETSC_ERR_SUP, "-%s%s_downlink step of layer \"%s\": %s; -%smuon_layer_%s_%s_downlink weights sends its weights instead", MuonPrefix(muon), type, name, reason, MuonPrefix(muon),

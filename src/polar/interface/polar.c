@@ -82,6 +82,7 @@ PetscErrorCode MuonPolarSetType(MuonPolar polar, MuonPolarType type)
   polar->products     = PETSC_FALSE;
   polar->gathers      = PETSC_FALSE;
   polar->ondevice     = PETSC_FALSE;
+  polar->onpairs      = PETSC_FALSE;
   polar->rowwise      = PETSC_FALSE;
   polar->leaves       = PETSC_FALSE;
   PetscCall((*create)(polar));

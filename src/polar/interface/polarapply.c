@@ -34,7 +34,7 @@ static PetscErrorCode MuonPolarTask_Private(MuonPolar polar, double scale, const
   task->status = MUON_STATUS_OK;
   if (G->size == 1 && !(polar->rowwise && G->rows == G->columns)) {
     task->G.here.rowmajor = task->Q.here.rowmajor = 0;
-    task->G.rows = task->Q.rows = (PetscInt)G->here.len;
+    task->G.rows = task->Q.rows = (PetscInt)MuonArrayRows(&task->G.here);
     task->G.columns = task->Q.columns = (PetscInt)G->here.count;
   }
   PetscCall(MuonPolarNorm_Private(G, &task->norm, &task->exponent));
@@ -57,8 +57,8 @@ PetscErrorCode MuonPolarApplyMatrices(double scale, PetscInt n, const MuonPolar 
   for (PetscInt k = 0; k < n; k++) {
     const MuonArray *g = &G[k].here, *q = &Q[k].here;
 
-    PetscCheck(g->len == q->len && g->count == q->count && g->precision == q->precision && g->rowmajor == q->rowmajor && G[k].size == Q[k].size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision and order", MuonPolarPrefix_Private(polar[k]));
+    PetscCheck(g->len == q->len && g->count == q->count && g->precision == q->precision && g->rowmajor == q->rowmajor && g->pairs == q->pairs && G[k].size == Q[k].size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "MuonPolar with options prefix \"%s\": the arrays of a matrix and of its factor differ, expected one shape, precision, order and field", MuonPolarPrefix_Private(polar[k]));
     PetscCall(MuonPolarSetUp(polar[k]));
     if (g->memory == MUON_HOST) memory = MUON_HOST;
   }

@@ -231,6 +231,9 @@ M*/
    binary32 become zero, and the largest magnitude is 2^127. An entry takes at most 9 bits, 3.6 if entries are normally
    distributed.
 
+   The parts of complex entries are rounded independently. The message is unbiased, and because |z|^2 is the sum of their
+   squares, its variance is at most 1/8 of the square, too.
+
    The random number of an entry depends on `MuonCompressorSetStream()`, on `MuonCompressorSetStep()` and on the index
    of the entry in memory. Different senders and steps draw independently, and any rank can reproduce them.
 
@@ -384,6 +387,7 @@ static PetscErrorCode MuonCompressorCreate_Dense(MuonCompressor c)
   c->keys         = dense->keys;
   c->assignment   = dense->flags & ASSIGNS ? PETSC_TRUE : PETSC_FALSE;
   c->ondevice     = PETSC_TRUE;
+  c->onpairs      = PETSC_TRUE;
   c->ops->layout  = MuonCompressorLayout_Dense;
   c->ops->encode  = MuonCompressorEncode_Dense;
   c->ops->decode  = MuonCompressorDecode_Dense;

@@ -6,9 +6,15 @@
 #include <float.h>
 #include <math.h>
 
+/* How many singular values there are */
+static PetscInt MaxRank(const MuonArray *shape)
+{
+  return (PetscInt)PetscMin(shape->len >> shape->pairs, shape->count);
+}
+
 PetscInt MuonCompressorRank_Private(MuonCompressor c, const MuonArray *shape)
 {
-  const PetscInt max = (PetscInt)PetscMin(shape->len, shape->count);
+  const PetscInt max = MaxRank(shape);
 
   return c->rank == PETSC_DETERMINE ? (PetscInt)MuonCompressorKept_Private(c->ratio, max) : PetscMin(c->rank, max);
 }
@@ -24,6 +30,7 @@ PetscErrorCode MuonCompressorLayout_Factors(MuonCompressor c, const MuonArray *s
   layout->header.kind   = triples ? MUON_WIRE_TRIPLES : MUON_WIRE_LOWRANK;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
   layout->header.count  = (uint64_t)MuonCompressorRank_Private(c, shape);
+  layout->rows <<= shape->pairs; /* either factor is complex */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,7 +69,7 @@ PetscErrorCode MuonCompressorResidual_Private(MuonCompressor c, const MuonArray 
 static PetscErrorCode MuonCompressorTriples_Private(MuonCompressor c, const MuonArray *T, const MuonArray *R, PetscReal **sigma, void **values, PetscInt *found)
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
-  const size_t       m = T->len, n = T->count, rank = (size_t)MuonCompressorRank_Private(c, T);
+  const size_t       m = T->len, n = T->count << T->pairs, rank = (size_t)MuonCompressorRank_Private(c, T);
   PetscScalar       *U, *V, *block;
   MuonArray          X;
   MuonMatrix         matrix;
@@ -115,7 +122,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, c
     x += layout->section.section[i] * size;
   }
   *P = *s + layout->section.magnitudes * size;
-  *Q = *P + (size_t)layout->header.count * shape->count * size;
+  *Q = *P + (size_t)layout->header.count * (shape->count << shape->pairs) * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +135,7 @@ static PetscErrorCode FactorsRead_Private(MuonCompressor c, MuonMemory memory, c
 static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shape, const MuonCompressorLayout *layout, const unsigned char payload[])
 {
   const MuonKernels *kernels = MuonKernelsGet(shape->precision, MUON_HOST);
-  const size_t       count = (size_t)layout->header.count, np = count * shape->count, nq = count * shape->len;
+  const size_t       count = (size_t)layout->header.count, np = count * (shape->count << shape->pairs), nq = count * shape->len;
   const size_t       magnitudes = (size_t)layout->section.magnitudes;
   char              *s, *P, *Q;
   double             s0, p, q;
@@ -139,14 +146,14 @@ static PetscErrorCode FactorsFit_Private(MuonCompressor c, const MuonArray *shap
   s0 = magnitudes > 0 ? kernels->MaxAbs(magnitudes, 1, s, magnitudes) : 1.0;
   p  = kernels->MaxAbs(np, 1, P, np);
   q  = kernels->MaxAbs(nq, 1, Q, nq);
-  if (!((double)count * PetscMax(q, 1.0) * (s0 * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) c->status = MUON_STATUS_NANORINF;
+  if (!((double)(count << shape->pairs) * PetscMax(q, 1.0) * (s0 * p) <= (shape->precision == MUON_SINGLE ? (double)FLT_MAX : DBL_MAX) / 2)) c->status = MUON_STATUS_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, const MuonArray *shape, PetscInt found, void *values, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const MuonWireValues codec = (MuonWireValues)layout->header.values;
-  const size_t         size = MuonArrayEntryBytes(shape), np = shape->count * size, nq = shape->len * size;
+  const size_t         size = MuonArrayEntryBytes(shape), np = (shape->count << shape->pairs) * size, nq = shape->len * size;
   char                *x    = (char *)values;
   size_t               kept = (size_t)found, all;
 
@@ -179,7 +186,7 @@ PetscErrorCode MuonCompressorFactorsEncode_Private(MuonCompressor c, const MuonA
 PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, const MuonCompressorLayout *layout, const unsigned char payload[], PetscBool add, double scale, const MuonArray *Y)
 {
   const MuonKernels *kernels = MuonArrayKernels(Y);
-  const size_t       count = (size_t)layout->header.count, magnitudes = (size_t)layout->section.magnitudes;
+  const size_t       count = (size_t)layout->header.count, magnitudes = (size_t)layout->section.magnitudes, n = Y->count << Y->pairs;
   PetscBLASInt       ld;
   char              *s, *P, *Q;
 
@@ -187,13 +194,14 @@ PetscErrorCode MuonCompressorDecode_Factors(MuonCompressor c, const MuonCompress
   PetscCall(PetscBLASIntCast((PetscInt)Y->ld, &ld));
   PetscCall(FactorsRead_Private(c, Y->memory, Y, layout, payload, &s, &P, &Q));
   for (size_t k = 0; k < magnitudes; k++) {
-    char        *column = P + k * Y->count * kernels->size;
+    char        *column = P + k * n * kernels->size;
     const double factor = Y->precision == MUON_SINGLE ? (double)((float *)s)[k] : ((double *)s)[k];
 
-    kernels->Axpby(Y->count, 1, factor, column, Y->count, 0.0, column, Y->count);
+    kernels->Axpby(n, 1, factor, column, n, 0.0, column, n);
   }
-  kernels->Multiply(0, 1, Y->len, Y->count, count, add ? scale : 1.0, Q, Y->len, P, Y->count, add ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)Y->count));
+  if (Y->pairs) MuonKernelPairMultiply(Y->precision, 0, 1, Y->len / 2, Y->count, count, add ? scale : 1.0, Q, Y->len / 2, P, Y->count, add ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len) / 2);
+  else kernels->Multiply(0, 1, Y->len, Y->count, count, add ? scale : 1.0, Q, Y->len, P, Y->count, add ? 1.0 : 0.0, Y->data, PetscMax(Y->ld, Y->len));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)count * (PetscLogDouble)MuonArrayEntries(Y) + (PetscLogDouble)magnitudes * (PetscLogDouble)n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,6 +220,7 @@ static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray
 {
   const MuonKernels *kernels = MuonArrayKernels(T);
   const PetscBool    triples = layout->header.kind == MUON_WIRE_TRIPLES ? PETSC_TRUE : PETSC_FALSE;
+  const size_t       n       = T->count << T->pairs;
   void              *values;
   char              *s, *p, *q;
   PetscReal         *sigma;
@@ -226,18 +235,18 @@ static PetscErrorCode MuonCompressorEncode_SVD(MuonCompressor c, const MuonArray
   if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
   s = (char *)values;
   p = s + (size_t)found * kernels->size;
-  q = p + (size_t)found * T->count * kernels->size;
-  for (PetscInt k = 0; k < found; k++, p += T->count * kernels->size, q += T->len * kernels->size) {
+  q = p + (size_t)found * n * kernels->size;
+  for (PetscInt k = 0; k < found; k++, p += n * kernels->size, q += T->len * kernels->size) {
     const double root = (double)PetscSqrtReal(sigma[k]);
 
     if (triples && T->precision == MUON_SINGLE) ((float *)s)[k] = (float)sigma[k];
     else if (triples) ((double *)s)[k] = (double)sigma[k];
     else {
-      kernels->Axpby(T->count, 1, root, p, T->count, 0.0, p, T->count);
+      kernels->Axpby(n, 1, root, p, n, 0.0, p, n);
       kernels->Axpby(T->len, 1, root, q, T->len, 0.0, q, T->len);
     }
   }
-  if (!triples) PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)T->count)));
+  if (!triples) PetscCall(PetscLogFlops((PetscLogDouble)found * ((PetscLogDouble)T->len + (PetscLogDouble)n)));
   PetscCall(MuonCompressorFactorsEncode_Private(c, T, found, triples ? s : s + (size_t)found * kernels->size, layout, payload));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -266,7 +275,7 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
   PetscFunctionBegin;
   MuonCompressorCodecErrors_Private(MuonCompressorCodec_Private(c, shape), shape->precision, &u, &omega);
   mixed  = u * u * sqrt(kept);
-  *alpha = FactorsAlpha(kept / (double)PetscMin(shape->len, shape->count), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed + (((MuonCompressor_SVD *)c->data)->method == METHOD_RANGE ? u : 0.0));
+  *alpha = FactorsAlpha(kept / (double)MaxRank(shape), ((1.0 + omega) * (1.0 + omega) - 1.0) * PetscSqr(PetscSqr(1.0 + u)), 2.0 * u + mixed, mixed + (((MuonCompressor_SVD *)c->data)->method == METHOD_RANGE ? u : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,7 +294,7 @@ static PetscErrorCode MuonCompressorAlpha_RankK(MuonCompressor c, const MuonArra
 */
 static PetscErrorCode MuonCompressorAlphaOf_TopSVD(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
-  const double all = (double)PetscMin(shape->len, shape->count), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = 1.0 / norm->p;
+  const double all = (double)MaxRank(shape), kept = (double)MuonCompressorRank_Private(c, shape), fraction = kept / all, inverse = 1.0 / norm->p;
   double       u, omega, mixed, e;
 
   PetscFunctionBegin;
@@ -318,6 +327,7 @@ static PetscErrorCode MuonCompressorChanging_RankK(MuonCompressor c, const MuonP
 {
   PetscFunctionBegin;
   if (row->flags & MUON_PARAMETER_DATA) c->ondevice = value == (double)METHOD_RANGE ? PETSC_TRUE : PETSC_FALSE;
+  if (row->flags & MUON_PARAMETER_DATA) c->onpairs = value == (double)METHOD_EXACT ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -353,7 +363,7 @@ const MuonParameter MuonCompressorParameters_TopSVD[] = {{"topsvd_schatten", MUO
    is smaller, none for a zero matrix. SLEPc computes a truncated singular value decomposition. If it fails, the status
    is `MUON_STATUS_LMO`.
 
-   With `range` products find a subspace of K dimensions, K + 10 up to K = 64, also in device memory. The start Y is Gaussian
+   With `range` products find a subspace of K dimensions, K + 10 up to K = 64, also in device memory, not for complex matrices. The start Y is Gaussian
    and new in each message, because the residual has almost no part in the subspace of the last message. With A the matrix in
    memory, or its transpose where that has the shorter rows, G = A^T A has s rows
    and the trace t, and Y has l columns. Y becomes orth(T3(2 G/e - I) Y) with Chebyshev's polynomial T3 = 4 x^3 - 3 x and e = t/s,
@@ -424,6 +434,7 @@ PetscErrorCode MuonCompressorCreate_SVD(MuonCompressor c)
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORTOPSVD, &triples));
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)c), &c->svd));
   c->keys          = "ratio rank values";
+  c->onpairs       = PETSC_TRUE;
   c->factors       = PETSC_TRUE;
   c->ops->layout   = MuonCompressorLayout_Factors;
   c->ops->encode   = MuonCompressorEncode_SVD;

@@ -21,6 +21,12 @@ typedef struct {
 /* The same in the memory of a device */
 #define DEVICE_STRIP ((size_t)1 << 24)
 
+/* What is selected: entries, or the numbers of a complex array */
+static size_t MuonCompressorNumbers_Private(const MuonArray *A)
+{
+  return MuonArrayEntries(A) >> A->pairs;
+}
+
 /* Entries of a block, and how many are kept of all blocks; fraction: the least that is kept of any */
 static size_t MuonCompressorBlockKept_Private(MuonCompressor c, size_t d, PetscInt64 *kept, double *fraction)
 {
@@ -35,15 +41,16 @@ static size_t MuonCompressorBlockKept_Private(MuonCompressor c, size_t d, PetscI
 
 static PetscErrorCode MuonCompressorLayout_Sparse(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
 {
-  PetscInt64 kept;
-  PetscBool  seeded;
+  PetscInt64   kept;
+  PetscBool    seeded;
+  const size_t d = MuonCompressorNumbers_Private(shape);
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)c, MUONCOMPRESSORRANDK, &seeded));
-  (void)MuonCompressorBlockKept_Private(c, MuonArrayEntries(shape), &kept, NULL);
+  MuonCompressorCheck(c, MuonCompressorBlockKept_Private(c, d, &kept, NULL) == d || !shape->pairs, PETSC_ERR_SUP, "_block_entries", "%" PetscInt_FMT " for a complex layer, expected 0", ((MuonCompressor_TopK *)c->data)->entries);
   layout->header.kind   = seeded ? MUON_WIRE_SEEDED : MUON_WIRE_SPARSE;
   layout->header.values = (uint8_t)MuonCompressorCodec_Private(c, shape);
-  layout->header.count  = (uint64_t)kept;
+  layout->header.count  = (uint64_t)kept << shape->pairs;
   layout->exact         = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,6 +138,40 @@ PetscErrorCode MuonCompressorKeptDecode_Private(MuonCompressor c, MuonWireValues
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Numbers by their moduli, which are compared as they are; both parts of each are kept */
+static PetscErrorCode MuonCompressorEncode_TopPairs(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
+{
+  const MuonKernels   *kernels = MuonArrayKernels(T), *doubles = MuonKernelsGet(MUON_DOUBLE, MUON_HOST);
+  const size_t         d = MuonArrayEntries(T), numbers = d / 2, kept = (size_t)layout->header.count, most = MuonKernelTopRoom(numbers, kept / 2) * sizeof(double);
+  const MuonWireValues codec = (MuonWireValues)layout->header.values;
+  MuonArray            X = *T, moduli = MuonArrayOfNumbers(T);
+  unsigned char       *bits, *bitmap;
+  void                *values, *room, *work;
+
+  PetscFunctionBegin;
+  if (R != NULL) {
+    PetscCall(MuonWorkspaceGetArray(c->work, T, T->precision, &X));
+    kernels->Residual(T->len, T->count, T->data, T->ld, R->data, R->ld, 0, d, X.data);
+  }
+  PetscCall(MuonWorkspaceGet(c->work, MuonArrayBytes(&moduli), &moduli.data));
+  PetscCall(MuonWorkspaceGet(c->work, (numbers + 63) / 64 * 8, &bits));
+  PetscCall(MuonWorkspaceGet(c->work, (d + 63) / 64 * 8, &bitmap));
+  PetscCall(MuonWorkspaceGet(c->work, kept * kernels->size, &values));
+  PetscCall(MuonWorkspaceGet(c->work, most, &room));
+  PetscCall(MuonWorkspaceGet(c->work, MuonKernelTopScratch(numbers, sizeof(double)), &work));
+  MuonArrayModuli(&X, &moduli);
+  PetscCall(PetscLogFlops((R != NULL ? 3.0 : 2.0) * (PetscLogDouble)d));
+  if (doubles->Top(moduli.len, moduli.count, moduli.data, moduli.ld, NULL, 0, kept / 2, bits, room, work) != 0) c->status = MUON_STATUS_NANORINF;
+  else {
+    MuonKernelPairBits(numbers, bits, bitmap);
+    if (kernels->Gather(X.len, X.count, X.data, X.ld, NULL, 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
+  }
+  if (c->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  MuonWireIndicesEncode((MuonWireIndices)layout->header.indices, d, kept, bitmap, payload);
+  PetscCall(MuonCompressorKeptEncode_Private(c, codec, T->precision, d, bitmap, (PetscInt64)kept, values, payload + layout->section.valuesat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Entries are compared as they are written: in binary32, from where all codecs but double begin */
 static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
@@ -150,6 +191,10 @@ static PetscErrorCode MuonCompressorEncode_TopK(MuonCompressor c, const MuonArra
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitationEF21, &MuonCitationEF21Set));
+  if (T->pairs) {
+    PetscCall(MuonCompressorEncode_TopPairs(c, T, R, layout, payload));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   /* The values of a block stand where those before it end, and its room may be longer */
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, ((size_t)kept - each + MuonKernelTopRoom(block, each)) * size, &values));
   PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
@@ -189,6 +234,22 @@ static PetscErrorCode MuonCompressorDecode_TopK(MuonCompressor c, const MuonComp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bits of as many of the entries, or of numbers with both of their parts, as a seed draws */
+static PetscErrorCode MuonCompressorDraw_Private(MuonCompressor c, const MuonArray *A, size_t kept, uint64_t seed, unsigned char **bitmap)
+{
+  const size_t   d = MuonArrayEntries(A);
+  unsigned char *bits;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGetPinned(c->work, A->memory, (d + 63) / 64 * 8, bitmap));
+  if (A->pairs) {
+    PetscCall(MuonWorkspaceGet(c->work, (d / 2 + 63) / 64 * 8, &bits));
+    MuonKernelSubset(d / 2, kept / 2, seed, bits);
+    MuonKernelPairBits(d / 2, bits, *bitmap);
+  } else MuonKernelSubset(d, kept, seed, *bitmap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArray *T, const MuonArray *R, MuonCompressorLayout *layout, unsigned char payload[])
 {
   const size_t         d     = MuonArrayEntries(T);
@@ -202,12 +263,11 @@ static PetscErrorCode MuonCompressorEncode_RandK(MuonCompressor c, const MuonArr
 
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetIn(c->work, T->memory, (size_t)kept * MuonArrayEntryBytes(T), &values));
-  PetscCall(MuonWorkspaceGetPinned(c->work, T->memory, (d + 63) / 64 * 8, &bitmap));
   MuonCompressorWords_Private(c, words);
   seed = (uint64_t)words[0] | (uint64_t)words[1] << 32;
   for (int b = 0; b < SEED; b++) payload[b] = (unsigned char)(seed >> 8 * b & 255u);
   payload += SEED;
-  MuonKernelSubset(d, (size_t)kept, seed, bitmap);
+  PetscCall(MuonCompressorDraw_Private(c, T, (size_t)kept, seed, &bitmap));
   if (R != NULL) PetscCall(PetscLogFlops((PetscLogDouble)d));
   /* Whether a step fails must not depend on which entries were drawn: the others are looked at too */
   if (MuonArrayKernels(T)->Gather(T->len, T->count, T->data, T->ld, R != NULL ? R->data : NULL, R != NULL ? R->ld : 0, MuonCompressorCodecLimit_Private(codec, T->precision), bitmap, values) != 0) c->status = MUON_STATUS_NANORINF;
@@ -236,8 +296,7 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCom
 
   PetscFunctionBegin;
   for (int b = 0; b < SEED; b++) seed |= (uint64_t)payload[b] << 8 * b;
-  PetscCall(MuonWorkspaceGetPinned(c->work, Y->memory, (d + 63) / 64 * 8, &bitmap));
-  MuonKernelSubset(d, count, seed, bitmap);
+  PetscCall(MuonCompressorDraw_Private(c, Y, count, seed, &bitmap));
   MuonWireIndexReaderInit(&reader, MUON_WIRE_INDICES_BITMAP, d, count, bitmap);
   PetscCall(MuonCompressorKeptDecode_Private(c, (MuonWireValues)layout->header.values, (PetscInt64)count, &reader, payload + SEED, add, scale, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -256,7 +315,7 @@ static PetscErrorCode MuonCompressorDecode_RandK(MuonCompressor c, const MuonCom
 */
 static PetscErrorCode MuonCompressorAlphaOf_Sparse(MuonCompressor c, const MuonArray *shape, const MuonNorm *norm, PetscReal *alpha)
 {
-  const PetscInt64     d       = (PetscInt64)MuonArrayEntries(shape);
+  const PetscInt64     d       = (PetscInt64)MuonCompressorNumbers_Private(shape);
   const MuonWireValues codec   = MuonCompressorCodec_Private(c, shape);
   const double         bound   = (double)MuonCompressorCodecAlpha_Private(codec, shape->precision);
   const PetscBool      concave = MuonNormIsFrobenius(norm) || (norm->singular == PETSC_FALSE && norm->p <= 2 && norm->q <= 2) ? PETSC_TRUE : PETSC_FALSE;
@@ -318,6 +377,9 @@ static PetscErrorCode MuonCompressorAlpha_Sparse(MuonCompressor c, const MuonArr
    values. In the spectral norm the compressor is not contractive. With blocks it is the smallest kept fraction of a
    block; the last block may be shorter. With values of 2 bits none is known.
 
+   In a complex matrix an entry is a number. Numbers are kept whole, by their moduli, which are compared in double before
+   rounding. Both parts of a number are values of the message, at adjacent positions. Blocks are refused.
+
    2bit: 64 kept entries in the order of memory share two magnitudes in bfloat16, the mean of those above the mean of
    all, and the mean of the others. With 64 of each 4096 entries these are the entries of a block, as in SparseLoCo. The
    choice of the magnitudes is this library's own.
@@ -350,6 +412,8 @@ M*/
    that the compressor is biased and contracts. The constant in the Frobenius norm is the kept fraction K/(m n) of the
    entries, times 7/8 with natural values. With exact values E ||C(X) - X||^2 = (1 - K/(m n)) ||X||^2 for every X.
 
+   In a complex matrix numbers are chosen, and both parts of each are sent.
+
    The message has the seed and the values, but no positions, which the receiver draws again. The seed is a random
    number of the stream of `MuonCompressorSetStream()` and `MuonCompressorSetStep()`, words 0 and 1 of Philox4x32-10 at
    the counter (2^32 - 1, hash of the name, step, sender + 2^31 direction). src/wire/README.md defines the positions of
@@ -375,6 +439,7 @@ PetscErrorCode MuonCompressorCreate_Sparse(MuonCompressor c)
   c->data         = topk;
   c->keys         = "ratio values";
   c->ondevice     = PETSC_TRUE;
+  c->onpairs      = PETSC_TRUE;
   c->ops->layout  = MuonCompressorLayout_Sparse;
   c->ops->encode  = seeded ? MuonCompressorEncode_RandK : MuonCompressorEncode_TopK;
   c->ops->decode  = seeded ? MuonCompressorDecode_RandK : MuonCompressorDecode_TopK;

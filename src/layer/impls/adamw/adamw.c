@@ -4,11 +4,18 @@
 typedef struct {
   PetscReal  beta1, beta2, epsilon;
   int        nesterov;
+  int        parts;     /* of a complex layer: SPLIT where real and imaginary parts have squares of their own */
   PetscInt64 steps;     /* committed steps of this layer: the powers of the betas */
   MuonArray  moment[4]; /* in the precision in which the layer keeps them: two, and their values after the commit */
 } MuonLayer_AdamW;
 
 static const char *const Moments[] = {"adamw.mean", "adamw.square", "adamw.newmean", "adamw.newsquare"};
+
+enum {
+  MODULUS,
+  SPLIT
+};
+static const char *const Parts[] = {"modulus", "split", "MuonAdamWComplex", "MUON_ADAMW_", NULL};
 
 #define FLAGS (MUON_PARAMETER_DATA | MUON_PARAMETER_PARENT)
 #define ROW(field, value, most, flag, help) \
@@ -20,6 +27,7 @@ static const char *const Moments[] = {"adamw.mean", "adamw.square", "adamw.newme
 const MuonParameter MuonLayerParameters_AdamW[] = {ROW(beta1, MUON_ADAMW_BETA1, 1, MUON_PARAMETER_BELOW, "Decay of the mean of gradients"),
                                                    ROW(beta2, MUON_ADAMW_BETA2, 1, MUON_PARAMETER_BELOW, "Decay of the mean of squares"),
                                                    ROW(epsilon, MUON_ADAMW_EPSILON, MUON_UNBOUNDED, MUON_PARAMETER_ABOVE, "Added to the root of the mean of squares"),
+                                                   {"adamw_complex", MUON_PARAMETER_ENUM, offsetof(MuonLayer_AdamW, parts), MODULUS, 0, 0, Parts, MUON_PARAMETER_DATA | MUON_PARAMETER_SHARED, "Of what complex layers have the mean of squares"},
                                                    {NULL, MUON_PARAMETER_REAL, 0, 0, 0, 0, NULL, 0, NULL}};
 
 /* 1 - beta^steps, by squares */
@@ -40,9 +48,8 @@ static MuonPrecision MuonLayerAdamWKeeps_Private(MuonLayer layer, int k, MuonPre
 }
 
 /* New moments, and weights from X; finite: 1 where all are. Of packed moments a tile is unpacked at a time */
-static PetscErrorCode MuonLayerAdamWRun_Private(MuonLayer layer, const MuonLayerStepInfo *info, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew, int *finite)
+static PetscErrorCode MuonLayerAdamWRun_Private(MuonLayer layer, const MuonLayer_AdamW *adamw, const MuonLayerStepInfo *info, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew, int *finite)
 {
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
   const PetscBool  packs = MuonArrayIsPacked(&adamw->moment[0]) ? PETSC_TRUE : PETSC_FALSE;
   const size_t     m = MuonArrayRows(G), n = MuonArrayColumns(G), rows = packs ? MUON_PACKED_BLOCK : m, columns = packs ? MUON_PACKED_BLOCK : n;
   MuonStateForm    form = layer->state;
@@ -77,9 +84,33 @@ static PetscErrorCode MuonLayerAdamWRun_Private(MuonLayer layer, const MuonLayer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Both parts of a number of H are the modulus of that of G. The mean of their squares, which a step of H makes, takes the place of the
+   old mean in a step of G that changes it no more
+*/
+static PetscErrorCode MuonLayerAdamWModuli_Private(MuonLayer layer, const MuonLayerStepInfo *info, const MuonArray *G, double c1, double c2)
+{
+  MuonLayer_AdamW adamw = *(MuonLayer_AdamW *)layer->data;
+  MuonArray       R     = MuonArrayOfNumbers(G), H;
+  int             finite;
+
+  PetscFunctionBegin;
+  PetscCall(MuonWorkspaceGet(layer->work, MuonArrayBytes(&R), &R.data));
+  PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &H));
+  PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &adamw.moment[2])); /* no mean of moduli is kept */
+  MuonArrayModuli(G, &R);
+  for (size_t k = 0; k < MuonArrayEntries(&H); k++) {
+    if (H.precision == MUON_SINGLE) ((float *)H.data)[k] = (float)((double *)R.data)[k / 2];
+    else ((double *)H.data)[k] = ((double *)R.data)[k / 2];
+  }
+  PetscCall(MuonLayerAdamWRun_Private(layer, &adamw, info, &H, c1, c2, 0, 0, &H, &H, &finite));
+  PetscCall(PetscLogFlops((layer->flops + 4.0) * (PetscLogDouble)MuonArrayEntries(G)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *info, const MuonArray *G, const MuonArray *X, const MuonArray *Xnew, MuonStatus *status)
 {
-  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data;
+  MuonLayer_AdamW *adamw = (MuonLayer_AdamW *)layer->data, given;
   const double     c1 = Correction(adamw->beta1, adamw->steps + 1), c2 = Correction(adamw->beta2, adamw->steps + 1);
   const PetscBool  same = X->precision == G->precision ? PETSC_TRUE : PETSC_FALSE, whole = same && (info->cautious == PETSC_FALSE || info->decay == 0) ? PETSC_TRUE : PETSC_FALSE;
   MuonArray        to = *Xnew;
@@ -93,16 +124,22 @@ static PetscErrorCode MuonLayerStep_AdamW(MuonLayer layer, MuonLayerStepInfo *in
   for (int k = 0; k < 4; k++) {
     if (adamw->moment[k].data == NULL) PetscCall(MuonArrayCreate(G, MuonLayerAdamWKeeps_Private(layer, k, G->precision), &adamw->moment[k]));
   }
+  given = *adamw;
+  if (G->pairs && adamw->parts == MODULUS) {
+    PetscCall(MuonLayerAdamWModuli_Private(layer, info, G, c1, c2));
+    given.moment[1] = adamw->moment[3];
+    given.beta2     = 1;
+  }
   /*
      Weights of another precision, and weights with decay both here and there, are updated by the result of a step from zero
   */
   if (same == PETSC_FALSE || info->measure) PetscCall(MuonWorkspaceGetArray(layer->work, G, G->precision, &to));
   if (info->measure) {
-    PetscCall(MuonLayerAdamWRun_Private(layer, info, G, c1, c2, 1, 0, G, &to, &finite));
+    PetscCall(MuonLayerAdamWRun_Private(layer, &given, info, G, c1, c2, 1, 0, G, &to, &finite));
     info->squares = MuonLayerSumSquares(&to);
   }
   if (same) to = *Xnew;
-  PetscCall(MuonLayerAdamWRun_Private(layer, info, G, c1, c2, info->rate, whole ? 1 - info->rate * info->decay : 0, whole ? X : G, &to, &finite));
+  PetscCall(MuonLayerAdamWRun_Private(layer, &given, info, G, c1, c2, info->rate, whole ? 1 - info->rate * info->decay : 0, whole ? X : G, &to, &finite));
   *status = finite ? MUON_STATUS_OK : MUON_STATUS_NANORINF;
   if (finite && whole == PETSC_FALSE) *status = MuonLayerUpdate(info, X, 1, &to, Xnew);
   PetscCall(MuonWorkspaceRelease(layer->work, &mark));
@@ -170,7 +207,8 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
   Options Database Keys:
 + -muon_layer_NAME_adamw_beta1 beta1     - decay of the mean of gradients, by default that of `MuonSetAdamW()`
 . -muon_layer_NAME_adamw_beta2 beta2     - decay of the mean of squares, likewise
-- -muon_layer_NAME_adamw_epsilon epsilon - added to the root of the mean of squares, likewise
+. -muon_layer_NAME_adamw_epsilon epsilon - added to the root of the mean of squares, likewise
+- -muon_layer_NAME_adamw_complex what    - mean of squares of a complex layer (modulus|split), modulus by default; without NAME_ of all layers
 
   Level: intermediate
 
@@ -180,6 +218,9 @@ static PetscErrorCode MuonLayerDestroy_AdamW(MuonLayer layer)
   layer apply to norm balls only.
 
   The learning rate is that of `-muon_adamw_learning_rate`, 1e-3 by default, independent of `-muon_learning_rate`.
+
+  For a complex layer with modulus, G^2 is |G|^2, so that a step does not depend on the phase of the weights. With split, real and
+  imaginary parts are independent numbers, as in PyTorch.
 
   The layer's owner keeps the moments, in the precision of the optimizer's state (`MuonStatePrecision`). Parameters take
   effect at the next step.

@@ -301,6 +301,7 @@ static PetscErrorCode MuonLayerSetUp_LMO(MuonLayer layer)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetLMO(layer, &lmo));
   lmo->memory = layer->shape.memory;
+  lmo->pairs  = layer->shape.pairs;
   PetscCall(MuonLMOSetUp(lmo));
   PetscCall(MuonSlotsSetUp(layer, (MuonSlots *)layer->data));
   PetscFunctionReturn(PETSC_SUCCESS);

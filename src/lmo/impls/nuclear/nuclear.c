@@ -10,6 +10,10 @@ static PetscErrorCode MuonLMOApply_Nuclear(MuonLMO lmo, const MuonMatrix *G, con
   PetscInt           count;
 
   PetscFunctionBegin;
+  if (d->pairs) {
+    PetscCall(MuonLMOApply_Singular(lmo, G, D, dual));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MuonWorkspaceGet(lmo->work, (m + n) * sizeof(double), &u));
   PetscCall(MuonLMOSingularTriple(lmo, G, u, u + m, dual, &count));
   if (lmo->status != MUON_STATUS_OK) PetscFunctionReturn(PETSC_SUCCESS);

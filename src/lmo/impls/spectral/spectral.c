@@ -53,6 +53,7 @@ static PetscErrorCode MuonLMOSetUp_Spectral(MuonLMO lmo)
 {
   PetscFunctionBegin;
   lmo->polar->memory = lmo->memory;
+  lmo->polar->pairs  = lmo->pairs;
   PetscCall(MuonPolarSetUp(lmo->polar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

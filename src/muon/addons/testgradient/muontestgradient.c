@@ -37,10 +37,14 @@ static PetscErrorCode MuonTestDirection_Private(Muon muon, MuonLayer layer, Pets
     MuonKernelStreamWords(&stream, ((uint64_t)first + i) * columns, columns, words);
     for (size_t j = 0; j < columns; j++) {
       const PetscInt64 entry = (PetscInt64)(((size_t)first + i) * columns + j);
-      const double     sign  = entry < entries->begin || entry >= entries->end ? 0 : words[j] >> 31 && entries->alone == PETSC_FALSE ? -1 : 1;
 
-      if (host.precision == MUON_SINGLE) *(float *)MuonArrayAt(&host, i, j) = (float)sign;
-      else *(double *)MuonArrayAt(&host, i, j) = sign;
+      /* Of a complex number two, so that a gradient that is the conjugate of it is seen */
+      for (int k = 0; k <= host.pairs; k++) {
+        const double sign = entry < entries->begin || entry >= entries->end ? 0 : words[j] >> (31 - k) & 1 && entries->alone == PETSC_FALSE ? -1 : 1;
+
+        if (host.precision == MUON_SINGLE) ((float *)MuonArrayAt(&host, i, j))[k] = (float)sign;
+        else ((double *)MuonArrayAt(&host, i, j))[k] = sign;
+      }
     }
   }
   PetscCall(PetscFree(words));

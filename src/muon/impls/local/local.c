@@ -93,7 +93,8 @@ static PetscErrorCode MuonLocalMakeLayer_Private(Muon muon, MuonLayer layer, con
   array.N        = layer->N;
   array.first    = layer->first;
   array.rows     = layer->rows;
-  array.ld       = (PetscInt)w->ld;
+  array.ld       = (PetscInt)(w->ld >> w->pairs);
+  array.field    = w->pairs ? MUON_FIELD_COMPLEX : MUON_FIELD_REAL;
   array.w        = w->data;
   array.g        = g != NULL ? g->data : NULL;
   PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", ((PetscObject)layer)->name, follows));
@@ -292,7 +293,7 @@ static PetscErrorCode MuonLocalSetGradient_Private(Muon muon, PetscInt l)
   PetscFunctionBegin;
   PetscCall(MuonLayerGetGradientArray(layer->outer, &gradient));
   G.data = gradient.w;
-  G.ld   = (size_t)gradient.ld;
+  G.ld   = (size_t)gradient.ld << G.pairs;
   PetscCall(MuonLayerGetWeightsMemory(muon->layer[l], PETSC_FALSE, &own));
   MuonArrayAxpby(1, &own, 0, &G);
   PetscCall(MuonLayerRestoreWeightsMemory(muon->layer[l], PETSC_FALSE, &own));

@@ -42,7 +42,7 @@ static PetscErrorCode MuonPolarApply_MUD(MuonPolar polar, PetscInt n, MuonPolarT
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, 0, &real));
   PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &p));
   PetscCall(MuonWorkspaceGetIn(polar->work, real->memory, p.s * p.s * real->size, &A));
   PetscCall(PetscMalloc1(2 * p.s, &d));

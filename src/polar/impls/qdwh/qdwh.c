@@ -95,7 +95,7 @@ static PetscErrorCode MuonPolarQRStep_QDWH(MuonPolarPanel *p, const double w[3],
   }
   if (*failed == PETSC_FALSE) {
     real->times(p->left, 1, s, p->local, Q2, q.Y, ld);
-    real->arrays->Axpby(p->left ? s : p->local, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld, w[1] / c, p->Y, ld);
+    real->arrays->Axpby((p->left ? s : p->local) * real->parts, p->left ? p->local : s, (w[0] - w[1] / c) / sqrt(c), q.Y, ld * real->parts, w[1] / c, p->Y, ld * real->parts);
     PetscCall(PetscLogFlops(((double)s + 3.0) * s * p->local));
   }
   PetscCall(MuonWorkspaceRelease(p->polar->work, &mark));
@@ -122,7 +122,7 @@ static PetscErrorCode MuonPolarInterval_QDWH(MuonPolarPanel *p, void *A, double 
   real->rowsums(s, A, sums);
   for (size_t i = 0; i < s; i++) most = PetscMax(most, sums[i]);
   real->combine(s, 1.0 / most, A, 0.0, A, 0.0);
-  real->arrays->Axpby(p->left ? s : p->local, p->left ? p->local : s, 0.0, p->Y, ld, 1.0 / sqrt(most), p->Y, ld);
+  real->arrays->Axpby((p->left ? s : p->local) * real->parts, p->left ? p->local : s, 0.0, p->Y, ld * real->parts, 1.0 / sqrt(most), p->Y, ld * real->parts);
   trace = real->trace(s, A);
   /* The largest row sum of the inverse; 0 where rounding makes A indefinite */
   PetscCall(MuonWorkspaceMark(p->polar->work, &mark));
@@ -216,7 +216,7 @@ static PetscErrorCode MuonPolarApply_QDWH(MuonPolar polar, PetscInt n, MuonPolar
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(MuonCitation, &MuonCite));
-  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, &real));
+  PetscCall(MuonPolarGetReal_Private(polar, task[0]->G.here.memory, task[0]->G.here.pairs, &real));
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   PetscCall(MuonPolarPanelLoad(polar, real, 1, task, &panel));
   /*
@@ -302,6 +302,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_QDWH(MuonPolar polar)
   polar->data          = data;
   polar->ownprecision  = MUON_POLAR_PRECISION_DOUBLE;
   polar->ondevice      = PETSC_TRUE;
+  polar->onpairs       = PETSC_TRUE;
   polar->ops->apply    = MuonPolarApply_QDWH;
   polar->ops->getflops = MuonPolarGetFlops_QDWH;
   polar->ops->view     = MuonPolarView_QDWH;

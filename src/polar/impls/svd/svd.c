@@ -40,6 +40,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_SVD(MuonPolar polar)
   PetscCall(MuonSVDCreate(PetscObjectComm((PetscObject)polar), &polar->svd));
   polar->gathers       = PETSC_TRUE;
   polar->ondevice      = PETSC_TRUE;
+  polar->onpairs       = PETSC_TRUE;
   polar->ops->apply    = MuonPolarExact_Private;
   polar->ops->getflops = MuonPolarGetFlops_SVD;
   PetscFunctionReturn(PETSC_SUCCESS);

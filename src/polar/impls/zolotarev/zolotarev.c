@@ -127,7 +127,7 @@ static PetscErrorCode MuonPolarEvaluate_Zolotarev(MuonPolarPanel *panel, const M
     /* A single singular value is its own bound, and becomes 1 */
     *scale = 1.0 / sqrt(nu2);
     panel->real->identity(1, 1.0, P);
-  } else if (panel->size == 1 && panel->real->memory == MUON_HOST && f->nested > 0) {
+  } else if (panel->size == 1 && panel->real->congruence != NULL && f->nested > 0) {
     *scale = f->first.scale * f->second.scale / sqrt(nu2);
     PetscCall(MuonPolarRationalNested(panel, &f->first, &f->second, nu2, P, B, failed));
     *held = *B;
@@ -227,7 +227,7 @@ static void MuonPolarAxpby_Zolotarev(const MuonKernelReal *real, size_t s, doubl
   for (size_t i = 0; i < s; i++) {
     const double sum = a * x[i] + b * y[i];
 
-    y[i] = real->size == sizeof(float) ? (double)(float)sum : sum;
+    y[i] = real->arrays->size == sizeof(float) ? (double)(float)sum : sum;
   }
 }
 
@@ -242,7 +242,8 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double enou
   const MuonKernelReal *real   = panel->real;
   const PetscBool       turned = panel->size == 1 && !panel->left ? PETSC_TRUE : PETSC_FALSE;
   const size_t          s = turned ? panel->local : panel->s, l = turned ? panel->s : panel->local;
-  const PetscInt        most = LANCZOS_STEPS + (turned && s > l ? 1 : 0);
+  const size_t          reals = s * real->parts; /* a complex vector is one of its reals here, where the matrix is symmetric, too */
+  const PetscInt        most  = LANCZOS_STEPS + (turned && s > l ? 1 : 0);
   double                alpha[LANCZOS_STEPS + 1], beta[LANCZOS_STEPS + 1], *vectors, *v, *old, *u;
   void                 *V, *U;
   PetscInt              steps = 0;
@@ -250,31 +251,31 @@ static PetscErrorCode MuonPolarNorm_Zolotarev(MuonPolarPanel *panel, double enou
   PetscFunctionBegin;
   PetscCall(MuonWorkspaceGetIn(panel->polar->work, real->memory, s * real->size, &V));
   PetscCall(MuonWorkspaceGetIn(panel->polar->work, real->memory, s * real->size, &U));
-  PetscCall(PetscCalloc1(3 * s, &vectors));
+  PetscCall(PetscCalloc1(3 * reals, &vectors));
   v   = vectors;
-  old = v + s;
-  u   = old + s;
+  old = v + reals;
+  u   = old + reals;
   PetscCall(MuonPolarPanelDraw(real, s, 0, V));
-  real->store(s, 1, 1.0, V, s, MUON_DOUBLE, v, s);
-  MuonPolarAxpby_Zolotarev(real, s, 0.0, old, 1.0 / sqrt(MuonPolarDot_Zolotarev(s, v, v)), v);
+  real->store(reals, 1, 1.0, V, reals, MUON_DOUBLE, v, reals);
+  MuonPolarAxpby_Zolotarev(real, reals, 0.0, old, 1.0 / sqrt(MuonPolarDot_Zolotarev(reals, v, v)), v);
   while (steps < most) {
     double *swap = old;
 
-    real->load(s, 1, MUON_DOUBLE, v, s, 1.0, 0, V, s);
+    real->load(reals, 1, MUON_DOUBLE, v, reals, 1.0, 0, V, reals);
     real->normal(panel->left || turned, s, l, 1.0, panel->Y, PetscMax(MuonPolarPanelLD(panel), 1), V, U);
     PetscCall(MuonPolarPanelSum(panel, 1, U));
-    real->store(s, 1, 1.0, U, s, MUON_DOUBLE, u, s);
-    alpha[steps] = MuonPolarDot_Zolotarev(s, v, u);
-    MuonPolarAxpby_Zolotarev(real, s, -alpha[steps], v, 1.0, u);
-    if (steps > 0) MuonPolarAxpby_Zolotarev(real, s, -beta[steps - 1], old, 1.0, u);
-    beta[steps] = sqrt(MuonPolarDot_Zolotarev(s, u, u));
+    real->store(reals, 1, 1.0, U, reals, MUON_DOUBLE, u, reals);
+    alpha[steps] = MuonPolarDot_Zolotarev(reals, v, u);
+    MuonPolarAxpby_Zolotarev(real, reals, -alpha[steps], v, 1.0, u);
+    if (steps > 0) MuonPolarAxpby_Zolotarev(real, reals, -beta[steps - 1], old, 1.0, u);
+    beta[steps] = sqrt(MuonPolarDot_Zolotarev(reals, u, u));
     /* Ranks that differ in a bit must not decide differently */
     PetscCall(MuonPolarPanelAgree(panel, 1, &alpha[steps]));
     PetscCall(MuonPolarPanelAgree(panel, 1, &beta[steps]));
     steps++;
     /* What is left is rounding: the space is invariant */
     if (!(beta[steps - 1] > 64.0 * real->unit * fabs(alpha[steps - 1]))) break;
-    MuonPolarAxpby_Zolotarev(real, s, 0.0, old, 1.0 / beta[steps - 1], u);
+    MuonPolarAxpby_Zolotarev(real, reals, 0.0, old, 1.0 / beta[steps - 1], u);
     old = v;
     v   = u;
     u   = swap;
@@ -333,7 +334,8 @@ static PetscErrorCode MuonPolarApply_Zolotarev(MuonPolar polar, PetscInt n, Muon
   PetscCall(MuonWorkspaceMark(polar->work, &mark));
   for (;;) {
     real = f.precision == MUON_POLAR_PRECISION_SINGLE ? &MuonKernelRealSingle : &MuonKernelRealDouble;
-    if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, &real));
+    if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, task[0]->G.here.pairs, &real));
+    else if (task[0]->G.here.pairs) real = &MuonKernelRealPairs[f.precision == MUON_POLAR_PRECISION_SINGLE ? MUON_SINGLE : MUON_DOUBLE];
     if (task[0]->G.here.memory == MUON_DEVICE) real = MuonKernelRealOfDevice(real->name);
     if (!loaded) {
       PetscCall(MuonWorkspaceRelease(polar->work, &mark));
@@ -375,7 +377,7 @@ static PetscErrorCode MuonPolarSetUp_Zolotarev(MuonPolar polar)
   PetscCheck(f.precision <= MUON_POLAR_PRECISION_BF16 && !(f.precision == MUON_POLAR_PRECISION_BF16 && polar->memory == MUON_DEVICE), PetscObjectComm((PetscObject)polar), PETSC_ERR_SUP,
              "Option -%slmo_polar_precision is %s, expected single or double for the type %s%s", MuonPolarPrefix_Private(polar), MuonPolarPrecisions[f.precision], ((PetscObject)polar)->type_name,
              polar->memory == MUON_DEVICE ? " in the memory of a device" : "");
-  if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, &real));
+  if (f.precision == MUON_POLAR_PRECISION_BF16) PetscCall(MuonPolarGetReal_Private(polar, MUON_HOST, polar->pairs, &real));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -506,6 +508,7 @@ PETSC_EXTERN PetscErrorCode MuonPolarCreate_Zolotarev(MuonPolar polar)
   polar->ownprecision        = MUON_POLAR_PRECISION_SINGLE;
   polar->products            = PETSC_TRUE;
   polar->ondevice            = PETSC_TRUE;
+  polar->onpairs             = PETSC_TRUE;
   polar->ops->setup          = MuonPolarSetUp_Zolotarev;
   polar->ops->apply          = MuonPolarApply_Zolotarev;
   polar->ops->getflops       = MuonPolarGetFlops_Zolotarev;
