@@ -462,7 +462,8 @@ static PetscErrorCode CheckResidual(void)
     PetscBool      there;
     double         before, after, all, rounding = PetscSqr(20 * (double)PetscMax(m, n) * TEST_EPSILON);
 
-    if (r % 2 == 1 && strncmp(rows[k].choice, "column", 6) * strncmp(rows[k].choice, "row", 3) == 0) continue;
+    /* Of columns and rows the number of steps depends on the shape */
+    if (r % 2 == 1 && (strncmp(rows[k].choice, "column", 6) == 0 || strncmp(rows[k].choice, "row", 3) == 0)) continue;
     PetscCall(Make(&c, rows[k].choice));
     PetscCall(New(m, n, &X, &G));
     PetscCall(NewMessage(&M));
