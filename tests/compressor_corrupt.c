@@ -229,6 +229,30 @@ static PetscErrorCode CheckEmpty(const char choice[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks of another length, or codes of other bits, are refused */
+static PetscErrorCode CheckQuantized(void)
+{
+  static const char *const others[] = {"bits 4 qsgd_block_length 256", "bits 5 qsgd_block_length 256", "bits 4 qsgd_block_length 512"};
+  MuonCompressor           c, other;
+  Matrix                   X, Y;
+  Message                  M;
+  PetscBool                valid;
+
+  PetscFunctionBegin;
+  PetscCall(Make(&c, "qsgd %s", others[0]));
+  PetscCall(New(11, 12, &X, &Y));
+  PetscCall(NewMessage(&M));
+  Random(X, 1);
+  PetscCall(Send(c, X, NULL, M));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(others); k++) {
+    PetscCall(Make(&other, "qsgd %s", others[k]));
+    PetscCall(CheckBytes(other, M->bytes, M->buf, Y, &valid));
+    TestCheck(valid == (k == 0), "%s: %s", others[k], valid ? "accepted" : "refused");
+  }
+  PetscCall(Free(0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool more;
@@ -251,6 +275,7 @@ int main(int argc, char **argv)
     PetscCall(PetscSNPrintf(choice, sizeof(choice), "randk ratio 0.9 values %s", MuonCompressorValuesTypes[values]));
     PetscCall(CheckMessage(choice, 11, 5));
   }
+  PetscCall(CheckQuantized());
   PetscCall(PetscFinalize());
   return 0;
 }
