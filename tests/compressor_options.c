@@ -63,6 +63,8 @@ static PetscErrorCode CheckObjects(void)
   PetscCall(MuonCompressorGetType(c, &type));
   TestCheck(strcmp(type, MUONCOMPRESSORIDENTITY) == 0, "The default type is %s", type);
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  /* A type that keeps something leaves nothing behind */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORPOWERSGD));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
   PetscCall(MuonCompressorSetOptionsPrefix(c, "p_"));
   PetscCall(MuonCompressorReset(c));
