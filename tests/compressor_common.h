@@ -1,275 +1,246 @@
 /*
-   What the tests of compressors share: matrices and arrays with gaps between their lines, and numbers that
-   are the same everywhere.
+   What the tests of compressors share: matrices of either precision and order with gaps between their lines, compressors by a line of
+   text, messages, and random numbers. What a check makes lies on one stack, which Free() empties down to where it was.
 */
 #pragma once
 
 #include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuoncompat.h>
+#include <stdarg.h>
 #include "parameters.h"
+#include "wire_header.h"
 
 #define TestCheck(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
+#define TEST_SCALAR               (PetscDefined(USE_REAL_SINGLE) ? MUON_SINGLE : MUON_DOUBLE)
+#define TEST_EPSILON              ((double)PETSC_MACHINE_EPSILON)
 
-/* Cases that a program in numpy computes again */
-typedef struct {
-  const char   *dir;
-  FILE         *cases;
-  PetscInt      number, m, n;
-  MuonPrecision precision;
-  int           rowmajor;
-} TestOutput;
+/* A found number is that which it must be, up to a bound, or is at most so large; what names the case */
+#define TestNear(what, x, y, bound) PetscCall(TestCompare(what, #x, fabs((double)(x) - (double)(y)) <= (bound), (double)(x), (double)(y)))
+#define TestMost(what, x, most)     PetscCall(TestCompare(what, #x, (double)(x) <= (double)(most), (double)(x), (double)(most)))
 
-static inline const char *TestCaseLayer(PetscInt number)
+static inline PetscErrorCode TestCompare(const char what[], const char expression[], int right, double x, double y)
 {
-  return number % 3 == 0 ? "embed" : number % 3 == 1 ? "h0.attn.q" : "h11.mlp.down";
+  PetscFunctionBegin;
+  TestCheck(right, "%s: %s is %.12g, compared with %.12g", what, expression, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef struct _n_Matrix *Matrix;
+struct _n_Matrix {
+  MuonArray array;
+  Mat       mat; /* of the same memory where PETSc has such matrices, scalars by columns; else NULL */
+  PetscInt  m, n;
+  PetscBool part; /* of the memory of another */
+};
+
+typedef struct _n_Message *Message;
+struct _n_Message {
+  unsigned char *buf;
+  size_t         bytes, room;
+  MuonStatus     status;
+};
+
+enum {
+  TEST_MOST = 256
+};
+
+static struct {
+  unsigned long long state;   /* of the random numbers */
+  PetscBool          compact; /* no gaps between lines */
+  PetscInt           count;
+  struct {
+    Matrix         A;
+    MuonCompressor c;
+    Message        M;
+  } made[TEST_MOST];
+} Test;
+
 /* SplitMix64: the tests of Philox must not be made of it */
-static inline unsigned long long TestBits(unsigned long long *state)
+static inline unsigned long long Bits(void)
 {
-  unsigned long long z = (*state += 0x9E3779B97F4A7C15ull);
+  unsigned long long z = (Test.state += 0x9E3779B97F4A7C15ull);
 
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
   return z ^ z >> 31;
 }
 
-static inline PetscReal TestUniform(unsigned long long *state)
+static inline double Uniform(void)
 {
-  return (PetscReal)(TestBits(state) >> 40) / (PetscReal)16777216.0;
+  return (double)(Bits() >> 40) / 16777216.0;
 }
 
-static inline PetscReal TestNormal(unsigned long long *state)
+static inline double Normal(void)
 {
-  const PetscReal u = TestUniform(state), v = TestUniform(state);
+  const double u = Uniform(), v = Uniform();
 
-  return PetscSqrtReal(-2 * PetscLogReal(1 - u)) * PetscCosReal(2 * PETSC_PI * v);
+  return sqrt(-2 * log(1 - u)) * cos(2 * (double)PETSC_PI * v);
 }
 
-/* What a message of PetscScalars costs, with its entropy */
-static inline PetscErrorCode TestCost(MuonCompressor c, PetscInt m, PetscInt n, size_t bytes, const unsigned char message[], MuonCompressorCost *cost)
+/* The number at a place of the memory, gaps included */
+static inline double GetRaw(const MuonArray *A, size_t k)
 {
-  const MuonArray shape = MuonArrayOfScalars(m, n, NULL, m);
-  PetscBool       valid;
-
-  PetscFunctionBegin;
-  PetscCall(MuonCompressorValidateArray(c, &shape, bytes, message, PETSC_TRUE, cost, NULL, &valid));
-  TestCheck(valid, "%zu bytes are no message", bytes);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return A->precision == MUON_SINGLE ? (double)((float *)A->data)[k] : ((double *)A->data)[k];
 }
 
-/* m x n with gap rows between the columns, which hold NaN: whoever uses them shows it */
-static inline PetscErrorCode TestMatCreate(PetscInt m, PetscInt n, PetscInt gap, Mat *A)
+static inline void SetRaw(const MuonArray *A, size_t k, double x)
 {
-  PetscScalar *a;
-  PetscInt     ld = PetscMax(m + gap, 1);
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)ld * PetscMax(n, 1), &a));
-  for (PetscInt k = 0; k < ld * PetscMax(n, 1); k++) a[k] = k % ld < m ? 0.0 : NAN;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, m, n, m, n));
-  PetscCall(MatSetType(*A, MATSEQDENSE));
-  PetscCall(MatDenseSetLDA(*A, ld));
-  PetscCall(MatSeqDenseSetPreallocation(*A, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (A->precision == MUON_SINGLE) ((float *)A->data)[k] = (float)x;
+  else ((double *)A->data)[k] = x;
 }
 
-static inline PetscErrorCode TestMatDestroy(Mat *A)
-{
-  PetscScalar *a, *kept;
-  PetscInt     m, n, ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(*A, &m, &n));
-  PetscCall(MatDenseGetLDA(*A, &ld));
-  PetscCall(MatDenseGetArray(*A, &a));
-  kept = a;
-  for (PetscInt k = 0; k < ld * n; k++) TestCheck(k % ld < m || PetscIsNanScalar(a[k]), "Written between the columns");
-  PetscCall(MatDenseRestoreArray(*A, &a));
-  PetscCall(MatDestroy(A));
-  PetscCall(PetscFree(kept));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode TestMatSet(Mat A, PetscInt i, PetscInt j, PetscScalar x)
-{
-  PetscScalar *a;
-  PetscInt     ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(MatDenseGetArray(A, &a));
-  a[i + j * ld] = x;
-  PetscCall(MatDenseRestoreArray(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode TestMatNormal(Mat A, PetscReal scale, unsigned long long *state)
-{
-  PetscScalar *a;
-  PetscInt     m, n, ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(MatDenseGetArray(A, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) a[i + j * ld] = scale * TestNormal(state);
-  }
-  PetscCall(MatDenseRestoreArray(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The entries row by row, or column by column as they lie in memory, which is how they are numbered. To be freed */
-static inline PetscErrorCode TestMatGet(Mat A, PetscBool rowmajor, PetscScalar **entries)
-{
-  const PetscScalar *a;
-  PetscInt           m, n, ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(MatDenseGetLDA(A, &ld));
-  PetscCall(PetscMalloc1((size_t)m * n + 1, entries));
-  PetscCall(MatDenseGetArrayRead(A, &a));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) (*entries)[rowmajor ? i * n + j : j * m + i] = a[i + j * ld];
-  }
-  PetscCall(MatDenseRestoreArrayRead(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Entry number e, in the order of memory */
-static inline PetscErrorCode TestMatSetEntry(Mat A, PetscInt e, PetscScalar x)
-{
-  PetscInt m;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, NULL));
-  PetscCall(TestMatSet(A, e % m, e / m, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Y = a X + b Y; b == 0 overwrites */
-static inline PetscErrorCode TestMatAxpby(PetscScalar a, Mat X, PetscScalar b, Mat Y)
-{
-  const PetscScalar *x;
-  PetscScalar       *y;
-  PetscInt           m, n, ldx, ldy;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(X, &m, &n));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  PetscCall(MatDenseGetArrayRead(X, &x));
-  PetscCall(MatDenseGetArray(Y, &y));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < m; i++) y[i + j * ldy] = b == 0.0 ? a * x[i + j * ldx] : a * x[i + j * ldx] + b * y[i + j * ldy];
-  }
-  PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(MatDenseRestoreArray(Y, &y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the entries are the same bits */
-static inline PetscErrorCode TestMatSame(Mat X, Mat Y, PetscBool *same)
-{
-  PetscScalar *x, *y;
-  PetscInt     m, n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(X, &m, &n));
-  PetscCall(TestMatGet(X, PETSC_TRUE, &x));
-  PetscCall(TestMatGet(Y, PETSC_TRUE, &y));
-  PetscCall(PetscMemcmp(x, y, (size_t)m * n * sizeof(PetscScalar), same));
-  PetscCall(PetscFree(x));
-  PetscCall(PetscFree(y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode TestMatSquares(Mat A, PetscReal *sum)
-{
-  PetscScalar *a;
-  PetscInt     m, n;
-  double       squares = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &m, &n));
-  PetscCall(TestMatGet(A, PETSC_TRUE, &a));
-  for (PetscInt k = 0; k < m * n; k++) squares += (double)a[k] * (double)a[k];
-  *sum = (PetscReal)squares;
-  PetscCall(PetscFree(a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   An m x n array of zeros of any precision, by columns or by rows, with gap entries between its lines, which
-   hold NaN
-*/
-static inline PetscErrorCode TestArrayCreate(PetscInt m, PetscInt n, MuonPrecision precision, int rowmajor, PetscInt gap, MuonArray *A)
+static inline PetscErrorCode Free(PetscInt mark)
 {
   PetscFunctionBegin;
-  A->rowmajor  = rowmajor;
-  A->pairs     = 0;
-  A->len       = (size_t)(rowmajor ? n : m);
-  A->count     = (size_t)(rowmajor ? m : n);
-  A->ld        = A->len + (size_t)gap;
-  A->precision = precision;
-  A->memory    = MUON_HOST;
-  PetscCall(PetscMalloc(PetscMax(A->ld * A->count, 1) * MuonArrayEntryBytes(A), &A->data));
-  for (size_t k = 0; k < A->ld * A->count; k++) {
-    const double x = k % A->ld < A->len ? 0 : (double)NAN;
+  while (Test.count > mark) {
+    Matrix  A = Test.made[--Test.count].A;
+    Message M = Test.made[Test.count].M;
 
-    if (precision == MUON_SINGLE) ((float *)A->data)[k] = (float)x;
-    else ((double *)A->data)[k] = x;
+    PetscCall(MuonCompressorDestroy(&Test.made[Test.count].c));
+    if (A != NULL && !A->part) {
+      const MuonArray *a = &A->array;
+
+      for (size_t k = 0; k < a->ld * a->count; k++) TestCheck(k % a->ld < a->len || isnan(GetRaw(a, k)), "Written between the lines");
+      PetscCall(MatDestroy(&A->mat));
+      PetscCall(PetscFree(A->array.data));
+    }
+    if (M != NULL) PetscCall(PetscFree(M->buf));
+    PetscCall(PetscFree(A));
+    PetscCall(PetscFree(M));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TestArrayDestroy(MuonArray *A)
+static inline PetscErrorCode TestKeep(Matrix A, MuonCompressor c, Message M)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; k < A->ld * A->count; k++) TestCheck(k % A->ld < A->len || PetscIsNanReal(A->precision == MUON_SINGLE ? (PetscReal)((float *)A->data)[k] : (PetscReal)((double *)A->data)[k]), "Written between the lines");
-  PetscCall(PetscFree(A->data));
+  TestCheck(Test.count < TEST_MOST, "More than %d things", TEST_MOST);
+  Test.made[Test.count].A   = A;
+  Test.made[Test.count].c   = c;
+  Test.made[Test.count++].M = M;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline double TestArrayGet(const MuonArray *A, size_t i, size_t j)
+/* m x n zeros of any number of matrices. Where there are gaps between lines they hold NaN: what uses them shows it */
+static inline PetscErrorCode NewArrays(PetscInt m, PetscInt n, MuonPrecision precision, int rowmajor, ...)
 {
-  return A->precision == MUON_SINGLE ? (double)*(float *)MuonArrayAt(A, i, j) : *(double *)MuonArrayAt(A, i, j);
+  va_list args;
+  Matrix *A;
+
+  PetscFunctionBegin;
+  va_start(args, rowmajor);
+  while ((A = va_arg(args, Matrix *)) != NULL) {
+    const size_t len = (size_t)(rowmajor ? n : m), ld = PetscMax(len + (Test.compact ? 0 : (size_t)(Test.count % 3)), 1);
+    MuonArray   *a;
+
+    PetscCall(PetscNew(A));
+    PetscCall(TestKeep(*A, NULL, NULL));
+    (*A)->m      = m;
+    (*A)->n      = n;
+    a            = &(*A)->array;
+    a->len       = len;
+    a->count     = (size_t)(rowmajor ? m : n);
+    a->ld        = ld;
+    a->rowmajor  = rowmajor;
+    a->pairs     = 0;
+    a->precision = precision;
+    PetscCall(PetscMalloc(ld * PetscMax(a->count, 1) * MuonArrayEntryBytes(a), &a->data));
+    for (size_t k = 0; k < ld * a->count; k++) SetRaw(a, k, k % ld < len ? 0 : (double)NAN);
+    if (rowmajor || precision != TEST_SCALAR) continue;
+    PetscCall(MatCreate(PETSC_COMM_SELF, &(*A)->mat));
+    PetscCall(MatSetSizes((*A)->mat, m, n, m, n));
+    PetscCall(MatSetType((*A)->mat, MATSEQDENSE));
+    PetscCall(MatDenseSetLDA((*A)->mat, (PetscInt)ld));
+    PetscCall(MatSeqDenseSetPreallocation((*A)->mat, (PetscScalar *)a->data));
+  }
+  va_end(args);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline void TestArraySet(const MuonArray *A, size_t i, size_t j, double x)
+/* A block of A, in its memory */
+static inline PetscErrorCode NewPart(Matrix A, PetscInt i, PetscInt j, PetscInt m, PetscInt n, Matrix *part)
 {
-  if (A->precision == MUON_SINGLE) *(float *)MuonArrayAt(A, i, j) = (float)x;
-  else *(double *)MuonArrayAt(A, i, j) = x;
+  PetscFunctionBegin;
+  PetscCall(PetscNew(part));
+  PetscCall(TestKeep(*part, NULL, NULL));
+  (*part)->array = MuonArrayPart(&A->array, (size_t)i, (size_t)j, (size_t)m, (size_t)n);
+  (*part)->m     = m;
+  (*part)->n     = n;
+  (*part)->part  = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The same matrix for the same state, whatever its precision and its order are, but for the rounding of its
-   entries
-*/
-static inline void TestArrayNormal(const MuonArray *A, double scale, unsigned long long *state)
+/* New(m, n, &A, &B), of PETSc's scalars by columns */
+#define New(m, n, ...)                           NewArrays(m, n, TEST_SCALAR, 0, __VA_ARGS__, (Matrix *)NULL)
+#define NewArray(m, n, precision, rowmajor, ...) NewArrays(m, n, precision, rowmajor, __VA_ARGS__, (Matrix *)NULL)
+
+static inline double Get(Matrix A, PetscInt i, PetscInt j)
 {
-  for (size_t j = 0; j < MuonArrayColumns(A); j++) {
-    for (size_t i = 0; i < MuonArrayRows(A); i++) TestArraySet(A, i, j, scale * (double)TestNormal(state));
+  return GetRaw(&A->array, A->array.rowmajor ? (size_t)i * A->array.ld + (size_t)j : (size_t)j * A->array.ld + (size_t)i);
+}
+
+static inline void Set(Matrix A, PetscInt i, PetscInt j, double x)
+{
+  SetRaw(&A->array, A->array.rowmajor ? (size_t)i * A->array.ld + (size_t)j : (size_t)j * A->array.ld + (size_t)i, x);
+}
+
+/* Entry number e in the order of memory */
+static inline double GetAt(Matrix A, PetscInt e)
+{
+  return GetRaw(&A->array, (size_t)e / A->array.len * A->array.ld + (size_t)e % A->array.len);
+}
+
+static inline void SetAt(Matrix A, PetscInt e, double x)
+{
+  SetRaw(&A->array, (size_t)e / A->array.len * A->array.ld + (size_t)e % A->array.len, x);
+}
+
+/* The same matrix for the same state, whatever its precision and its order are, but for the rounding of its entries */
+static inline void Random(Matrix A, double scale)
+{
+  for (PetscInt j = 0; j < A->n; j++) {
+    for (PetscInt i = 0; i < A->m; i++) Set(A, i, j, scale * Normal());
   }
 }
 
-/* Y = X */
-static inline void TestArrayCopy(const MuonArray *X, const MuonArray *Y)
+/* Entries row by row */
+static inline void SetRows(Matrix A, const double x[])
 {
-  for (size_t j = 0; j < MuonArrayColumns(X); j++) {
-    for (size_t i = 0; i < MuonArrayRows(X); i++) TestArraySet(Y, i, j, TestArrayGet(X, i, j));
+  for (PetscInt e = 0; e < A->m * A->n; e++) Set(A, e / A->n, e % A->n, x[e]);
+}
+
+/* Y = a X + b Y; what is overwritten is not read */
+static inline void Axpby(double a, Matrix X, double b, Matrix Y)
+{
+  for (PetscInt j = 0; j < X->n; j++) {
+    for (PetscInt i = 0; i < X->m; i++) Set(Y, i, j, b == 0 ? a * Get(X, i, j) : a * Get(X, i, j) + b * Get(Y, i, j));
   }
 }
 
-/* Whether the entries are the same numbers, bit for bit where they have the same precision */
-static inline PetscBool TestArraySame(const MuonArray *X, const MuonArray *Y)
+static inline void Copy(Matrix X, Matrix Y)
 {
-  for (size_t j = 0; j < MuonArrayColumns(X); j++) {
-    for (size_t i = 0; i < MuonArrayRows(X); i++) {
-      const double x = TestArrayGet(X, i, j), y = TestArrayGet(Y, i, j);
+  Axpby(1, X, 0, Y);
+}
+
+static inline void Transpose(Matrix X, Matrix Y)
+{
+  for (PetscInt e = 0; e < X->m * X->n; e++) Set(Y, e % X->n, e / X->n, Get(X, e / X->n, e % X->n));
+}
+
+static inline PetscErrorCode TestStart(unsigned long long seed)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&Test, sizeof(Test)));
+  Test.state = seed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the entries are the same numbers, bit for bit */
+static inline PetscBool Same(Matrix X, Matrix Y)
+{
+  for (PetscInt j = 0; j < X->n; j++) {
+    for (PetscInt i = 0; i < X->m; i++) {
+      const double x = Get(X, i, j), y = Get(Y, i, j);
 
       if (memcmp(&x, &y, sizeof(x)) != 0) return PETSC_FALSE;
     }
@@ -277,146 +248,221 @@ static inline PetscBool TestArraySame(const MuonArray *X, const MuonArray *Y)
   return PETSC_TRUE;
 }
 
-/* The entries of a matrix as those of an array */
-static inline PetscErrorCode TestMatOfArray(const MuonArray *X, Mat A)
+/* ||X - Y||^2, of X alone where Y is NULL; differences are rounded as those of PETSc's scalars are */
+static inline double Squares(Matrix X, Matrix Y)
 {
+  double sum = 0;
+
+  for (PetscInt j = 0; j < X->n; j++) {
+    for (PetscInt i = 0; i < X->m; i++) sum += PetscSqr((double)(PetscReal)(Get(X, i, j) - (Y != NULL ? Get(Y, i, j) : 0)));
+  }
+  return sum;
+}
+
+static inline PetscErrorCode NewMessages(Message *M, ...)
+{
+  va_list args;
+
   PetscFunctionBegin;
-  for (size_t j = 0; j < MuonArrayColumns(X); j++) {
-    for (size_t i = 0; i < MuonArrayRows(X); i++) PetscCall(TestMatSet(A, (PetscInt)i, (PetscInt)j, (PetscScalar)TestArrayGet(X, i, j)));
+  va_start(args, M);
+  for (; M != NULL; M = va_arg(args, Message *)) {
+    PetscCall(PetscNew(M));
+    PetscCall(TestKeep(NULL, NULL, *M));
+  }
+  va_end(args);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define NewMessage(...) NewMessages(__VA_ARGS__, (Message *)NULL)
+
+static inline PetscBool SameMessage(Message M, Message N)
+{
+  return M->bytes == N->bytes && memcmp(M->buf, N->buf, M->bytes) == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+typedef char Choice[96];
+
+/* Parameters by their keys without compressor_, "values natural rank 3"; one that the type does not have is an error */
+static inline PetscErrorCode TuneV(MuonCompressor c, const char format[], va_list args)
+{
+  Choice choice;
+  char   key[64] = "compressor_", value[64];
+  int    used, type = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscVSNPrintf(choice, sizeof(choice), format, NULL, args));
+  /* The first of an odd number of words is the type */
+  for (const char *at = choice; *at != '\0'; at++) type += *at != ' ' && (at == choice || at[-1] == ' ');
+  if (type % 2 == 1) {
+    (void)sscanf(choice, "%63s%n", value, &used);
+    PetscCall(MuonCompressorSetType(c, value));
+  } else used = 0;
+  for (const char *at = choice + used; sscanf(at, "%48s %63s%n", key + 11, value, &used) == 2; at += used) {
+    PetscCall(MuonObjectSetParameter((PetscObject)c, key, value));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The message of T - R, to be freed, and what its sender opens of it */
-static inline PetscErrorCode TestEncodeArray(MuonCompressor c, const MuonArray *T, const MuonArray *R, unsigned char **buf, size_t *bytes, MuonCompressorCost *cost, MuonValidated *own)
+static inline PetscErrorCode Tune(MuonCompressor c, const char format[], ...)
 {
-  size_t most;
+  va_list args;
 
   PetscFunctionBegin;
-  PetscCall(MuonCompressorGetMaxBytesOf(c, T, &most));
-  PetscCall(PetscMalloc1(most, buf));
-  PetscCall(MuonCompressorEncodeArray(c, T, R, most, *buf, bytes, cost != NULL ? PETSC_TRUE : PETSC_FALSE, cost, own));
+  va_start(args, format);
+  PetscCall(TuneV(c, format, args));
+  va_end(args);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The message of T - R in a buffer of its own */
-static inline PetscErrorCode TestEncode(MuonCompressor c, Mat T, Mat R, unsigned char **buf, size_t *bytes)
+/* "topk ratio 0.1 values native": the type, and its parameters */
+static inline PetscErrorCode Make(MuonCompressor *c, const char format[], ...)
 {
-  PetscInt m, n;
-  size_t   most;
+  va_list args;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(T, &m, &n));
-  PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
-  PetscCall(PetscMalloc1(most, buf));
-  PetscCall(MuonCompressorEncode(c, T, R, most, *buf, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A compressor with what can be chosen of it; 0 bits are those of the type */
-typedef struct {
-  const char          *type;
-  PetscReal            ratio;
-  PetscInt             rank;
-  MuonCompressorValues values;
-  PetscInt             bits;
-} TestChoice;
-
-/* A parameter of some types alone: without effect on the others */
-static inline PetscErrorCode TestSetOfType(MuonCompressor c, const char key[], double value)
-{
-  PetscFunctionBegin;
-  if (MuonParametersFind((PetscObject)c, key, NULL) != NULL) PetscCall(MuonParametersAssign((PetscObject)c, key, value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Uncompressed messages are native unless single is asked for, which is a test of its own */
-static inline PetscErrorCode TestCreate(const TestChoice *choice, MuonCompressor *c)
-{
-  PetscBool identity;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmp(choice->type, MUONCOMPRESSORIDENTITY, &identity));
   PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, c));
-  PetscCall(MuonCompressorSetType(*c, choice->type));
-  PetscCall(MuonCompressorSetRatio(*c, choice->ratio));
-  PetscCall(SetNumber((PetscObject)(*c), "compressor_rank", choice->rank));
-  if (!identity || choice->values != MUON_COMPRESSOR_VALUES_SINGLE) PetscCall(MuonObjectSetParameter((PetscObject)(*c), "compressor_values", MuonCompressorValuesTypes[choice->values]));
-  if (choice->bits > 0) PetscCall(SetNumber((PetscObject)(*c), "compressor_bits", choice->bits));
+  PetscCall(TestKeep(NULL, *c, NULL));
+  va_start(args, format);
+  PetscCall(TuneV(*c, format, args));
+  va_end(args);
   PetscCall(MuonCompressorSetStream(*c, 11, "attn.qkv", 3, 1));
   PetscCall(MuonCompressorSetStep(*c, 5));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TestIs(const TestChoice *choice, const char type[], PetscBool *is)
+/* Whether c is of one of some types, with blanks between them */
+static inline PetscBool Is(MuonCompressor c, const char types[])
 {
+  char type[64];
+  int  used;
+
+  for (; sscanf(types, "%63s%n", type, &used) == 1; types += used) {
+    if (strcmp(type, ((PetscObject)c)->type_name) == 0) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/* The message of T - R, by matrices of PETSc where they are such; where there is none there are no bytes, and a status */
+static inline PetscErrorCode Encode(MuonCompressor c, Matrix T, Matrix R, Message M)
+{
+  size_t most;
+
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(choice->type, type, is));
+  PetscCall(MuonCompressorGetMaxBytesOf(c, &T->array, &most));
+  if (most > M->room) {
+    PetscCall(PetscFree(M->buf));
+    PetscCall(PetscMalloc1(most, &M->buf));
+    M->room = most;
+  }
+  if (T->mat != NULL) PetscCall(MuonCompressorEncode(c, T->mat, R != NULL ? R->mat : NULL, most, M->buf, &M->bytes));
+  else PetscCall(MuonCompressorEncodeArray(c, &T->array, R != NULL ? &R->array : NULL, most, M->buf, &M->bytes, PETSC_FALSE, NULL, NULL));
+  PetscCall(MuonCompressorGetStatus(c, &M->status));
+  TestCheck((M->bytes > 0) == (M->status == MUON_STATUS_OK) && M->bytes <= most, "%zu bytes, status %s", M->bytes, MuonStatuses[M->status]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define TEST_MOST_CHOICES 256
+/* That there is a message */
+static inline PetscErrorCode Send(MuonCompressor c, Matrix T, Matrix R, Message M)
+{
+  PetscFunctionBegin;
+  PetscCall(Encode(c, T, R, M));
+  TestCheck(M->status == MUON_STATUS_OK, "%s: status %s", ((PetscObject)c)->type_name, MuonStatuses[M->status]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode Valid(MuonCompressor c, Matrix shape, Message M, PetscBool *valid)
+{
+  PetscFunctionBegin;
+  if (shape->mat != NULL) PetscCall(MuonCompressorValidate(c, shape->m, shape->n, M->bytes, M->buf, valid));
+  else PetscCall(MuonCompressorValidateArray(c, &shape->array, M->bytes, M->buf, PETSC_FALSE, NULL, NULL, valid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = Y + scale C where add is true, and Y = C else; a message that is none is an error */
+static inline PetscErrorCode Decode(MuonCompressor c, Message M, PetscBool add, double scale, Matrix Y)
+{
+  PetscBool valid = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  if (Y->mat != NULL) PetscCall(MuonCompressorDecode(c, add, (PetscReal)scale, M->bytes, M->buf, Y->mat));
+  else PetscCall(MuonCompressorDecodeArray(c, add, scale, M->bytes, M->buf, &Y->array, &valid));
+  TestCheck(valid, "A good message is refused");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = C(X) in that step; where there is no message Y stays as it is */
+static inline PetscErrorCode Apply(MuonCompressor c, PetscInt step, Matrix X, Matrix Y)
+{
+  const PetscInt mark = Test.count;
+  Message        M;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorSetStep(c, step));
+  if (X->mat != NULL) PetscCall(MuonCompressorApply(c, X->mat, Y->mat));
+  else {
+    PetscCall(NewMessage(&M));
+    PetscCall(Encode(c, X, NULL, M));
+    if (M->bytes > 0) PetscCall(Decode(c, M, PETSC_FALSE, 1, Y));
+    PetscCall(Free(mark));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a message costs, with its entropy */
+static inline PetscErrorCode Cost(MuonCompressor c, Matrix shape, Message M, MuonCompressorCost *cost)
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  PetscCall(MuonCompressorValidateArray(c, &shape->array, M->bytes, M->buf, PETSC_TRUE, cost, NULL, &valid));
+  TestCheck(valid, "%zu bytes are no message", M->bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
-   Choices that cover every type that is registered: those below, and for a type that is not among them one
-   for each kind of values. Dropout is sent in some and dropped in others. The names stay valid until the
-   types are destroyed
+   Choices that cover every type that is registered: those below, and for a type that is not among them one for each kind of values.
+   Dropout is sent in some and dropped in others
 */
-static inline PetscErrorCode TestGetChoices(PetscInt *count, TestChoice choices[TEST_MOST_CHOICES])
+static const char TestKnown[] = "identity|natural|nearest|truncated|bf16|damping ratio 1 values native|damping ratio 0.7 values native|"
+                                "damping ratio 0.7 values double|damping ratio 0.3 values single|damping ratio 0.5 values bf16|"
+                                "damping ratio 0.9 values natural|dropout ratio 1 values native|dropout ratio 1e-7 values double|"
+                                "dropout ratio 1 values single|dropout ratio 1 values bf16|dropout ratio 1 values natural|"
+                                "dropout ratio 1e-7 values natural|topk ratio 0.001 values native|topk ratio 0.1 values native|"
+                                "topk ratio 0.1 values double|topk ratio 0.1 values single|topk ratio 0.5 values bf16|"
+                                "topk ratio 0.02 values natural|topk ratio 1 values natural|topk ratio 0.3 values bf16 block_entries 64|"
+                                "rankk ratio 0.1 values native|rankk ratio 0.3 values double|rankk ratio 0.3 values single|"
+                                "rankk ratio 0.3 rank 2 values bf16|rankk ratio 0.3 rank 1000 values natural";
+
+/* All of them, one after another: k from 0 until more is false */
+static inline PetscErrorCode GetChoice(PetscInt k, Choice choice, PetscBool *more)
 {
-  static const TestChoice known[] = {{MUONCOMPRESSORIDENTITY, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORNATURAL, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORNEAREST, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORTRUNCATED, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORBF16, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORDAMPING, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
-                                     {MUONCOMPRESSORDAMPING, 0.7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
-                                     {MUONCOMPRESSORDAMPING, 0.7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
-                                     {MUONCOMPRESSORDAMPING, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORDAMPING, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16, 0},
-                                     {MUONCOMPRESSORDAMPING, 0.9, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
-                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
-                                     {MUONCOMPRESSORDROPOUT, 1e-7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
-                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16, 0},
-                                     {MUONCOMPRESSORDROPOUT, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
-                                     {MUONCOMPRESSORDROPOUT, 1e-7, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
-                                     {MUONCOMPRESSORTOPK, 0.001, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
-                                     {MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
-                                     {MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
-                                     {MUONCOMPRESSORTOPK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORTOPK, 0.5, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16, 0},
-                                     {MUONCOMPRESSORTOPK, 0.02, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
-                                     {MUONCOMPRESSORTOPK, 1.0, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATURAL, 0},
-                                     {MUONCOMPRESSORRANKK, 0.1, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_NATIVE, 0},
-                                     {MUONCOMPRESSORRANKK, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_DOUBLE, 0},
-                                     {MUONCOMPRESSORRANKK, 0.3, PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_SINGLE, 0},
-                                     {MUONCOMPRESSORRANKK, 0.3, 2, MUON_COMPRESSOR_VALUES_BF16, 0},
-                                     {MUONCOMPRESSORRANKK, 0.3, 1000, MUON_COMPRESSOR_VALUES_NATURAL, 0}};
-  const PetscInt          rows    = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(known);
-  const char            **types;
-  int                     ntypes;
+  const char **types;
+  int          ntypes;
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorInitializePackage());
-  PetscCall(PetscArraycpy(choices, known, rows));
-  *count = rows;
+  *more = PETSC_FALSE;
+  for (const char *at = TestKnown; *at != '\0' && !*more; at += strcspn(at, "|"), at += *at == '|') {
+    *more = k-- == 0 ? PETSC_TRUE : PETSC_FALSE;
+    if (*more) PetscCall(PetscStrncpy(choice, at, strcspn(at, "|") + 1));
+  }
   PetscCall(PetscFunctionListGet(MuonCompressorList, &types, &ntypes));
   /* Some releases count an empty name at the end */
-  for (int t = 0; t < ntypes && types[t] != NULL; t++) {
-    PetscBool listed = PETSC_FALSE;
+  for (int t = 0; t < ntypes && types[t] != NULL && !*more; t++) {
+    const size_t length = strlen(types[t]);
+    PetscBool    known  = PETSC_FALSE;
 
-    for (PetscInt k = 0; k < rows && listed == PETSC_FALSE; k++) PetscCall(TestIs(&known[k], types[t], &listed));
-    for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL && listed == PETSC_FALSE; values++) {
-      TestChoice *choice = &choices[(*count)++];
-
-      TestCheck(*count <= TEST_MOST_CHOICES, "More than %d choices", TEST_MOST_CHOICES);
-      choice->type   = types[t];
-      choice->ratio  = (PetscReal)(values % 2 == 0 ? 0.1 : 0.4);
-      choice->rank   = PETSC_DETERMINE;
-      choice->values = (MuonCompressorValues)values;
-      choice->bits   = 2 + values;
+    for (const char *at = strstr(TestKnown, types[t]); at != NULL; at = strstr(at + 1, types[t])) {
+      if ((at == TestKnown || at[-1] == '|') && (at[length] == ' ' || at[length] == '|')) known = PETSC_TRUE;
     }
+    if (known) continue;
+    if (k <= MUON_COMPRESSOR_VALUES_NATURAL) {
+      const char *values = MuonCompressorValuesTypes[k];
+
+      PetscCall(PetscSNPrintf(choice, sizeof(Choice), "%s ratio 0.%d values %s bits %d", types[t], k % 2 ? 4 : 1, values, (int)k + 2));
+      *more = PETSC_TRUE;
+    }
+    k -= MUON_COMPRESSOR_VALUES_NATURAL + 1;
   }
   PetscCall(PetscFree(types));
   PetscFunctionReturn(PETSC_SUCCESS);

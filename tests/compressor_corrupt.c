@@ -1,9 +1,7 @@
-static char help[] = "No byte that came over a wire is trusted: messages with any bit flipped, cut, prolonged or meant for another layer are refused, or decode to finite numbers.\n";
+static char help[] = "No byte that came over a wire is trusted: flipped, cut, prolonged and foreign messages are refused, or are finite.\n";
 
 #include "compressor_common.h"
-#include "wire_header.h"
 #include <petscmuon/private/muoncompressorcodec.h>
-#include "parameters.h"
 
 /* A type of which no size tells how much it keeps: the entries of at least 1 */
 static PetscErrorCode MuonCompressorLayout_AtLeast(MuonCompressor c, const MuonArray *shape, MuonCompressorLayout *layout)
@@ -73,38 +71,29 @@ static PetscErrorCode MuonCompressorCreate_AtLeast(MuonCompressor c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How much messages of an m x n matrix keep */
-static PetscErrorCode GetLayout(MuonCompressor c, PetscInt m, PetscInt n, MuonCompressorLayout *layout)
+/* How much messages of a matrix keep */
+static PetscErrorCode GetLayout(MuonCompressor c, Matrix shape, MuonCompressorLayout *layout)
 {
-  const MuonArray shape = {NULL, (size_t)m, (size_t)n, (size_t)m, PetscDefined(USE_REAL_SINGLE) ? MUON_SINGLE : MUON_DOUBLE, MUON_HOST, 0, 0};
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(layout, sizeof(*layout)));
-  PetscCall((*c->ops->layout)(c, &shape, layout));
+  PetscCall((*c->ops->layout)(c, &shape->array, layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what
-   MuonCompressorValidate() refuses
-*/
-static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
+/* MuonCompressorDecode() must refuse, with a PETSc error and not by writing somewhere, exactly what MuonCompressorValidate() refuses */
+static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned char buf[], Matrix Y, PetscBool *valid)
 {
   PetscErrorCode ierr;
-  PetscInt       m, n;
-  PetscReal      squares = 0;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(Y, &m, &n));
-  PetscCall(MuonCompressorValidate(c, m, n, bytes, buf, valid));
+  PetscCall(MuonCompressorValidate(c, Y->m, Y->n, bytes, buf, valid));
   if (*valid) {
-    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y));
-    PetscCall(TestMatSquares(Y, &squares));
-    TestCheck(!PetscIsNanReal(squares), "A valid message holds NaN");
+    PetscCall(MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y->mat));
+    TestCheck(!isnan(Squares(Y, NULL)), "A valid message holds NaN");
   } else {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y);
-    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, Y);
+    ierr = MuonCompressorDecode(c, PETSC_FALSE, 1, bytes, buf, Y->mat);
+    if (ierr != PETSC_SUCCESS) ierr = MuonCompressorDecode(c, PETSC_TRUE, 1.0, bytes, buf, Y->mat);
     PetscCall(PetscPopErrorHandler());
     TestCheck(ierr != PETSC_SUCCESS, "A message that is not valid was decoded");
   }
@@ -112,7 +101,7 @@ static PetscErrorCode CheckBytes(MuonCompressor c, size_t bytes, const unsigned 
 }
 
 /* A copy of exactly so many bytes, so that tools that watch memory see a read past its end */
-static PetscErrorCode CheckCopy(MuonCompressor c, size_t bytes, const unsigned char buf[], Mat Y, PetscBool *valid)
+static PetscErrorCode CheckCopy(MuonCompressor c, size_t bytes, const unsigned char buf[], Matrix Y, PetscBool *valid)
 {
   unsigned char *copy;
 
@@ -124,91 +113,74 @@ static PetscErrorCode CheckCopy(MuonCompressor c, size_t bytes, const unsigned c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscInt n)
+static PetscErrorCode CheckMessage(const char choice[], PetscInt m, PetscInt n)
 {
-  const char          *type = choice->type;
-  TestChoice           otherchoice;
   MuonCompressor       c, other;
-  Mat                  X, Y, Z;
-  unsigned char       *buf;
-  size_t               bytes, most, othermost;
+  Matrix               X, Y, Z;
+  Message              M, longer;
+  size_t               bytes, most, othermost, head;
   PetscInt             accepted = 0;
-  PetscBool            valid, identity;
-  unsigned long long   state = 7;
+  PetscBool            valid;
   unsigned long long   count, payload;
-  size_t               head;
   MuonCompressorLayout layout;
 
   PetscFunctionBegin;
-  PetscCall(TestCreate(choice, &c));
-  PetscCall(MuonCompressorSetStream(c, 1, "w", 0, 0));
-  PetscCall(TestMatCreate(m, n, 1, &X));
-  PetscCall(TestMatCreate(m, n, 1, &Y));
-  PetscCall(TestMatNormal(X, 1.0, &state));
-  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-  PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
-  TestCheck(valid, "%s: a good message is refused", type);
+  PetscCall(Make(&c, choice));
+  PetscCall(New(m, n, &X, &Y));
+  PetscCall(New(m + 1, n, &Z));
+  PetscCall(NewMessage(&M, &longer));
+  Random(X, 1);
+  PetscCall(Send(c, X, NULL, M));
+  bytes = M->bytes;
+  PetscCall(CheckBytes(c, bytes, M->buf, Y, &valid));
+  TestCheck(valid, "%s: a good message is refused", choice);
 
-  head = TestHeader(buf, &count, &payload);
+  head = TestHeader(M->buf, &count, &payload);
   for (size_t bit = 0; bit < 8 * bytes; bit++) {
-    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
-    PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
-    TestCheck(!valid || bit / 8 >= head, "%s: bit %zu of the header does not matter", type, bit);
-    if (valid) accepted++;
-    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    M->buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    PetscCall(CheckBytes(c, bytes, M->buf, Y, &valid));
+    TestCheck(!valid || bit / 8 >= head, "%s: bit %zu of the header does not matter", choice, bit);
+    accepted += valid;
+    M->buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
   /* Without a checksum, which packets have, a flipped bit of a value is another value */
-  TestCheck(accepted > 0 || payload == 0, "%s: no value can be changed", type);
-
+  TestCheck(accepted > 0 || payload == 0, "%s: no value can be changed", choice);
   for (size_t cut = 0; cut < bytes; cut++) {
-    PetscCall(CheckCopy(c, cut, buf, Y, &valid));
-    TestCheck(!valid, "%s: %zu of %zu bytes are accepted", type, cut, bytes);
+    PetscCall(CheckCopy(c, cut, M->buf, Y, &valid));
+    TestCheck(!valid, "%s: %zu of %zu bytes are accepted", choice, cut, bytes);
   }
-  {
-    unsigned char *longer;
+  PetscCall(PetscCalloc1(bytes + 1, &longer->buf));
+  memcpy(longer->buf, M->buf, bytes);
+  PetscCall(CheckBytes(c, bytes + 1, longer->buf, Y, &valid));
+  TestCheck(!valid, "%s: a byte too many is accepted", choice);
 
-    PetscCall(PetscCalloc1(bytes + 1, &longer));
-    PetscCall(PetscArraycpy(longer, buf, bytes));
-    PetscCall(CheckBytes(c, bytes + 1, longer, Y, &valid));
-    TestCheck(!valid, "%s: a byte too many is accepted", type);
-    PetscCall(PetscFree(longer));
-  }
-
-  /* Numbers drawn at random in the places of the header, the payload as it is or all ones */
+  /* Numbers drawn at random in the places of the header */
   for (PetscInt k = 0; k < 2000; k++) {
-    unsigned char header[32];
-
-    PetscCall(PetscArraycpy(header, buf, head));
-    for (PetscInt b = 0; b < 1 + k % 4; b++) buf[TestBits(&state) % head] = (unsigned char)(TestBits(&state) % 3 == 0 ? 0xFF : TestBits(&state) % 256);
-    PetscCall(CheckCopy(c, bytes, buf, Y, &valid));
-    PetscCall(PetscArraycpy(buf, header, head));
+    for (PetscInt b = 0; b < 1 + k % 4; b++) M->buf[Bits() % head] = (unsigned char)(Bits() % 3 == 0 ? 0xFF : Bits() % 256);
+    PetscCall(CheckCopy(c, bytes, M->buf, Y, &valid));
+    memcpy(M->buf, longer->buf, head);
   }
 
   /* Other layers, other shapes, other choices */
   PetscCall(MuonCompressorSetStream(c, 1, "v", 0, 0));
-  PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
-  TestCheck(!valid, "%s: the message of another layer is accepted", type);
-  PetscCall(MuonCompressorSetStream(c, 1, "w", 0, 0));
-  PetscCall(TestMatCreate(m + 1, n, 0, &Z));
-  PetscCall(CheckBytes(c, bytes, buf, Z, &valid));
+  PetscCall(CheckBytes(c, bytes, M->buf, Y, &valid));
+  TestCheck(!valid, "%s: the message of another layer is accepted", choice);
+  PetscCall(MuonCompressorSetStream(c, 11, "attn.qkv", 3, 1));
+  PetscCall(CheckBytes(c, bytes, M->buf, Z, &valid));
   /*
      One entry among a few, or none, may be one of either size; so may be entries among others where nobody
      knows how many there are
   */
   PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
   PetscCall(MuonCompressorGetMaxBytes(c, m + 1, n, &othermost));
-  PetscCall(GetLayout(c, m, n, &layout));
-  TestCheck(!valid || payload == 0 || most == othermost || (layout.exact == PETSC_FALSE && layout.header.kind == MUON_WIRE_SPARSE), "%s: a message of another size is accepted", type);
-  PetscCall(TestMatDestroy(&Z));
-  PetscCall(TestIs(choice, MUONCOMPRESSORIDENTITY, &identity));
-  otherchoice      = *choice;
-  otherchoice.type = identity ? MUONCOMPRESSORNATURAL : MUONCOMPRESSORIDENTITY;
-  PetscCall(TestCreate(&otherchoice, &other));
-  PetscCall(MuonCompressorSetStream(other, 1, "w", 0, 0));
-  PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
+  PetscCall(GetLayout(c, X, &layout));
+  if (!layout.exact && layout.header.kind == MUON_WIRE_SPARSE) valid = PETSC_FALSE;
+  TestCheck(!valid || payload == 0 || most == othermost, "%s: a message of another size is accepted", choice);
+  PetscCall(Make(&other, Is(c, "identity") ? "natural" : "identity values native"));
+  PetscCall(CheckBytes(other, bytes, M->buf, Y, &valid));
   /* Every entry in the width of PetscScalar looks alike, whoever sends it */
-  TestCheck(!valid || (buf[4] == 0 && payload == (unsigned long long)m * n * sizeof(PetscScalar)), "A message of %s is accepted by another type", type);
-  PetscCall(MuonCompressorDestroy(&other));
+  if (M->buf[4] == 0 && payload == (unsigned long long)m * n * sizeof(PetscScalar)) valid = PETSC_FALSE;
+  TestCheck(!valid, "A message of %s is accepted by another type", choice);
   /*
      Objects that choose otherwise: what has values of another kind is of another size, and what keeps less
      takes no more than that
@@ -216,82 +188,94 @@ static PetscErrorCode CheckMessage(const TestChoice *choice, PetscInt m, PetscIn
   for (int k = 0; k < 2; k++) {
     PetscBool expected;
 
-    otherchoice = *choice;
-    if (k == 0) otherchoice.values = choice->values == MUON_COMPRESSOR_VALUES_SINGLE ? MUON_COMPRESSOR_VALUES_BF16 : MUON_COMPRESSOR_VALUES_SINGLE;
-    else otherchoice.ratio /= 2;
-    PetscCall(TestCreate(&otherchoice, &other));
-    PetscCall(MuonCompressorSetStream(other, 1, "w", 0, 0));
-    PetscCall(MuonCompressorGetMaxBytes(c, m, n, &most));
+    PetscCall(Make(&other, choice));
+    if (k == 1) PetscCall(MuonCompressorSetRatio(other, c->ratio / 2));
+    else PetscCall(Tune(other, "values %s", MuonCompressorValuesOf(c) == MUON_COMPRESSOR_VALUES_SINGLE ? "bf16" : "single"));
     PetscCall(MuonCompressorGetMaxBytes(other, m, n, &othermost));
-    PetscCall(GetLayout(other, m, n, &layout));
+    PetscCall(GetLayout(other, X, &layout));
     if (k == 0) expected = most == othermost ? PETSC_TRUE : PETSC_FALSE;
-    else expected = (layout.exact == PETSC_TRUE ? (uint64_t)count == layout.header.count : (uint64_t)count <= layout.header.count) ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(CheckBytes(other, bytes, buf, Y, &valid));
-    TestCheck(valid == expected, "%s: %s", type, k == 0 ? "values of another kind" : "a message that keeps more");
-    PetscCall(MuonCompressorDestroy(&other));
+    else expected = count == layout.header.count || (!layout.exact && count < layout.header.count) ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(CheckBytes(other, bytes, M->buf, Y, &valid));
+    TestCheck(valid == expected, "%s: %s", choice, k == 0 ? "values of another kind" : "a message that keeps more");
   }
-
-  PetscCall(PetscFree(buf));
-  PetscCall(TestMatDestroy(&X));
-  PetscCall(TestMatDestroy(&Y));
-  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(Free(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Of zero there may be a header alone: each of its bits matters all the same */
-static PetscErrorCode CheckEmpty(const TestChoice *choice)
+static PetscErrorCode CheckEmpty(const char choice[])
 {
   MuonCompressor     c;
-  Mat                X, Y;
-  unsigned char     *buf;
-  size_t             bytes;
-  PetscBool          valid, sign, rankk;
+  Matrix             X, Y;
+  Message            M;
+  PetscBool          valid;
   unsigned long long count, payload;
-  size_t             head;
 
   PetscFunctionBegin;
-  PetscCall(TestCreate(choice, &c));
-  PetscCall(TestMatCreate(6, 5, 0, &X));
-  PetscCall(TestMatCreate(6, 5, 0, &Y));
-  PetscCall(TestEncode(c, X, NULL, &buf, &bytes));
-  head = TestHeader(buf, &count, &payload);
-  PetscCall(TestIs(choice, MUONCOMPRESSORRANKK, &rankk));
-  PetscCall(TestIs(choice, MUONCOMPRESSORSIGN, &sign));
-  TestCheck(payload == 0 || (!rankk && !sign), "%s: %zu bytes for a zero matrix", choice->type, bytes);
-  for (size_t bit = 0; bit < 8 * head; bit++) {
-    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
-    PetscCall(CheckBytes(c, bytes, buf, Y, &valid));
+  PetscCall(Make(&c, choice));
+  PetscCall(New(6, 5, &X, &Y));
+  PetscCall(NewMessage(&M));
+  PetscCall(Send(c, X, NULL, M));
+  for (size_t bit = 0; bit < 8 * TestHeader(M->buf, &count, &payload); bit++) {
+    TestCheck(payload == 0 || !Is(c, "rankk sign"), "%s: %zu bytes for a zero matrix", choice, M->bytes);
+    M->buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    PetscCall(CheckBytes(c, M->bytes, M->buf, Y, &valid));
     /* No codes at all may be coded */
-    TestCheck(!valid || (buf[4] == (MUON_WIRE_BLOCKS | MUON_WIRE_INDICES_CODED << 4) && payload == 0), "%s: bit %zu of the header of a zero matrix does not matter", choice->type, bit);
-    buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    if (M->buf[4] == (MUON_WIRE_BLOCKS | MUON_WIRE_INDICES_CODED << 4) && payload == 0) valid = PETSC_FALSE;
+    TestCheck(!valid, "%s: bit %zu of the header of a zero matrix does not matter", choice, bit);
+    M->buf[bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
-  PetscCall(PetscFree(buf));
-  PetscCall(TestMatDestroy(&X));
-  PetscCall(TestMatDestroy(&Y));
-  PetscCall(MuonCompressorDestroy(&c));
+  PetscCall(Free(0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks of another length, or codes of other bits, are refused */
+static PetscErrorCode CheckQuantized(void)
+{
+  static const char *const others[] = {"bits 4 qsgd_block_length 256", "bits 5 qsgd_block_length 256", "bits 4 qsgd_block_length 512"};
+  MuonCompressor           c, other;
+  Matrix                   X, Y;
+  Message                  M;
+  PetscBool                valid;
+
+  PetscFunctionBegin;
+  PetscCall(Make(&c, "qsgd %s", others[0]));
+  PetscCall(New(11, 12, &X, &Y));
+  PetscCall(NewMessage(&M));
+  Random(X, 1);
+  PetscCall(Send(c, X, NULL, M));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(others); k++) {
+    PetscCall(Make(&other, "qsgd %s", others[k]));
+    PetscCall(CheckBytes(other, M->bytes, M->buf, Y, &valid));
+    TestCheck(valid == (k == 0), "%s: %s", others[k], valid ? "accepted" : "refused");
+  }
+  PetscCall(Free(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  TestChoice choices[TEST_MOST_CHOICES];
-  PetscInt   nchoices = 0;
+  PetscBool more;
+  Choice    choice;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestStart(7));
   PetscCall(MuonCompressorRegister("atleast", MuonCompressorCreate_AtLeast, NULL));
-  PetscCall(TestGetChoices(&nchoices, choices));
-  for (PetscInt k = 0; k < nchoices; k++) {
-    PetscCall(CheckMessage(&choices[k], 9, 13));
-    PetscCall(CheckMessage(&choices[k], 5, 3));
-    PetscCall(CheckEmpty(&choices[k]));
+  for (PetscInt k = 0;; k++) {
+    PetscCall(GetChoice(k, choice, &more));
+    if (!more) break;
+    PetscCall(CheckMessage(choice, 9, 13));
+    PetscCall(CheckMessage(choice, 5, 3));
+    PetscCall(CheckEmpty(choice));
   }
   for (int values = MUON_COMPRESSOR_VALUES_NATIVE; values <= MUON_COMPRESSOR_VALUES_NATURAL; values++) {
-    const TestChoice few = {MUONCOMPRESSORTOPK, 0.05, PETSC_DETERMINE, (MuonCompressorValues)values, 0}, many = {MUONCOMPRESSORRANDK, 0.9, PETSC_DETERMINE, (MuonCompressorValues)values, 0};
-
-    PetscCall(CheckMessage(&few, 21, 33));
-    PetscCall(CheckMessage(&many, 11, 5));
+    PetscCall(PetscSNPrintf(choice, sizeof(choice), "topk ratio 0.05 values %s", MuonCompressorValuesTypes[values]));
+    PetscCall(CheckMessage(choice, 21, 33));
+    PetscCall(PetscSNPrintf(choice, sizeof(choice), "randk ratio 0.9 values %s", MuonCompressorValuesTypes[values]));
+    PetscCall(CheckMessage(choice, 11, 5));
   }
+  PetscCall(CheckQuantized());
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -1,8 +1,11 @@
 static char help[] = "Writes messages of every form in every codec of values, with the entropy that they have, for tests/oracle/entropy.py to find the same.\n\n";
 
-#include "compressor_common.h"
-#include "wire_corpus.h"
+#include <petscmuon/private/muoncompressorimpl.h>
 #include <petscmuon/private/muoncompressorcodec.h>
+#include <petscmuoncompat.h>
+#include "wire_corpus.h"
+
+#define TestCheck(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 
 /* A message of that form: what it says is drawn */
 static PetscErrorCode WriteCase(const char dir[], FILE *cases, PetscInt number, unsigned form, MuonWireValues values, uint64_t rows, uint64_t columns, uint64_t count, uint64_t *state)

@@ -1,139 +1,178 @@
-static char help[] = "Options, setters and getters of compressors, what they show, and the errors of wrong choices.\n";
+static char help[] = "Options, setters and getters of compressors, what they show, and the setters of wrong choices.\n";
 
 #include "compressor_common.h"
-#include "parameters.h"
+#include "fails.h"
 
-static PetscErrorCode Create(const char prefix[], PetscInt direction, MuonCompressor *c)
+/* Parameters: the type that has it, its default, a value as text and as a number, and another one */
+static PetscErrorCode CheckParameters(void)
 {
+  static const struct {
+    const char *type, *key, *text, *other;
+    double      before, after;
+  } rows[] = {{"rankk", "compressor_ratio", "0.25", "0.5", 0.1, 0.25},
+              {"rankk", "compressor_rank", "7", "-1", PETSC_DETERMINE, 7},
+              {"rankk", "compressor_values", "bf16", "native", PETSC_DETERMINE, MUON_COMPRESSOR_VALUES_BF16},
+              {"rankk", "compressor_bits", "8", "3", 4, 8},
+              {"rankk", "compressor_paper_index_bits", "26", "3", PETSC_DETERMINE, 26},
+              {"qsgd", "compressor_qsgd_block_length", "65536", "16", 256, 65536},
+              {"qsgd", "compressor_qsgd_block_norm", "l2", "max", MUON_COMPRESSOR_BLOCK_NORM_MAX, MUON_COMPRESSOR_BLOCK_NORM_L2},
+              {"columntopk", "compressor_line_norm", "inf", "1.5", 2, INFINITY},
+              {"rowtopk", "compressor_line_norm", "7", "1.5", 2, 7},
+              {"powersgd", "compressor_powersgd_oversampling", "3", "0", 0, 3},
+              {"powersgd", "compressor_powersgd_sweeps", "4", "2", 1, 4},
+              {"topsvd", "compressor_topsvd_schatten", "1", "inf", 2, 1}};
+
   PetscFunctionBegin;
-  PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, c));
-  PetscCall(MuonCompressorSetOptionsPrefix(*c, prefix));
-  PetscCall(MuonCompressorSetStream(*c, 42, "attn.qkv", 2, direction));
-  PetscCall(MuonCompressorSetFromOptions(*c));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
+    const char *const *names = k == 6 ? MuonCompressorBlockNorms : MuonCompressorValuesTypes;
+    MuonCompressor     c[3]; /* set before it has the type, after it, and a child of that */
+
+    for (int i = 0; i < 3; i++) {
+      double before = 0, after = 0, follows = 0;
+
+      PetscCall(MuonCompressorCreate(PETSC_COMM_SELF, &c[i]));
+      PetscCall(TestKeep(NULL, c[i], NULL));
+      if (i == 1) PetscCall(MuonCompressorSetType(c[1], rows[k].type));
+      if (i == 1) PetscCall(GetNumber((PetscObject)c[1], rows[k].key, names, &before));
+      TestCheck(i != 1 || before == (double)(PetscReal)rows[k].before, "%s: the default is %g", rows[k].key, before);
+      if (i < 2) PetscCall(MuonObjectSetParameter((PetscObject)c[i], rows[k].key, rows[k].text));
+      else {
+        PetscCall(MuonCompressorSetType(c[2], rows[k].type));
+        PetscCall(MuonParametersSetParent((PetscObject)c[2], (PetscObject)c[1]));
+      }
+      if (i == 0) PetscCall(MuonCompressorSetType(c[0], rows[k].type));
+      PetscCall(MuonCompressorReset(c[i]));
+      PetscCall(GetNumber((PetscObject)c[i], rows[k].key, names, &after));
+      TestCheck(after == rows[k].after || (after >= PETSC_INFINITY && isinf(rows[k].after)), "%s is %g in object %d", rows[k].key, after, i);
+      if (i < 2) continue;
+      PetscCall(MuonObjectSetParameter((PetscObject)c[1], rows[k].key, rows[k].other));
+      PetscCall(GetNumber((PetscObject)c[1], rows[k].key, names, &before));
+      PetscCall(GetNumber((PetscObject)c[2], rows[k].key, names, &follows));
+      TestCheck(before == follows && before != after, "%s: a child has %g, its parent %g", rows[k].key, follows, before);
+      PetscCall(MuonObjectSetParameter((PetscObject)c[2], rows[k].key, rows[k].text));
+      PetscCall(GetNumber((PetscObject)c[1], rows[k].key, names, &follows));
+      TestCheck(before == follows, "%s: a child changed its parent", rows[k].key);
+      PetscCall(GetNumber((PetscObject)c[2], rows[k].key, names, &follows));
+      TestCheck(after == follows || (after >= PETSC_INFINITY && follows >= PETSC_INFINITY), "%s: a child has %g, and was given %g", rows[k].key, follows, after);
+    }
+    PetscCall(Free(0));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is set is what one gets */
-static PetscErrorCode CheckSetters(void)
+static PetscErrorCode CheckObjects(void)
 {
-  MuonCompressor       c;
-  MuonCompressorType   type;
-  MuonCompressorValues values = MUON_COMPRESSOR_VALUES_SINGLE;
-  PetscReal            ratio;
-  PetscInt             rank, paperbits, bits;
-  const char          *prefix;
-  PetscBool            same;
+  MuonCompressor     c;
+  MuonCompressorType type;
+  const char        *prefix;
+  char               text[64];
 
   PetscFunctionBegin;
   PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, &c));
   PetscCall(MuonCompressorGetType(c, &type));
-  PetscCall(PetscStrcmp(type, MUONCOMPRESSORIDENTITY, &same));
-  TestCheck(same, "The default type is %s", type);
-  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
-  PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
-  PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
-  PetscCall(GetInt((PetscObject)c, "compressor_bits", &bits));
-  PetscCall(GetInt((PetscObject)c, "compressor_paper_index_bits", &paperbits));
-  TestCheck(ratio == (PetscReal)0.1 && rank == PETSC_DETERMINE && (int)values == PETSC_DETERMINE && bits == 4 && paperbits == PETSC_DETERMINE, "Defaults");
+  TestCheck(strcmp(type, MUONCOMPRESSORIDENTITY) == 0, "The default type is %s", type);
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORTOPK));
+  /* A type that keeps something leaves nothing behind */
+  PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORPOWERSGD));
   PetscCall(MuonCompressorSetType(c, MUONCOMPRESSORRANKK));
-  PetscCall(MuonCompressorSetRatio(c, 0.25));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "7"));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_bits", "8"));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_values", "bf16"));
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_paper_index_bits", "26"));
   PetscCall(MuonCompressorSetOptionsPrefix(c, "p_"));
   PetscCall(MuonCompressorReset(c));
   PetscCall(MuonCompressorGetType(c, &type));
-  PetscCall(PetscStrcmp(type, MUONCOMPRESSORRANKK, &same));
-  TestCheck(same, "The type is %s", type);
-  PetscCall(GetReal((PetscObject)c, "compressor_ratio", &ratio));
-  PetscCall(GetInt((PetscObject)c, "compressor_rank", &rank));
-  PetscCall(GetEnum((PetscObject)c, "compressor_values", MuonCompressorValuesTypes, (int *)&values));
-  PetscCall(GetInt((PetscObject)c, "compressor_bits", &bits));
-  PetscCall(GetInt((PetscObject)c, "compressor_paper_index_bits", &paperbits));
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)c, &prefix));
-  PetscCall(PetscStrcmp(prefix, "p_", &same));
-  TestCheck(ratio == (PetscReal)0.25 && rank == 7 && values == MUON_COMPRESSOR_VALUES_BF16 && bits == 8 && paperbits == 26 && same, "Setters");
-  PetscCall(MuonObjectSetParameter((PetscObject)c, "compressor_rank", "-1"));
+  TestCheck(strcmp(type, MUONCOMPRESSORRANKK) == 0 && strcmp(prefix, "p_") == 0, "The type is %s, the prefix %s", type, prefix);
+  PetscCall(Tune(c, "rowtopk ratio 0.25 line_norm 1.5"));
+  PetscCall(MuonCompressorDescribe_Private(c, sizeof(text), text));
+  TestCheck(strncmp(text, "rowtopk ratio 0.25 single line_norm 1.5", 39) == 0, "Described as %s", text);
   PetscCall(MuonCompressorDestroy(&c));
   TestCheck(c == NULL, "Destroyed");
   PetscCall(MuonCompressorDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solvers read their options at their first decomposition */
-static PetscErrorCode Use(MuonCompressor c)
+/*
+   Compressors of both directions from the options, the second with a layer's own keys on top, at work: solvers
+   read theirs at their first decomposition
+*/
+static PetscErrorCode UseOptions(MuonCompressor c[2])
 {
-  Mat                X;
-  unsigned long long state = 5;
+  Matrix X;
 
   PetscFunctionBegin;
-  PetscCall(TestMatCreate(20, 30, 0, &X));
-  PetscCall(TestMatNormal(X, 1.0, &state));
-  PetscCall(MuonCompressorApply(c, X, X));
-  PetscCall(TestMatDestroy(&X));
+  PetscCall(New(20, 30, &X));
+  Random(X, 1);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MuonCompressorCreate(PETSC_COMM_WORLD, &c[k]));
+    PetscCall(TestKeep(NULL, c[k], NULL));
+    PetscCall(MuonCompressorSetOptionsPrefix(c[k], k == 0 ? "ef21_" : "ef21_server_"));
+    PetscCall(MuonCompressorSetStream(c[k], 42, "attn.qkv", 2, k));
+    PetscCall(MuonCompressorSetFromOptions(c[k]));
+    if (k == 1) PetscCall(MuonCompressorSetOptionsPrefix(c[1], "muon_layer_attn.qkv_ef21_server_"));
+    if (k == 1) PetscCall(MuonCompressorSetFromOptions(c[1]));
+  }
+  for (int k = 0; k < 2; k++) PetscCall(Apply(c[k], 0, X, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The wrong use that -wrong names */
-static PetscErrorCode DoWrong(MuonCompressor c, const char wrong[])
+/* Wrong calls, and what is said of them on every rank */
+static PetscErrorCode CheckCalls(void)
 {
-  Mat           A, B;
-  unsigned char buf[8];
-  size_t        bytes;
-  PetscBool     is;
+  MuonCompressor c;
+  Matrix         A, B;
+  Mat            sparse;
+  unsigned char  buf[8];
+  size_t         bytes;
 
   PetscFunctionBegin;
-  PetscCall(TestMatCreate(3, 4, 0, &A));
-  PetscCall(PetscStrcmp(wrong, "mattype", &is));
-  if (is) {
-    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 4, 1, NULL, &B));
-    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-    PetscCall(MuonCompressorApply(c, B, A));
-  }
-  PetscCall(PetscStrcmp(wrong, "shape", &is));
-  if (is) {
-    PetscCall(TestMatCreate(4, 3, 0, &B));
-    PetscCall(MuonCompressorApply(c, A, B));
-  }
-  PetscCall(PetscStrcmp(wrong, "capacity", &is));
-  if (is) PetscCall(MuonCompressorEncode(c, A, NULL, sizeof(buf), buf, &bytes));
+  PetscCall(Make(&c, "identity"));
+  PetscCall(MuonCompressorSetOptionsPrefix(c, "ef21_"));
+  PetscCall(New(3, 4, &A));
+  PetscCall(New(4, 3, &B));
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 4, 1, NULL, &sparse));
+  PetscCall(MatAssemblyBegin(sparse, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(sparse, MAT_FINAL_ASSEMBLY));
+  Fails(MuonCompressorApply(c, sparse, A->mat), FAILS_ANY, "-ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense");
+  Fails(MuonCompressorApply(c, A->mat, B->mat), FAILS_ANY, "-ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4");
+  Fails(MuonCompressorEncode(c, A->mat, NULL, sizeof(buf), buf, &bytes), FAILS_ANY, "a buffer of 8 bytes, expected the");
   /* Newer PETSc does not read NaN from the options */
-  PetscCall(PetscStrcmp(wrong, "nan", &is));
-  if (is) PetscCall(MuonCompressorSetRatio(c, NAN));
-  PetscCall(TestMatDestroy(&A));
+  Fails(MuonCompressorSetRatio(c, (PetscReal)NAN), FAILS_ANY, "must be in (0.,1.]");
+  PetscCall(Tune(c, "qsgd"));
+  Fails(MuonCompressorGetMaxBytes(c, 1048576, 8193, &bytes), FAILS_ANY, "attn.qkv: a layer of 1048576 x 8193, expected at most 2^33 entries");
+  PetscCall(MatDestroy(&sparse));
+  PetscCall(Free(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  MuonCompressor up, down;
-  char           wrong[64];
-  PetscBool      set;
+  MuonCompressor c[2];
+  PetscBool      setters;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(CheckSetters());
-  PetscCall(Create("ef21_", 0, &up));
-  PetscCall(Create("ef21_server_", 1, &down));
-  /* A layer's own prefix on top of the general one */
-  PetscCall(MuonCompressorSetOptionsPrefix(down, "muon_layer_attn.qkv_ef21_server_"));
-  PetscCall(MuonCompressorSetFromOptions(down));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-wrong", wrong, sizeof(wrong), &set));
-  if (set) PetscCall(DoWrong(up, wrong));
-  PetscCall(Use(up));
-  PetscCall(Use(down));
-  PetscCall(MuonCompressorView(up, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(MuonCompressorView(down, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(MuonCompressorDestroy(&up));
-  PetscCall(MuonCompressorDestroy(&down));
+  PetscCall(TestStart(5));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-setters", &setters));
+  if (setters) {
+    PetscCall(CheckParameters());
+    PetscCall(CheckObjects());
+    PetscCall(CheckCalls());
+  } else {
+    PetscCall(UseOptions(c));
+    for (int k = 0; k < 2; k++) PetscCall(MuonCompressorView(c[k], PETSC_VIEWER_STDOUT_WORLD));
+    PetscCall(Free(0));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
 
 /*TEST
+
+  build:
+    link: internal
+
+  test:
+    suffix: setters
+    nsize: 2
+    args: -setters
 
   test:
     suffix: default
@@ -147,13 +186,19 @@ int main(int argc, char **argv)
 
   test:
     suffix: natural
-    args: -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native -ef21_compressor_paper_index_bits 26
+    args: -ef21_compressor natural -ef21_server_compressor rankk -ef21_server_compressor_ratio 0.2 -ef21_server_compressor_values native
+    args: -ef21_compressor_paper_index_bits 26
 
   table: suffix | args
     powers   | -ef21_compressor nearest -ef21_server_compressor truncated
     multiple | -ef21_compressor bf16 -ef21_server_compressor damping -ef21_server_compressor_ratio 0.75 -ef21_server_compressor_values bf16
     blocks   | -ef21_compressor topk -ef21_compressor_ratio 0.015625 -ef21_compressor_block_entries 4096 -ef21_compressor_values 2bit
     coin     | -ef21_compressor dropout -ef21_compressor_values native -ef21_server_compressor dropout -ef21_server_compressor_ratio 0.5
+
+  test:
+    suffix: qsgd
+    args: -ef21_compressor qsgd -ef21_server_compressor qsgd -ef21_server_compressor_bits 6 -ef21_server_compressor_qsgd_block_length 2048
+    args: -ef21_server_compressor_qsgd_block_norm l2 -ef21_server_compressor_values bf16
 
   test:
     suffix: lines
@@ -166,8 +211,8 @@ int main(int argc, char **argv)
 
   test:
     suffix: triples
-    args: -ef21_compressor topsvd -ef21_compressor_topsvd_schatten inf -ef21_compressor_rank 3 -ef21_server_compressor topsvd -ef21_server_compressor_topsvd_schatten 1.5
-    args: -muon_layer_attn.qkv_ef21_server_compressor_svd_type lapack
+    args: -ef21_compressor topsvd -ef21_compressor_topsvd_schatten inf -ef21_compressor_rank 3
+    args: -ef21_server_compressor topsvd -ef21_server_compressor_topsvd_schatten 1.5 -muon_layer_attn.qkv_ef21_server_compressor_svd_type lapack
 
   test:
     suffix: subspace
@@ -178,37 +223,23 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     table: suffix | args | error
-      badtype     | -ef21_compressor topp                                     | -ef21_compressor of layer attn.qkv: unknown type topp, expected one of
-      badratio    | -ef21_compressor_ratio {{0 -0.1 1.01}}                    | must be in (0.,1.]
-      badratiokey | -ef21_server_compressor_ratio 2                           | Layer "attn.qkv": -ef21_server_compressor_ratio 2. must be in (0.,1.]
-      nan         | -wrong nan                                                | must be in (0.,1.]
-      badrank     | -ef21_compressor_rank {{0 -3}}                            | must be at least 1.
-      badblock    | -ef21_compressor topk -ef21_compressor_block_entries -64  | Layer "attn.qkv": -ef21_compressor_block_entries -64. must be at least 0.
-      badblocks   | -ef21_compressor topk -ef21_compressor_block_entries {{1 4095}} | expected 0 or a multiple of 64
-      bad2bit     | -ef21_compressor {{randk columntopk}} -ef21_compressor_values 2bit | expected the type topk for it
-      badnorm     | -ef21_compressor columntopk -ef21_compressor_line_norm {{0.5 -inf}} | must be at least 1.
-    test:
-      suffix: badnormkey
-      args: -ef21_server_compressor rowtopk -ef21_server_compressor_line_norm 0
-      error: Layer "attn.qkv": -ef21_server_compressor_line_norm 0. must be at least 1.
-    test:
-      suffix: badschatten
-      args: -ef21_compressor topsvd -ef21_compressor_topsvd_schatten {{0.5 -inf}}
-      error: must be at least 1.
-    test:
-      suffix: badsweeps
-      args: -ef21_server_compressor powersgd -ef21_server_compressor_powersgd_sweeps 0
-      error: Layer "attn.qkv": -ef21_server_compressor_powersgd_sweeps 0. must be at least 1.
-    test:
-      suffix: badoversampling
-      args: -ef21_compressor powersgd -ef21_compressor_powersgd_oversampling -1
-      error: Layer "attn.qkv": -ef21_compressor_powersgd_oversampling -1. must be at least 0.
-    table: suffix | args | error
-      badvalues    | -ef21_compressor_values half         | -ef21_compressor_values
-      badbits      | -ef21_compressor_bits {{1 9}}        | must be in [2.,8.]
+      badtype | -ef21_compressor topp | -ef21_compressor of layer attn.qkv: unknown type topp, expected one of
+      badratio | -ef21_compressor_ratio {{0 -0.1 1.01}} | must be in (0.,1.]
+      badratiokey | -ef21_server_compressor_ratio 2 | Layer "attn.qkv": -ef21_server_compressor_ratio 2. must be in (0.,1.]
+      badrank | -ef21_compressor_rank {{0 -3}} | must be at least 1.
+      badblock | -ef21_compressor topk -ef21_compressor_block_entries -64 | Layer "attn.qkv": -ef21_compressor_block_entries -64. must be at least 0.
+      badblocks | -ef21_compressor topk -ef21_compressor_block_entries {{1 4095}} | expected 0 or a multiple of 64
+      bad2bit | -ef21_compressor {{randk columntopk}} -ef21_compressor_values 2bit | expected the type topk for it
+      badnorm | -ef21_compressor columntopk -ef21_compressor_line_norm {{0.5 -inf}} | must be at least 1.
+      badnormkey | -ef21_server_compressor rowtopk -ef21_server_compressor_line_norm 0 | Layer "attn.qkv": -ef21_server_compressor_line_norm 0. must
+      badschatten | -ef21_compressor topsvd -ef21_compressor_topsvd_schatten {{0.5 -inf}} | must be at least 1.
+      badsweeps | -ef21_compressor powersgd -ef21_compressor_powersgd_sweeps 0 | Layer "attn.qkv": -ef21_compressor_powersgd_sweeps 0. must
+      badsampling | -ef21_compressor powersgd -ef21_compressor_powersgd_oversampling -1 | Layer "attn.qkv": -ef21_compressor_powersgd_oversampling -1.
+      badlength | -ef21_compressor qsgd -ef21_compressor_qsgd_block_length 48 | expected a power of two from 16 to 65536
+      badlengthkey | -ef21_compressor qsgd -ef21_compressor_qsgd_block_length 0 | Layer "attn.qkv": -ef21_compressor_qsgd_block_length 0. must
+      badblocknorm | -ef21_compressor qsgd -ef21_compressor_qsgd_block_norm l1 | -ef21_compressor_qsgd_block_norm
+      badvalues | -ef21_compressor_values half | -ef21_compressor_values
+      badbits | -ef21_compressor_bits {{1 9}} | must be in [2.,8.]
       badpaperbits | -ef21_compressor_paper_index_bits 65 | Layer "attn.qkv": -ef21_compressor_paper_index_bits 65. must be in [0.,64.]
-      mattype      | -wrong mattype                       | -ef21_compressor of layer attn.qkv: X is a matrix of type seqaij, expected seqdense
-      shape        | -wrong shape                         | -ef21_compressor of layer attn.qkv: CX is 4 x 3, expected 3 x 4
-      capacity     | -wrong capacity                      | a buffer of 8 bytes, expected the
 
 TEST*/

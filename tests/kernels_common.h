@@ -1,5 +1,5 @@
 /*
-   What the tests of the kernels share: the column of the table that is tested, and random numbers.
+   What the tests of the kernels share: the column of the table that is tested, arrays with gaps between their lines, and random numbers.
 */
 #pragma once
 
@@ -19,6 +19,7 @@ static inline void TestColumn(int argc, char **argv)
 {
   const MuonDevice *device = MuonDeviceGet();
 
+  TestMemory = MUON_HOST;
   if (argc < 2 || strcmp(argv[1], "device") != 0) return;
   Check(device != NULL && device->start() == NULL, "no device");
   device->stage(1);
@@ -36,3 +37,86 @@ static inline double NextNormal(uint64_t *state)
 
   return sqrt(-2 * log(1 - u)) * cos(6.283185307179586 * v);
 }
+
+/* n lines of m entries of the precision of k, ld from one to the next; what is between them is NaN, so that it shows who reads it */
+typedef struct {
+  const MuonKernels *k;
+  size_t             m, n, ld;
+  void              *x;
+} Array;
+
+enum {
+  ARRAYS = 32
+};
+
+static Array  TestArrays[ARRAYS];
+static size_t TestCount;
+
+/* A number as k has it */
+static inline double Round(const MuonKernels *k, double x)
+{
+  return k->size == sizeof(float) ? (double)(float)x : x;
+}
+
+/* At a place of the memory, and entry number e in the order of memory */
+static inline double GetRaw(const Array *A, size_t at)
+{
+  return A->k->size == sizeof(float) ? (double)((const float *)A->x)[at] : ((const double *)A->x)[at];
+}
+
+static inline void SetRaw(const Array *A, size_t at, double x)
+{
+  if (A->k->size == sizeof(float)) ((float *)A->x)[at] = (float)x;
+  else ((double *)A->x)[at] = x;
+}
+
+static inline size_t At(const Array *A, size_t e)
+{
+  const uint32_t m = (uint32_t)A->m, i = (uint32_t)e;
+
+  return A->ld == A->m ? e : i % m + i / m * A->ld;
+}
+
+static inline double Get(const Array *A, size_t e)
+{
+  return GetRaw(A, At(A, e));
+}
+
+static inline void Set(const Array *A, size_t e, double x)
+{
+  SetRaw(A, At(A, e), x);
+}
+
+static inline void Copy(const Array *A, const Array *B)
+{
+  for (size_t e = 0; e < A->m * A->n; e++) Set(B, e, Get(A, e));
+}
+
+/* Of zeros, or of normal numbers; until FreeArrays() */
+static inline const Array *NewArray(const MuonKernels *k, size_t m, size_t n, size_t gap, uint64_t *state)
+{
+  Array *A = &TestArrays[TestCount++];
+
+  Check(TestCount <= ARRAYS, "more than %d arrays", ARRAYS);
+  A->k  = k;
+  A->m  = m;
+  A->n  = n;
+  A->ld = m + gap;
+  A->x  = Allocate(A->ld * n * k->size);
+  for (size_t at = 0; at < A->ld * n; at++) SetRaw(A, at, at % A->ld >= m ? (double)NAN : state != NULL ? NextNormal(state) : 0);
+  return A;
+}
+
+/* Nothing was written between the lines */
+static inline void FreeArrays(void)
+{
+  while (TestCount > 0) {
+    const Array *A = &TestArrays[--TestCount];
+
+    for (size_t at = 0; at < A->ld * A->n; at++) Check(at % A->ld < A->m || isnan(GetRaw(A, at)), "written between lines of %d", (int)TestCount);
+    free(A->x);
+  }
+}
+
+/* x is y up to a bound; 0: the same number */
+#define Near(x, y, bound) Check(fabs((x) - (y)) <= (bound), "%.17g, expected %.17g within %g", (double)(x), (double)(y), (double)(bound))

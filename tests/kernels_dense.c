@@ -9,7 +9,7 @@
 static const MuonKernelReal *real;
 static uint64_t              state = 4;
 
-static double Get(const void *x, size_t i)
+static double Entry(const void *x, size_t i)
 {
   return real->size == sizeof(float) ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
@@ -42,7 +42,7 @@ static void Receive(size_t count, void *there, double *x)
     MuonDeviceGet()->copy(count * real->size, there, host);
     MuonDeviceGet()->release(there);
   }
-  for (size_t k = 0; k < count; k++) x[k] = Get(host, k);
+  for (size_t k = 0; k < count; k++) x[k] = Entry(host, k);
   free(host);
 }
 

@@ -1,9 +1,8 @@
-#if !defined(REAL)
 /*
    Majority votes against counting vote by vote: 1 to 16, 128 and 300 voters, by planes, by sums, along every
-   shape of a tree; bits copied to and from every place; and what a majority does to weights.
+   shape of a tree; bits copied to and from every place.
 */
-  #include "kernels_common.h"
+#include "kernels_common.h"
 
 enum {
   MOST    = 2 * 2048 + 331, /* two blocks of the kernels, and a ragged end */
@@ -181,9 +180,6 @@ static void Copies(uint64_t *state)
   }
 }
 
-  #define TEST_FILE "kernels_votes.c"
-  #include "kernels_twice.h"
-
 int main(void)
 {
   uint64_t state = 11;
@@ -191,57 +187,9 @@ int main(void)
   for (size_t voters = 1; voters < 1000; voters++) Check((voters >> MuonKernelVotePlanes(voters)) == 0 && (voters >> (MuonKernelVotePlanes(voters) - 1)) == 1, "planes of %d", (int)voters);
   Votes(&state);
   Copies(&state);
-  MovesSingle(&state);
-  MovesDouble(&state);
   printf("ok\n");
   return 0;
 }
-
-#else
-
-/* Entry by entry, with gaps and without, in place and not */
-static void REAL_NAME(Moves)(uint64_t *state)
-{
-  static const size_t shapes[][2] = {{1, 1}, {64, 3}, {65, 2}, {7, 19}, {300, 5}, {0, 4}};
-
-  for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
-    for (int way = 0; way < 16; way++) {
-      const size_t   m = shapes[s][0], n = shapes[s][1], gap = way & 1 ? 3 : 0, ld = m + gap, all = ld * n + 1;
-      const double   keep = way & 2 ? 0.99 : 1, by = way & 4 ? -0.3 : 1e-3;
-      const int      tied = way & 8;
-      REAL          *X = (REAL *)Allocate(all * sizeof(REAL)), *Y = (REAL *)Allocate(all * sizeof(REAL));
-      unsigned char *bits = (unsigned char *)Allocate(m * n / 8 + 1), *ties = (unsigned char *)Allocate(m * n / 8 + 1);
-
-      for (size_t i = 0; i < all; i++) {
-        X[i] = (REAL)NextNormal(state);
-        Y[i] = 77;
-      }
-      for (size_t i = 0; i < m * n / 8 + 1; i++) {
-        bits[i] = (unsigned char)(NextBits(state) >> 7 & 255);
-        ties[i] = (unsigned char)(NextBits(state) >> 7 & NextBits(state) >> 7 & 255);
-      }
-      KERNELS->SignsAxpby(m, n, bits, tied ? ties : NULL, keep, X, ld, by, Y, ld);
-      for (size_t j = 0; j < n; j++) {
-        for (size_t i = 0; i < ld && j * ld + i < all; i++) {
-          const size_t number = j * m + i;
-          REAL         kept   = (REAL)keep * X[j * ld + i], expected;
-
-          if (i >= m) expected = 77;
-          else if (tied && BitOf(ties, number)) expected = kept;
-          else expected = BitOf(bits, number) ? kept + (REAL)by : kept - (REAL)by;
-          Check(Y[j * ld + i] == expected, "entry %d, %d of %d x %d: %.17g, not %.17g", (int)i, (int)j, (int)m, (int)n, (double)Y[j * ld + i], (double)expected);
-        }
-      }
-      KERNELS->SignsAxpby(m, n, bits, tied ? ties : NULL, keep, X, ld, by, X, ld);
-      for (size_t j = 0; j < n; j++) Check(m == 0 || memcmp(X + j * ld, Y + j * ld, m * sizeof(REAL)) == 0, "in place");
-      free(X);
-      free(Y);
-      free(bits);
-      free(ties);
-    }
-  }
-}
-#endif
 
 /*TEST
 

@@ -4,46 +4,9 @@
 */
 #include "kernels_common.h"
 #include "kernels/dense/muonpolarzolotarev.h"
+#include "zolotarev_common.h"
 
 static const double intervals[] = {1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 3e-3, 1e-2, 0.1, 0.5, 0.9, 0.999};
-
-/* pi / (2 K) for the modulus whose complement is given */
-static long double Mean(long double complement)
-{
-  long double a = 1, b = complement;
-
-  for (int k = 0; k < 12; k++) {
-    const long double mean = (a + b) / 2;
-
-    b = sqrtl(a * b);
-    a = mean;
-  }
-  return a;
-}
-
-/*
-   c_i = - l^2 sn^2 of an imaginary argument for the modulus l, a quotient of theta functions whose series
-   converge at once where l is small
-*/
-static long double Node(int r, long double l, int i)
-{
-  /* K'(l) belongs to the modulus whose complement is l */
-  const long double pi = 3.14159265358979323846264338327950288L, ratio = Mean(sqrtl((1 - l) * (1 + l))) / Mean(l), q = expl(-pi * ratio), v = 0.5L * pi * ratio * i / (2 * r + 1);
-  long double       theta1 = 0, theta2 = 0, theta3 = 1, theta4 = 1;
-
-  for (int n = 0; n < 40; n++) {
-    const long double sign = n % 2 == 0 ? 1 : -1, half = (n + 0.5L) * (n + 0.5L), whole = (long double)n * n;
-
-    /* sinh and cosh grow as fast as powers of q fall; together they fit */
-    theta1 += sign * (expl(-pi * ratio * half + (2 * n + 1) * v) - expl(-pi * ratio * half - (2 * n + 1) * v));
-    theta2 += 2 * powl(q, half);
-    if (n > 0) {
-      theta3 += 2 * powl(q, whole);
-      theta4 += sign * (expl(-pi * ratio * whole + 2 * n * v) + expl(-pi * ratio * whole - 2 * n * v));
-    }
-  }
-  return powl(l * theta3 * theta1 / (theta2 * theta4), 2);
-}
 
 static long double Value(const MuonKernelZolotarev *z, long double x)
 {

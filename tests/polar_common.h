@@ -387,6 +387,33 @@ static PETSC_UNUSED PetscErrorCode TestMatDestroy(Mat *M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A = U diag(sigma) V^T with random U and V, rounded to PetscScalar; the decreasing sigma of TestDecades() are 1 ... 10^-decades */
+static PETSC_UNUSED void TestOfSpectrum(int m, int n, const double *sigma, double *A)
+{
+  const int s = m > n ? n : m;
+  double   *U = (double *)malloc(sizeof(double) * m * s), *V = (double *)malloc(sizeof(double) * n * s);
+
+  TestOrthonormal(m, s, U);
+  TestOrthonormal(n, s, V);
+  for (int j = 0; j < s; j++) {
+    for (int i = 0; i < m; i++) U[i + j * m] *= sigma[j];
+  }
+  TestMultiply(m, n, s, U, V, 1, A);
+  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
+  free(U);
+  free(V);
+}
+
+static PETSC_UNUSED void TestDecades(int m, int n, double decades, double *A)
+{
+  const int s     = m > n ? n : m;
+  double   *sigma = (double *)malloc(sizeof(double) * s);
+
+  for (int j = 0; j < s; j++) sigma[j] = s > 1 ? pow(10.0, -decades * j / (s - 1)) : 1.0;
+  TestOfSpectrum(m, n, sigma, A);
+  free(sigma);
+}
+
 /* A matrix of all ranks with the entries of A, or 7, and rows of it here, PETSC_DECIDE for an even part */
 static PETSC_UNUSED PetscErrorCode TestMatSpread(PetscInt rows, int m, int n, const double *A, Mat *M)
 {
@@ -422,6 +449,23 @@ static PETSC_UNUSED PetscErrorCode TestMatGather(Mat M, double *whole)
   }
   PetscCall(MatDenseRestoreArrayRead(M, &a));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, whole, (int)(m * n), MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The factor of A on all ranks, of which this one has so many rows */
+static PETSC_UNUSED PetscErrorCode TestApplySpread(MuonPolar polar, PetscInt rows, int m, int n, const double *A, double *Q)
+{
+  Mat        G, R;
+  MuonStatus status;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestMatSpread(rows, m, n, A, &G));
+  PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
+  PetscCall(MuonPolarApply(polar, G, R, &status));
+  PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
+  PetscCall(TestMatGather(R, Q));
+  PetscCall(MatDestroy(&G));
+  PetscCall(MatDestroy(&R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -486,6 +530,25 @@ static PETSC_UNUSED PetscErrorCode TestMatGet(Mat M, double *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The factor of A (m x n), which is a matrix with pad entries between its columns and stays as it is */
+static PETSC_UNUSED PetscErrorCode TestApply(MuonPolar polar, int m, int n, int pad, const double *A, MuonStatus expected, double *Q)
+{
+  Mat        G, R;
+  MuonStatus status;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestMat(m, n, pad, A, &G));
+  PetscCall(TestMat(m, n, 3 - pad, NULL, &R));
+  PetscCall(MuonPolarApply(polar, G, R, &status));
+  PetscCheck(status == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
+  PetscCall(TestMatGet(G, Q));
+  for (int i = 0; i < m * n; i++) PetscCheck((PetscScalar)Q[i] == (PetscScalar)A[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The input was changed");
+  PetscCall(TestMatGet(R, Q));
+  PetscCall(TestMatDestroy(&G));
+  PetscCall(TestMatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PETSC_UNUSED double TestDot(int count, const double *x, const double *y)
 {
   double sum = 0.0;
@@ -511,6 +574,27 @@ static PETSC_UNUSED double TestDistance(int count, const double *x, const double
   double sum = 0.0;
 
   for (int i = 0; i < count; i++) sum += (x[i] - (y != NULL ? y[i] : 0.0)) * (x[i] - (y != NULL ? y[i] : 0.0));
+  return sqrt(sum);
+}
+
+/* Frobenius norm of H - H^T, where H is A^T Q over the long side of both */
+static PETSC_UNUSED double TestAsymmetry(int m, int n, const double *A, const double *Q)
+{
+  const int s = m > n ? n : m, l = m > n ? m : n;
+  double    sum = 0.0;
+
+  for (int p = 0; p < s; p++) {
+    for (int q = 0; q < p; q++) {
+      double h = 0.0;
+
+      for (int i = 0; i < l; i++) {
+        const int a = m >= n ? i + p * m : p + i * m, b = m >= n ? i + q * m : q + i * m;
+
+        h += A[a] * Q[b] - A[b] * Q[a];
+      }
+      sum += 2 * h * h;
+    }
+  }
   return sqrt(sum);
 }
 

@@ -99,13 +99,7 @@ int main(int argc, char **argv)
     const int m = shapes[k][0], n = shapes[k][1], s = PetscMin(m, n), l = PetscMax(m, n);
     Mat       G;
 
-    /* Singular values 1 ... 0.1 */
-    TestOrthonormal(m, s, U);
-    TestOrthonormal(n, s, V);
-    for (int j = 0; j < s; j++) {
-      for (int i = 0; i < m; i++) U[i + j * m] *= pow(0.1, s > 1 ? (double)j / (s - 1) : 0.0);
-    }
-    TestMultiply(m, n, s, U, V, 1, A);
+    TestDecades(m, n, 1.0, A);
     PetscCall(TestMat(m, n, 1, A, &G));
     for (int c = 0; c <= 6; c++) {
       for (int restart = 0; restart < 3; restart++) {

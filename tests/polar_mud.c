@@ -2,25 +2,6 @@ static char help[] = "The rows that -lmo_polar_type mud makes, against numpy: ev
 
 #include "polar_common.h"
 
-/* Of all ranks, whose rows are one after the other */
-static PetscErrorCode Gather(Mat A, int m, int n, double *a)
-{
-  const PetscScalar *array;
-  PetscInt           lda, first, last;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-  PetscCall(MatDenseGetLDA(A, &lda));
-  PetscCall(MatDenseGetArrayRead(A, &array));
-  PetscCall(PetscArrayzero(a, m * n));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = first; i < last; i++) a[i + j * m] = (double)array[i - first + j * lda];
-  }
-  PetscCall(MatDenseRestoreArrayRead(A, &array));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, a, m * n, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The factor of an array whose vectors are rows, which Mats are not */
 static PetscErrorCode ApplyRows(MuonPolar polar, int m, int n, const double *A, double *Q)
 {
@@ -62,7 +43,6 @@ int main(int argc, char **argv)
   static const int shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {24, 24}, {16, 40}, {40, 16}, {130, 300}};
   char             folder[PETSC_MAX_PATH_LEN];
   MuonPolar        polar;
-  MuonStatus       status;
   PetscMPIInt      rank, size;
   int              dumped = 0;
 
@@ -80,10 +60,6 @@ int main(int argc, char **argv)
 
     PetscCall(PetscMalloc3(m * n, &A, m * n, &Q, m * n, &R));
     for (int kind = 0; kind < 3; kind++) {
-      Mat          G, D;
-      PetscScalar *g;
-      PetscInt     lda, first, last;
-
       TestMatrix(m, n, kind == 1 ? TEST_HARMONIC : TEST_GAUSSIAN, A);
       /* A row or column of the short side that is zero, and one that is another one again */
       for (int i = 0; i < PetscMax(m, n) && kind == 2 && PetscMin(m, n) > 8; i++) {
@@ -91,20 +67,7 @@ int main(int argc, char **argv)
         A[m <= n ? 7 + i * m : i + 7 * m] = A[m <= n ? 2 + i * m : i + 2 * m];
       }
       for (int i = 0; i < m * n; i++) A[i] = (double)(float)A[i];
-      PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, NULL, &G));
-      PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &D));
-      PetscCall(MatGetOwnershipRange(G, &first, &last));
-      PetscCall(MatDenseGetLDA(G, &lda));
-      PetscCall(MatDenseGetArrayWrite(G, &g));
-      for (PetscInt j = 0; j < n; j++) {
-        for (PetscInt i = first; i < last; i++) g[i - first + j * lda] = (PetscScalar)A[i + j * m];
-      }
-      PetscCall(MatDenseRestoreArrayWrite(G, &g));
-      PetscCall(MatAssemblyBegin(G, MAT_FINAL_ASSEMBLY));
-      PetscCall(MatAssemblyEnd(G, MAT_FINAL_ASSEMBLY));
-      PetscCall(MuonPolarApply(polar, G, D, &status));
-      PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d: status %s", m, n, MuonStatuses[status]);
-      PetscCall(Gather(D, m, n, Q));
+      PetscCall(TestApplySpread(polar, PETSC_DECIDE, m, n, A, Q));
       if (size == 1) {
         PetscCall(ApplyRows(polar, m, n, A, R));
         PetscCheck(TestDistance(m * n, Q, R) <= 1e-4 * TestDistance(m * n, Q, NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d x %d, kind %d: rows in memory give another result, by %g", m, n, kind, TestDistance(m * n, Q, R));
@@ -114,8 +77,6 @@ int main(int argc, char **argv)
         PetscCall(TestDump(folder, "Q", dumped, (size_t)m * n, Q));
       }
       dumped++;
-      PetscCall(MatDestroy(&G));
-      PetscCall(MatDestroy(&D));
     }
     PetscCall(PetscFree3(A, Q, R));
   }

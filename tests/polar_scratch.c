@@ -31,17 +31,10 @@ static PetscErrorCode Case(MuonPolarType type, MuonPolarPrecision precision, int
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscMalloc5(m * n, &A, m * n, &Q, m * s, &U, n * s, &V, s, &sigma));
-  /* Singular values 1 ... 0.1 */
-  TestOrthonormal(m, s, U);
-  TestOrthonormal(n, s, V);
-  for (int j = 0; j < s; j++) {
-    for (int i = 0; i < m; i++) U[i + j * m] *= pow(0.1, s > 1 ? (double)j / (s - 1) : 0.0);
-  }
-  TestMultiply(m, n, s, U, V, 1, A);
+  TestDecades(m, n, 1.0, A);
   rows = Rows(how, m, size, rank);
   PetscCall(TestMatSpread(rows, m, n, A, &G));
   PetscCall(MatDuplicate(G, MAT_DO_NOT_COPY_VALUES, &R));
-  for (int i = 0; i < m * n; i++) A[i] = (double)(PetscScalar)A[i];
 
   PetscCall(MuonPolarCreate(PETSC_COMM_WORLD, &polar));
   PetscCall(MuonPolarSetType(polar, type));

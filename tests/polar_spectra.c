@@ -31,22 +31,13 @@ int main(int argc, char **argv)
 
     PetscCall(PetscMalloc2(m * n, &A, m * n, &Q));
     for (int spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
-      Mat        G, R;
-      MuonStatus status;
-
       TestMatrix(m, n, spectrum, A);
-      PetscCall(TestMat(m, n, spectrum % 3, A, &G));
-      PetscCall(TestMat(m, n, (spectrum + 1) % 3, NULL, &R));
-      PetscCall(MuonPolarApply(polar, G, R, &status));
-      PetscCheck(status == MUON_STATUS_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s %d x %d: status %d", testspectra[spectrum], m, n, (int)status);
-      PetscCall(TestMatGet(R, Q));
+      PetscCall(TestApply(polar, m, n, spectrum % 3, A, MUON_STATUS_OK, Q));
       fprintf(list, "%s %s %d %d %d %.17g\n", testspectra[spectrum], coefficients == NULL ? "svd" : coefficients, (int)steps, m, n, eps);
       if (dump == PETSC_TRUE) {
         PetscCall(TestDump(directory, "G", dumped, (size_t)m * n, A));
         PetscCall(TestDump(directory, "Q", dumped++, (size_t)m * n, Q));
       }
-      PetscCall(TestMatDestroy(&G));
-      PetscCall(TestMatDestroy(&R));
     }
     PetscCall(PetscFree2(A, Q));
   }

@@ -1,6 +1,7 @@
 static char help[] = "Zolotarev's approximation on hard spectra against a Jacobi SVD and the scalar function, written down a second time.\n\n";
 
 #include "polar_common.h"
+#include "zolotarev_common.h"
 #include <string.h>
 
 typedef struct {
@@ -8,42 +9,12 @@ typedef struct {
   double a[12], c[12], scale, lowest;
 } Function;
 
-static double Mean(double complement)
-{
-  double a = 1.0, b = complement;
-
-  for (int k = 0; k < 12; k++) {
-    const double mean = 0.5 * (a + b);
-
-    b = sqrt(a * b);
-    a = mean;
-  }
-  return a;
-}
-
-/* By theta functions, where the library descends along the arithmetic-geometric mean */
 static Function Zolotarev(int r, double l)
 {
-  const double ratio = Mean(sqrt((1.0 - l) * (1.0 + l))) / Mean(l), pi = 3.14159265358979323846;
-  double       c[25];
-  Function     f;
+  double   c[25];
+  Function f;
 
-  for (int i = 1; i <= 2 * r; i++) {
-    const double v   = 0.5 * pi * ratio * i / (2 * r + 1);
-    double       one = 0.0, two = 0.0, three = 1.0, four = 1.0;
-
-    for (int n = 0; n < 30; n++) {
-      const double sign = n % 2 == 0 ? 1.0 : -1.0, half = pi * ratio * (n + 0.5) * (n + 0.5), whole = pi * ratio * n * n;
-
-      one += sign * (exp(-half + (2 * n + 1) * v) - exp(-half - (2 * n + 1) * v));
-      two += 2.0 * exp(-half);
-      if (n > 0) {
-        three += 2.0 * exp(-whole);
-        four += sign * (exp(-whole + 2 * n * v) + exp(-whole - 2 * n * v));
-      }
-    }
-    c[i] = pow(l * three * one / (two * four), 2.0);
-  }
+  for (int i = 1; i <= 2 * r; i++) c[i] = (double)Node(r, (long double)l, i);
   f.r     = r;
   f.scale = 1.0;
   for (int j = 0; j < r; j++) {

@@ -1,6 +1,6 @@
 """The low-rank compressors a second time: topsvd, rankk by its range finder and, with what it keeps from message to message, powersgd.
 
-    lowrank.py DIR    check what tests/compressor_lowrank_oracle.c wrote into DIR
+    lowrank.py DIR    check what tests/compressor_oracle.c -lowrank wrote into DIR
 
 The matrices here have the lines of an array in memory for their columns. On the wire these are rows: Q comes before P.
 

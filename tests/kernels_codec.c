@@ -1,0 +1,530 @@
+/*
+   The kernels of messages in both precisions against their definitions, written down a second time: the largest
+   entries against a sort, quantized blocks and packed codes, natural compression with its mean and variance.
+*/
+#include "kernels_common.h"
+#include "kernels/array/muonentry.h"
+#include <petscmuon/private/muonwire.h>
+
+static uint64_t state = 1;
+#define Random(k, m, n, gap) NewArray(k, m, n, gap, &state)
+#define Zeros(k, m, n, gap)  NewArray(k, m, n, gap, NULL)
+
+static const double bad[] = {NAN, INFINITY, -INFINITY, -1e39}; /* the last is no binary32 */
+
+static uint32_t WordOf(const MuonKernelStream *stream, uint64_t entry)
+{
+  uint32_t word;
+
+  MuonKernelStreamWords(stream, entry, 1, &word);
+  return word;
+}
+
+static int Bit(const unsigned char *bits, size_t e)
+{
+  return bits[e / 8] >> e % 8 & 1;
+}
+
+typedef struct {
+  double magnitude;
+  size_t number;
+} Item;
+
+static int Before(const void *a, const void *b)
+{
+  const Item *p = (const Item *)a, *q = (const Item *)b;
+
+  if (p->magnitude != q->magnitude) return p->magnitude > q->magnitude ? -1 : 1;
+  return p->number < q->number ? -1 : p->number > q->number;
+}
+
+enum {
+  NORMAL,
+  GRID, /* few different values: exact ties */
+  EQUAL,
+  ZERO,
+  RANGE,     /* all exponents, subnormal ones too */
+  NEIGHBORS, /* equal but for the last bits, of which binary32 sees none */
+  FEW,       /* zeros but for some */
+  UP,        /* sorted, so that every entry is larger than all before it */
+  DOWN,
+  ACROSS,   /* the largest side by side in memory, or far from each other */
+  DECEIT,   /* small entries wherever one is sampled */
+  FLATTERY, /* large ones there */
+  KINDS
+};
+
+/* As select.c samples */
+static int IsSampled(size_t entries, size_t number)
+{
+  const size_t samples = entries / 64 < 64 ? 0 : entries / 64 > 4096 ? 4096 : entries / 64;
+  const size_t stretch = samples > 0 ? entries / samples : 1, k = number / stretch;
+
+  return k < samples && number == k * stretch + (size_t)((uint64_t)((uint32_t)k * 0x9E3779B9u >> 8) * stretch >> 24);
+}
+
+/* Entry i of an m x n array; neighbors of 1.625 are units of the precision away */
+static double Make(const MuonKernels *k, int kind, size_t m, size_t n, size_t i)
+{
+  const uint64_t bits = NextBits(&state);
+  const double   sign = bits >> 63 != 0 ? -1 : 1, neighbor = sign * (1.625 + (double)(bits % 40) * 2 * k->unit);
+
+  switch (kind) {
+  case NORMAL:
+    return NextNormal(&state);
+  case GRID:
+    return sign * (double)(bits % 5) / 4;
+  case EQUAL:
+    return sign * 0.7;
+  case ZERO:
+    return sign * 0;
+  case RANGE:
+    return sign * ldexp(1 + NextUniform(&state), (int)(bits % 276) - 149);
+  case NEIGHBORS:
+    return neighbor;
+  case FEW:
+    return i % 37 == 5 ? sign * NextNormal(&state) : sign * 0;
+  case UP:
+    return sign * (double)(1 + i);
+  case DOWN:
+    return sign * (double)(1 + m * n - i);
+  case ACROSS:
+    return sign * (double)(1 + i % n);
+  case DECEIT:
+    return IsSampled(m * n, i) ? 0 : neighbor;
+  default:
+    return IsSampled(m * n, i) ? 100 : NextNormal(&state);
+  }
+}
+
+/* Top of T - R, or of T where R is NULL; TopRounded where single is true, of values as they are in binary32 */
+static int Top(int single, const Array *T, const Array *R, size_t count, unsigned char *bitmap, void *kept, void *scratch)
+{
+  const void  *r  = R != NULL ? R->x : NULL;
+  const size_t ld = R != NULL ? R->ld : 1;
+
+  if (single) return T->k->TopRounded(T->m, T->n, T->x, T->ld, r, ld, count, bitmap, (float *)kept, scratch);
+  return T->k->Top(T->m, T->n, T->x, T->ld, r, ld, count, bitmap, kept, scratch);
+}
+
+static void CheckTop(const Array *T, const Array *R, const Item *sorted, size_t count, int single, int kind)
+{
+  const size_t   entries = T->m * T->n, bytes = (entries + 63) / 64 * 8, size = single ? sizeof(float) : T->k->size;
+  const size_t   room = MuonKernelTopRoom(entries, count), most = MuonKernelTopScratch(entries, size);
+  unsigned char *expected = (unsigned char *)Allocate(bytes), *bitmap = (unsigned char *)Allocate(bytes + 1);
+  unsigned char *kept = (unsigned char *)Allocate(room * size + 1), *scratch = (unsigned char *)Allocate(most + 1);
+  size_t         found = 0;
+
+  memset(expected, 0, bytes);
+  for (size_t i = 0; i < count; i++) expected[sorted[i].number / 8] |= (unsigned char)(1 << sorted[i].number % 8);
+  memset(bitmap, 0xA5, bytes + 1);
+  kept[room * size] = scratch[most] = 0xA5;
+  Check(room >= count && Top(single, T, R, count, bitmap, kept, scratch) == 0, "kind %d: %d entries are finite", kind, (int)entries);
+  Check(memcmp(bitmap, expected, bytes) == 0, "kind %d, %d: wrong selection of %d from %d x %d", kind, single, (int)count, (int)T->m, (int)T->n);
+  Check(bitmap[bytes] == 0xA5 && kept[room * size] == 0xA5 && scratch[most] == 0xA5, "kind %d: written past the arrays", kind);
+  for (size_t e = 0; e < entries; e++) {
+    const double x = Round(T->k, Get(T, e) - (R != NULL ? Get(R, e) : 0));
+
+    if (!Bit(expected, e)) continue;
+    Near(size == sizeof(float) ? (double)((float *)kept)[found] : ((double *)kept)[found], single ? (double)(float)x : x, 0);
+    found++;
+  }
+  free(expected);
+  free(bitmap);
+  free(kept);
+  free(scratch);
+}
+
+static void CheckSelection(const MuonKernels *k, size_t m, size_t n, size_t gap)
+{
+  const size_t entries = m * n, bytes = (entries + 63) / 64 * 8;
+  const Array *T = Zeros(k, m, n, gap % 3), *R = Zeros(k, m, n, gap % 2);
+  Item        *sorted = (Item *)Allocate(entries * sizeof(*sorted));
+
+  for (int kind = 0; kind < KINDS; kind++) {
+    const Array *without = kind % 2 == 0 ? R : NULL;
+
+    for (size_t e = 0; e < entries; e++) {
+      Set(T, e, Make(k, kind, m, n, e));
+      Set(R, e, kind == NORMAL ? NextNormal(&state) : 0);
+    }
+    for (int single = 0; single < 2; single++) {
+      for (size_t e = 0; e < entries; e++) {
+        const double x = Round(k, Get(T, e) - (without != NULL ? Get(R, e) : 0));
+
+        sorted[e].magnitude = fabs(single ? (double)(float)x : x);
+        sorted[e].number    = e;
+      }
+      qsort(sorted, entries, sizeof(*sorted), Before);
+      for (size_t count = 0; count<entries; count = entries> 10 ? 5 * count + 1 : count + 1) {
+        if (count > 0 || entries <= 10) CheckTop(T, without, sorted, count, single, kind);
+      }
+      if (entries > 10) CheckTop(T, without, sorted, entries / 10, single, kind);
+      if (entries > 10) CheckTop(T, without, sorted, entries - 1, single, kind);
+      CheckTop(T, without, sorted, entries, single, kind);
+    }
+  }
+  /* One entry that is not finite, or not in binary32, wherever it is, however many are wanted */
+  for (int b = 0; b < 4; b++) {
+    const size_t at  = b == 0 ? 0 : b == 1 ? entries - 1 : m / 2 + n / 2 * m;
+    const double was = Get(T, at);
+
+    Set(T, at, bad[b]);
+    for (size_t count = 1; count <= entries; count += entries / 3 + 1) {
+      unsigned char *bitmap = (unsigned char *)Allocate(bytes);
+      void          *values = Allocate(MuonKernelTopRoom(entries, count) * k->size), *scratch = Allocate(MuonKernelTopScratch(entries, k->size));
+
+      Check(Top(1, T, NULL, count, bitmap, values, scratch) == 1, "an entry of %d is not finite", (int)entries);
+      Check(Top(0, T, NULL, count, bitmap, values, scratch) == (b < 3 || k->size == sizeof(float)), "%g of %d entries", bad[b], (int)entries);
+      free(bitmap);
+      free(values);
+      free(scratch);
+    }
+    Set(T, at, was);
+  }
+  free(sorted);
+  FreeArrays();
+}
+
+/* Codes of a byte each fill as many bits as they need, in the order of a stream of bits, and nothing is written behind them */
+static void CheckPacking(void)
+{
+  unsigned char codes[200], back[201], packed[201], entries[201];
+  uint64_t      wide[200];
+
+  for (unsigned width = 1; width <= 8; width++) {
+    for (size_t count = 0; count <= 200; count += count < 70 ? 1 : 13) {
+      const size_t   bytes = (width * count + 7) / 8;
+      const unsigned entry = (unsigned)MuonWireEntryWidth((uint64_t)1 << (width - 1));
+
+      for (size_t i = 0; i < count; i++) wide[i] = codes[i] = (unsigned char)(NextBits(&state) >> (64 - width));
+      memset(packed, 0xA5, sizeof(packed));
+      MuonWireCodesEncode(width, 1, count, codes, packed);
+      for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        const int expected = bit / width < count ? codes[bit / width] >> bit % width & 1 : 0;
+
+        Check(Bit(packed, bit) == expected, "bit %d of %d codes of %u bits", (int)bit, (int)count, width);
+      }
+      Check(packed[bytes] == 0xA5, "written behind %d codes of %u bits", (int)count, width);
+      MuonWireCodesEncode(entry, 8, count, wide, entries);
+      Check(MuonWireCodesBytes(entry, count) == bytes, "%d codes of %u bits take other bytes as entries", (int)count, width);
+      Check(memcmp(entries, packed, bytes) == 0, "%d codes of %u bits are other bytes as entries", (int)count, width);
+      for (size_t first = 0; first <= count; first += 8) {
+        unsigned char *exact = (unsigned char *)Allocate(bytes);
+
+        /* Exactly so many bytes, so that tools that watch memory see a read past their end */
+        memcpy(exact, packed, bytes);
+        memset(back, 0x5A, sizeof(back));
+        MuonWireCodesDecode(width, 1, count - first, exact, first, back);
+        Check(memcmp(back, codes + first, count - first) == 0 && back[count - first] == 0x5A, "%d codes of %u bits", (int)count, width);
+        free(exact);
+      }
+    }
+  }
+}
+
+/* Codes of quantized blocks and the numbers that they stand for; some blocks are tiny, some are zero */
+static void CheckQuantized(const MuonKernels *k, size_t entries, unsigned lengthlog, unsigned levels, uint64_t first)
+{
+  const MuonKernelStream stream = {77, 5, 6, 7, 1};
+  const size_t           length = (size_t)1 << lengthlog, blocks = (entries + length - 1) / length;
+  const Array           *x = Zeros(k, entries, 1, 0), *back = Zeros(k, entries + 1, 1, 0);
+  double                *scales = (double *)Allocate(blocks * sizeof(*scales));
+  unsigned char         *codes  = (unsigned char *)Allocate(entries + 1);
+  unsigned               ups    = 0;
+
+  for (size_t b = 0; b < blocks; b++) {
+    double largest = 0;
+
+    for (size_t i = b * length; i < (b + 1) * length && i < entries; i++) {
+      SetRaw(x, i, b % 5 == 4 ? 0 : i % 7 == 3 ? -0.0 : Round(k, NextNormal(&state)) * (b % 5 == 2 ? 1e-37 : 1));
+      largest = fmax(largest, fabs(GetRaw(x, i)));
+    }
+    scales[b] = b % 3 == 1 ? 1.5 * largest : largest;
+  }
+  codes[entries] = 99;
+  k->Quantize(entries, x->x, lengthlog, scales, levels, &stream, first, codes);
+  SetRaw(back, entries, 99);
+  k->Dequantize(entries, codes, 0.3, back->x);
+  Check(codes[entries] == 99 && GetRaw(back, entries) == 99, "written behind the codes or the numbers");
+  for (size_t i = 0; i < entries; i++) {
+    const double scale = scales[i >> lengthlog], z = Round(k, (double)(codes[i] / 2) * Round(k, 0.3));
+    float        y = scale > 0 ? (float)(fabs(GetRaw(x, i)) * ((double)levels / scale)) : 0;
+    unsigned     level;
+
+    if (y > (float)levels) y = (float)levels;
+    level = (unsigned)floorf(y);
+    if ((double)(WordOf(&stream, first + i) >> 8) / 16777216.0 < (double)(y - floorf(y))) {
+      level++;
+      ups++;
+    }
+    Check(level <= levels && codes[i] == 2 * level + (level > 0 && GetRaw(x, i) < 0), "%g: code %d, level %u", GetRaw(x, i), codes[i], level);
+    Near(GetRaw(back, i), codes[i] % 2 ? -z : z, 0);
+    Check(codes[i] != 0 || !signbit(GetRaw(back, i)), "-0");
+  }
+  Check(entries < 100 || (ups > 0 && ups < entries), "%u of %d went up", ups, (int)entries);
+  free(scales);
+  free(codes);
+  FreeArrays();
+}
+
+/* Entries at the last level stay there, whatever quotient and product are rounded to */
+static void CheckLast(const MuonKernels *k)
+{
+  const MuonKernelStream stream = {1, 2, 3, 4, 0};
+  const Array           *x      = Zeros(k, 16, 1, 0);
+  unsigned char          codes[16];
+
+  for (int i = 0; i < 2000; i++) {
+    const unsigned levels = (2u << i % 7) - 1;
+    const double   scale  = Round(k, ldexp(1 + NextUniform(&state), (int)(NextBits(&state) % 200) - 100));
+
+    for (size_t e = 0; e < 16; e++) SetRaw(x, e, e % 2 == 0 ? scale : -scale);
+    k->Quantize(16, x->x, 4, &scale, levels, &stream, 16 * (uint64_t)i, codes);
+    for (unsigned e = 0; e < 16; e++) Check(codes[e] == 2 * levels + e % 2, "%g: code %d for the last of %u levels", scale, codes[e], levels);
+  }
+  FreeArrays();
+}
+
+/* Norms of a block at every size; of one number it is the number: nothing is lost by the square and the root */
+static void CheckNorms(const MuonKernels *k)
+{
+  const int    single = k->size == sizeof(float), powers[] = {0, 90, -90, single ? 100 : 900, single ? -120 : -1000, 1};
+  const Array *x = Zeros(k, 70, 1, 0);
+
+  for (size_t entries = 0; entries < 70; entries += entries < 20 ? 1 : 7) {
+    for (int p = 0; p < 6; p++) {
+      double largest = 0, sum = 0, norm;
+
+      for (size_t i = 0; i < entries; i++) {
+        SetRaw(x, i, ldexp(NextNormal(&state), powers[p]));
+        largest = fmax(largest, fabs(GetRaw(x, i)));
+        sum += ldexp(GetRaw(x, i), -powers[p]) * ldexp(GetRaw(x, i), -powers[p]);
+      }
+      norm = ldexp(sqrt(sum), powers[p]);
+      Near(k->MaxAbs(entries, 1, x->x, entries), largest, 0);
+      /* A sum of so many squares, and where they are scaled the rounding of subnormal numbers */
+      Near(k->Euclidean(entries, x->x), norm, 80 * DBL_EPSILON * norm);
+      Check(k->Euclidean(entries, x->x) >= largest, "the norm of %d is below the largest", (int)entries);
+      for (size_t at = 0; at < entries; at++) {
+        const double was = GetRaw(x, at);
+
+        SetRaw(x, at, bad[at % 3]);
+        Check(k->MaxAbs(entries, 1, x->x, entries) == HUGE_VAL && k->Euclidean(entries, x->x) == HUGE_VAL, "%g at %d", bad[at % 3], (int)at);
+        SetRaw(x, at, was);
+      }
+    }
+  }
+  for (int i = 0; i < 1000; i++) {
+    SetRaw(x, 0, NextNormal(&state));
+    Near(k->Euclidean(1, x->x), fabs(GetRaw(x, 0)), 0);
+  }
+  FreeArrays();
+}
+
+/*
+   Natural compression: |x| in [2^a, 2^(a+1)) becomes 2^(a+1) exactly where the entry's random fraction of 23 bits
+   reaches (2^(a+1) - |x|) / 2^a
+*/
+static double Natural(double x, uint32_t word)
+{
+  const double y = (double)(float)x, fraction = (double)(word >> 9) / 8388608.0;
+  double       power;
+  int          exponent;
+
+  if (fabs(y) < FLT_MIN) return 0;
+  (void)frexp(y, &exponent);
+  power = ldexp(1.0, exponent - 1);
+  if (fraction >= (2 * power - fabs(y)) / power) power *= 2;
+  power = fmin(power, ldexp(1.0, 127));
+  return y < 0 ? -power : power;
+}
+
+static void CheckNatural(const MuonKernels *k, size_t entries, uint64_t first, const MuonKernelStream *stream)
+{
+  static const double special[] = {0,
+                                   -0.0,
+                                   1,
+                                   -1,
+                                   1.5,
+                                   3,
+                                   FLT_MIN,
+                                   -FLT_MIN,
+                                   FLT_MIN / 2,
+                                   -1e-44,
+                                   FLT_MAX,
+                                   -FLT_MAX, /* and */
+                                   1.7014118346046923e38,
+                                   1 - FLT_EPSILON / 2,
+                                   2 - FLT_EPSILON};
+  const Array        *x = Zeros(k, entries, 1, 0), *values = Zeros(k, entries, 1, 0);
+  uint16_t           *codes = (uint16_t *)Allocate(entries * sizeof(*codes)), *selected = (uint16_t *)Allocate((entries + 1) * sizeof(*selected));
+  float              *singles = (float *)Allocate((entries + 1) * sizeof(*singles));
+  unsigned char      *bitmap  = (unsigned char *)Allocate(entries / 8 + 1);
+
+  for (size_t i = 0; i < entries; i++) SetRaw(x, i, i < 15 ? special[i] : ldexp(NextNormal(&state), (int)(NextBits(&state) % 285) - 160));
+  /* One fraction for all: none drops the mantissa, a half goes to the nearest power, up from the middle; and the entry's own */
+  for (int way = 0; way < 3; way++) {
+    if (way < 2) Check(k->Powers(entries, x->x, way ? MUON_KERNEL_HALF : 0, codes) == 0, "%d entries are finite", (int)entries);
+    else Check(k->Natural(entries, x->x, stream, first, 1, codes) == 0, "%d entries are finite", (int)entries);
+    k->NaturalValues(entries, codes, values->x);
+    for (size_t i = 0; i < entries; i++) {
+      const double expected = Natural(GetRaw(x, i), way == 2 ? WordOf(stream, first + i) : way == 1 ? 0x80000000u : 0);
+
+      Check((codes[i] & 255) != 255 && codes[i] < 512 && codes[i] != 256, "code %d", codes[i]);
+      Near(GetRaw(values, i), expected, 0);
+      Near((double)NaturalValue(codes[i]), expected, 0);
+    }
+  }
+  /* Kept entries have the codes that they have among all */
+  for (unsigned density = 0; density <= 4 && first == 0; density++) {
+    size_t kept = 0;
+
+    memset(bitmap, 0, entries / 8 + 1);
+    for (size_t i = 0; i < entries; i++) bitmap[i / 8] |= (unsigned char)((NextBits(&state) % 4 < density) << i % 8);
+    for (size_t i = 0; i <= entries; i++) selected[i] = 9999;
+    for (size_t i = 0; i < entries; i++) {
+      if (Bit(bitmap, i)) singles[kept++] = (float)GetRaw(x, i);
+    }
+    Check(MuonKernelNaturalKept(entries, singles, bitmap, stream, selected) == 0, "%d entries are finite", (int)entries);
+    kept = 0;
+    for (size_t i = 0; i < entries; i++) {
+      if (Bit(bitmap, i)) Check(selected[kept++] == codes[i], "code of entry %d of %d", (int)i, (int)entries);
+    }
+    Check(selected[kept] == 9999, "written past the kept entries");
+  }
+  for (size_t at = 0; at < entries; at += entries / 5 + 1) {
+    const double was = GetRaw(x, at);
+
+    memset(bitmap, 0, entries / 8 + 1);
+    bitmap[at / 8] |= (unsigned char)(1 << at % 8);
+    for (int b = 0; b < 4; b++) {
+      SetRaw(x, at, bad[b]);
+      singles[0] = (float)bad[b];
+      Check(k->Natural(entries, x->x, stream, first, 1, codes) == 1, "entry %d is not finite", (int)at);
+      Check(k->Powers(entries, x->x, MUON_KERNEL_HALF, codes) == 1, "entry %d is not finite", (int)at);
+      Check(MuonKernelNaturalKept(entries, singles, bitmap, stream, selected) == 1, "kept entry %d is not finite", (int)at);
+    }
+    SetRaw(x, at, was);
+  }
+  free(codes);
+  free(selected);
+  free(singles);
+  free(bitmap);
+  FreeArrays();
+}
+
+/* Strides of the kernel Natural against the codes of all entries */
+static void CheckStrides(const MuonKernels *k)
+{
+  enum {
+    ENTRIES = 5000
+  };
+  static const size_t    strides[] = {1, 2, 3, 4, 7, 64, 129, 1000};
+  const MuonKernelStream stream    = {0xDEADBEEF12345678u, 0xF20BDDB7, 7, 3, 1};
+  const Array           *x = Random(k, ENTRIES, 1, 0), *some = Zeros(k, ENTRIES, 1, 0);
+  uint16_t               all[ENTRIES], codes[ENTRIES];
+
+  Check(k->Natural(ENTRIES, x->x, &stream, 0, 1, all) == 0, "finite");
+  for (size_t s = 0; s < 6 * sizeof(strides) / sizeof(strides[0]); s++) {
+    const size_t first = s % 6, stride = strides[s / 6], count = (ENTRIES - first - 1) / stride + 1;
+
+    for (size_t i = 0; i < count; i++) SetRaw(some, i, GetRaw(x, first + i * stride));
+    Check(k->Natural(count, some->x, &stream, first, stride, codes) == 0, "finite");
+    for (size_t i = 0; i < count; i++) Check(codes[i] == all[first + i * stride], "stride %d from %d: entry %d", (int)stride, (int)first, (int)i);
+    SetRaw(some, count - 1, (double)NAN);
+    Check(k->Natural(count, some->x, &stream, first, stride, codes) == 1, "NaN is finite");
+  }
+  FreeArrays();
+}
+
+/*
+   x rounds to 2^a with probability 1 - p and to 2^(a+1) with probability p = (|x| - 2^a) / 2^a: mean |x|,
+   variance s^2 = (|x| - 2^a)(2^(a+1) - |x|). Over N independent numbers the mean lies within 6 s / sqrt(N),
+   but for a chance of 2e-9
+*/
+static void CheckStatistics(const MuonKernels *k, double x, const MuonKernelStream *stream)
+{
+  enum {
+    N = 200000
+  };
+  const Array *line  = Zeros(k, N, 1, 0);
+  uint16_t    *codes = (uint16_t *)Allocate(N * sizeof(*codes));
+  double       sum = 0, square = 0, power, variance;
+  int          exponent;
+
+  (void)frexp(x, &exponent);
+  power    = ldexp(1.0, exponent - 1);
+  variance = (fabs(x) - power) * (2 * power - fabs(x));
+  for (size_t i = 0; i < N; i++) SetRaw(line, i, x);
+  Check(k->Natural(N, line->x, stream, 0, 1, codes) == 0, "%g is finite", x);
+  for (int i = 0; i < N; i++) {
+    const double error = (double)NaturalValue(codes[i]) - x;
+
+    sum += error / N;
+    square += error * error / N;
+  }
+  Near(sum, 0, 6 * sqrt(variance / N));
+  /* The error takes two values, whose squares differ by at most power^2: so does the deviation of a square */
+  Near(square, variance, 6 * power * power / sqrt((double)N));
+  Check(square <= x * x / 8 + 6 * power * power / sqrt((double)N), "variance of %g exceeds an eighth", x);
+  free(codes);
+  FreeArrays();
+}
+
+int main(int argc, char **argv)
+{
+  static const size_t sizes[][2] = {{1, 1},   {2, 1},   {1, 3},   {3, 3},   {1, 64},    {65, 1},    {8, 8},    {9, 7}, /* and larger ones */
+                                    {64, 64}, {63, 65}, {130, 3}, {2, 200}, {1, 20000}, {20000, 1}, {577, 70}, {150, 300}};
+  /* Entries, the logarithm of a block's, and the first one */
+  static const uint64_t quantized[][3] = {{1, 4, 0}, {15, 4, 16}, {16, 6, 128}, {333, 4, 32}, {512, 9, 512}, {1537, 5, 1 << 20}, {1300, 10, 0}};
+  static const size_t   natural[]      = {0, 1, 3, 4, 5, 15, 63, 64, 65, 511, 512, 513, 1030, 5000};
+  static const double   numbers[]      = {1, 1.5, 4.0 / 3, 1.999, -3, 1e-30, -2.5e20};
+
+  TestColumn(argc, argv);
+  state = 1;
+  for (int precision = MUON_SINGLE; precision <= MUON_DOUBLE; precision++) {
+    const MuonKernels *k      = MuonKernelsGet((MuonPrecision)precision, TestMemory);
+    MuonKernelStream   stream = {77, 123456789, 5, 2, 0};
+    unsigned char      bitmap = 0xA5;
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) CheckSelection(k, sizes[s][0], sizes[s][1], s);
+    Check(k->Top(0, 5, NULL, 1, NULL, 1, 0, &bitmap, NULL, NULL) == 0 && bitmap == 0xA5, "no entries");
+    Check(k->TopRounded(5, 0, NULL, 5, NULL, 5, 0, &bitmap, NULL, NULL) == 0 && bitmap == 0xA5, "no entries");
+    for (unsigned levels = 1; levels < 128; levels = 2 * levels + 1) {
+      for (int s = 0; s < 7; s++) CheckQuantized(k, (size_t)quantized[s][0], (unsigned)quantized[s][1], levels, quantized[s][2]);
+    }
+    CheckQuantized(k, 0, 4, 7, 0);
+    CheckLast(k);
+    CheckNorms(k);
+    for (size_t s = 0; s < sizeof(natural) / sizeof(natural[0]); s++) {
+      for (uint64_t first = 0; first < 6; first++) CheckNatural(k, natural[s], first, &stream);
+      stream.direction ^= 1;
+      stream.step++;
+    }
+    CheckStrides(k);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+      stream.step = (uint32_t)(100 + i);
+      CheckStatistics(k, numbers[i], &stream);
+    }
+  }
+  CheckPacking();
+  printf("ok\n");
+  return 0;
+}
+
+/*TEST
+
+  link: internal
+
+  testset:
+    nsize: 0
+    output_file: output/kernels_ok.out
+
+    test:
+    test:
+      suffix: device
+      requires: kokkos
+      args: device
+
+TEST*/
