@@ -284,6 +284,14 @@ class Numbers:
       reached = factors and factors[0][0] < math.inf
       equal.append([found.plan.label(name)] + ([some(0), some(1), some(3), some(4)] if reached else ["not reached" if factors else "not run", "", "", ""]))
     self.let("EqualRows", rows_of(equal).replace("inf", r"$\infty$"))
+    words = "No factor is shown before two seeds have all lengths."
+    if found.factors:
+      factors = found.factors["top15n"]
+      lost = [found.plan.label(name) for name in names[1:] if found.factors[name][0][0] == math.inf]
+      words = "With twice the tokens, these do not come to the loss: %s." % "; ".join(map(tex, lost)) if lost else "All of them come to the loss with at most twice the tokens."
+      if factors[0][0] < math.inf:
+        words += " Top-15\\%% with natural values takes %.3g times the tokens. It sends %.3g times fewer bytes up by the formula, %.3g times fewer as sent, and %.3g times fewer both ways." % tuple(factors[k][0] for k in (0, 1, 3, 4))
+    self.let("EqualSays", words)
 
   def signmuon(self):
     found, _ = self.report("signmuon")
