@@ -144,8 +144,9 @@ dist:
 PAPER = $(CURDIR)/share/petscmuon/paper
 LATEX = pdflatex -interaction=nonstopmode -halt-on-error paper.tex >/dev/null
 paper:
-	@$(PYTHON3) $(PAPER)/makenumbers.py && mkdir -p $(BUILD)/paper && cd $(BUILD)/paper && export TEXINPUTS="$(PAPER):$$TEXINPUTS" BIBINPUTS="$(PAPER):" && \
-	$(LATEX) && bibtex -terse paper && $(LATEX) && $(LATEX) && echo "The paper is $(BUILD)/paper/paper.pdf" || { grep -A3 '^!' $(BUILD)/paper/paper.log; exit 1; }
+	@$(PYTHON3) $(PAPER)/makenumbers.py
+	@mkdir -p $(BUILD)/paper && cd $(BUILD)/paper && export TEXINPUTS="$(PAPER):$$TEXINPUTS" BIBINPUTS="$(PAPER):" && \
+	if $(LATEX) && bibtex -terse paper && $(LATEX) && $(LATEX); then echo "The paper is $(BUILD)/paper/paper.pdf"; else grep -A3 '^!' paper.log; exit 1; fi
 
 # Every build folder, or the one that BUILD names
 clean:
