@@ -15,7 +15,7 @@ MUTANTS_MINUTES ?= 600
 PREFIX       ?= /usr/local
 QUICKSTART_OPTIONS ?=
 
-.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable check-portable dist
+.PHONY: all lib check test mutants programs fuzzers quickstart quickstart-controls study install clean checkstyle sanitize fuzz card benchmarks docs help info check-newest check-deb check-removable check-portable dist paper
 
 all: lib
 	@echo "PetscMuon is in $(BUILD); make check tries it, make install PREFIX=... installs it"
@@ -140,6 +140,14 @@ DIST = petscmuon-$(VERSION).tar.gz
 dist:
 	@git archive --prefix=petscmuon-$(VERSION)/ -o $(DIST) HEAD && echo "The sources are in $(DIST)"
 
+# The paper, by LaTeX: share/petscmuon/paper/README.md names what it needs
+PAPER = $(CURDIR)/share/petscmuon/paper
+LATEX = pdflatex -interaction=nonstopmode -halt-on-error paper.tex >/dev/null
+paper:
+	@$(PYTHON3) $(PAPER)/makenumbers.py
+	@mkdir -p $(BUILD)/paper && cd $(BUILD)/paper && export TEXINPUTS="$(PAPER):$$TEXINPUTS" BIBINPUTS="$(PAPER):" && \
+	if $(LATEX) && bibtex -terse paper && $(LATEX) && $(LATEX); then echo "The paper is $(BUILD)/paper/paper.pdf"; else grep -A3 '^!' paper.log; exit 1; fi
+
 # Every build folder, or the one that BUILD names
 clean:
 	rm -rf $(if $(filter command line environment,$(origin BUILD)),$(BUILD),$(wildcard build-*))
@@ -169,6 +177,7 @@ help:
 	@echo "make mutants               which faults of tests/mutants.txt the tests catch; MUTANTS=polar a folder of src, MUTANTS_MINUTES=20"
 	@echo "make checkstyle            the rules of the code's form"
 	@echo "make check-removable       whether each addon and type of the optimizer can be left out; REMOVABLE=\"addons/cost impls/sign\" some of them"
+	@echo "make paper                 the paper as PDF, by LaTeX"
 	@echo "make dist                  the sources of the last commit as a tarball"
 	@echo "make check-newest          the newest PETSc with --download-petscmuon; make check-deb the packages of Debian; make check-portable other compilers and processors"
 	@echo "make info                  what was found; make clean removes build-*"

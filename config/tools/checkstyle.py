@@ -415,7 +415,7 @@ def check_format(sources):
   first = dict(reversed(re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", done.stderr, re.M)))
   return [Finding(path, int(line), "clang-format would change this file from here on: run clang-format -i") for path, line in first.items()]
 
-TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|counters|check-removable|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
+TEXT = re.compile(r"\.(c|h|cxx|cu|hpp|F90|py|md|mk|sh|txt|user|out|in|yml|yaml|csv|cff|tex|bib)$|(^|/)(makefile|Makefile[^/]*|LICENSE|bootstrap|counters|check-removable|mpiexec|run[^/.]*|\.clang-format|\.gitignore)$")
 
 def all_files(root):
   # A machine without git and an unpacked archive have all files that are there
