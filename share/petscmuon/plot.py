@@ -28,6 +28,7 @@ entropy, as fractions of fp32, 32 bits an entry.
 """
 
 import argparse
+import colorsys
 import csv
 import math
 import os
@@ -204,8 +205,8 @@ def spread(values, form="%.3g"):
 
 
 def look(k):
-  """Colour and dashes of the k-th method."""
-  return dict(color="C%d" % (k % 10), linestyle=("-", "--", ":", "-.", (0, (6, 1)), (0, (1, 3)))[k // 10 % 6])
+  """Colour and dashes of the k-th method: each hue is far from those before it."""
+  return dict(color=colorsys.hls_to_rgb((0.58 + 0.618034 * k) % 1, (0.4, 0.55, 0.3)[k % 3], 0.7), linestyle=("-", "--", ":", "-.", (0, (6, 1)), (0, (1, 3)))[k // 10 % 6])
 
 
 def tidy(axes, x):
@@ -256,7 +257,8 @@ def draw_study(groups, xs, link=None, work=None, loss="validation loss", number=
       points = curve(on_link(runs, link, work.get(label) if isinstance(work, dict) else work) if link and x == "seconds" else runs, x)
       style = look(number[label] if number else k)
       a.plot([p[0] for p in points], [p[1] for p in points], label=label, marker="." if len(points) == 1 else None, **style)
-      a.fill_between([p[0] for p in points], [p[2] for p in points], [p[3] for p in points], color=style["color"], alpha=0.2, linewidth=0)
+      if len(runs) > 2: # the interval of two says nothing
+        a.fill_between([p[0] for p in points], [p[2] for p in points], [p[3] for p in points], color=style["color"], alpha=0.2, linewidth=0)
       lows.append(min(p[1] for p in points))
       tops.append(points[len(points) // 8][1])
       begin.append(points[len(points) // 8][0])

@@ -563,15 +563,15 @@ class Report:
     for _ in range(1000):
       draws.append(once([int(random_.random() * len(seeds)) for _ in seeds])[1])
     self.out.append("The loss is %.4f, that of %s after %.3g tokens. Each length is a whole schedule; tokens between two lengths are on a line, and a method that is below the loss at the first length counts as that. Factors say how many times fewer bytes than %s take a method to the loss; against bf16 "
-                    "each is half of it. Intervals of 95%% are those of 1000 draws of the %d seeds that have all lengths; inf and 0 stand for draws that do not come to the loss." % (ends[names[0]][0][1], plan.label(names[0]), ends[names[0]][0][0], plan.label(names[0]), len(seeds)))
+                    "each is half of it. Intervals of 95%% are those of 1000 draws of the %d seeds that have all lengths; inf and 0 stand for draws that do not come to the loss within the longest schedule." % (ends[names[0]][0][1], plan.label(names[0]), ends[names[0]][0][0], plan.label(names[0]), len(seeds)))
     row = self.table(["method", "losses at " + ", ".join(plan.places(names[0])), "tokens", "up, paper", "both ways, paper", "up, sent", "both ways, sent", "up, paper, against bf16", "up, sent, against bf16"])
     for name in names:
       cells = []
       for k in range(5):
         drawn = sorted(draw[name][k] for draw in draws)
         self.factors.setdefault(name, []).append((factors[name][k], drawn[25], drawn[974]))
-        cells.append("%.3g (%.3g to %.3g)" % self.factors[name][k])
-      row(plan.label(name), ", ".join("%.4f" % loss for _, loss in ends[name]), *cells, *("%.3g" % (factors[name][k] / 2) for k in (1, 3)))
+        cells.append("not reached" if drawn[25] == drawn[974] in (0, math.inf) else "%.3g (%.3g to %.3g)" % self.factors[name][k])
+      row(plan.label(name), ", ".join("%.4f" % loss for _, loss in ends[name]), *cells, *("%.3g" % (factors[name][k] / 2) if factors[name][k] else "" for k in (1, 3)))
 
   def tuned(self):
     if self.plan.grids:
@@ -599,7 +599,7 @@ class Report:
         figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
         self.out += ["", "![](%s.svg)" % name]
     if self.found and plan.figures:
-      self.out += ["", "Curves are means, bands and bars Student's 95% intervals. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
+      self.out += ["", "Curves are means, bands and bars Student's 95% intervals; two seeds have no band. Seconds on a link are computed: gradient, LMO and compressing of a step as in the fastest part of a method's runs, and its bytes, up and down behind one another."]
 
   def advice(self):
     """The file of share/petscmuon/advise --study: options that say what is sent and when, and last losses."""

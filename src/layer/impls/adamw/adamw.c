@@ -50,11 +50,11 @@ static MuonPrecision MuonLayerAdamWKeeps_Private(MuonLayer layer, int k, MuonPre
 /* New moments, and weights from X; finite: 1 where all are. Of packed moments a tile is unpacked at a time */
 static PetscErrorCode MuonLayerAdamWRun_Private(MuonLayer layer, const MuonLayer_AdamW *adamw, const MuonLayerStepInfo *info, const MuonArray *G, double c1, double c2, double rate, double keep, const MuonArray *X, const MuonArray *Xnew, int *finite)
 {
-  const PetscBool  packs = MuonArrayIsPacked(&adamw->moment[0]) ? PETSC_TRUE : PETSC_FALSE;
-  const size_t     m = MuonArrayRows(G), n = MuonArrayColumns(G), rows = packs ? MUON_PACKED_BLOCK : m, columns = packs ? MUON_PACKED_BLOCK : n;
-  MuonStateForm    form = layer->state;
-  MuonArray        tile[4];
-  MuonMark         mark;
+  const PetscBool packs = MuonArrayIsPacked(&adamw->moment[0]) ? PETSC_TRUE : PETSC_FALSE;
+  const size_t    m = MuonArrayRows(G), n = MuonArrayColumns(G), rows = packs ? MUON_PACKED_BLOCK : m, columns = packs ? MUON_PACKED_BLOCK : n;
+  MuonStateForm   form = layer->state;
+  MuonArray       tile[4];
+  MuonMark        mark;
 
   PetscFunctionBegin;
   *finite          = 1;
