@@ -145,19 +145,19 @@ class Numbers:
     shown = ("`zolotarev`, 4 poles, the default", "its limit", "`gram` in bf16", "torch in bf16", "torch in single")
     self.let("PolarHeads", " & ".join(map(tex, page.rows(heading)[0][1:4])))
     self.let("PolarRows", rows_of(page.row(heading, label) for label in shown))
-    self.span("PolarPart", page.row("How close to the rate of products", "half of the product with an inverse, too: now")[1:])
+    self.span("PolarPart", page.row("Efficiency of the LMO", "half of the product with an inverse, too: now")[1:])
     parts = [a / b for a, b in zip(reals(page.row(heading, "the default, with dual value and sign", 1)[1:]), reals(page.row(heading, "torch in bf16", 1)[1:]))]
     self.let("LmoTorchLeast", "%.2f" % min(parts))
     self.let("LmoTorchMost", "%.2f" % max(parts))
     says("without tiles the default is faster than torch in bf16", max(parts) < 1)
-    heading = "How fast polar factors are"
+    heading = "Speed of polar factors"
     ours, theirs = ([float(cell.split(",")[0]) for cell in page.row(heading, label)[1:6]] for label in ("`zolotarev`, 4 poles, the default", "torch in bf16"))
     slower = [a / b for a, b in zip(ours, theirs)]
     self.let("TilesLeast", "%.1f" % min(slower))
     self.let("TilesMost", "%.1f" % max(slower))
     says("with tiles torch in bf16 is faster", min(slower) > 1)
     # Messages
-    heading = "What a message costs"
+    heading = "Size and speed of messages"
     shown = ("`natural`", "`topk` 0.15", "`topk` 0.15 natural", "`topk` 0.1 natural", "`rankk` 0.15", "`rankk` 0.15 natural")
     self.let("MessageRows", rows_of(page.row(heading, label, 1) for label in shown))
     gaps = [abs(float(row[1]) - float(row[2])) for row in page.rows(heading, 1)[1:]]
@@ -166,14 +166,14 @@ class Numbers:
     at = over[0].index("over entropy")
     self.span("OverEntropy", [row[at] for row in over[1:]], "%.3f")
     self.let("Compressors", "%d" % len({row[0].split()[0] for row in over[1:]}))
-    self.cells(page, "How fast messages are made and read", "`topk` 0.1 natural, 2048 x 2048: encode", {"EncodeNow": "now", "EncodeLimit": "limit"})
+    self.cells(page, "Speed of encoding and decoding", "`topk` 0.1 natural, 2048 x 2048: encode", {"EncodeNow": "now", "EncodeLimit": "limit"})
     # A step
     heading = "A step, phase by phase"
     self.cells(page, heading, "LMO", {"StepLmo": "now", "StepLmoLimit": "limit"}, 1)
     self.cells(page, heading, "`dense`: all but gradient and LMO", {"StepRest": "now"}, 1)
     self.let("StepRestLimit", page.cell(heading, "`dense`: all but gradient and LMO", "limit", 1).split(",")[0])
-    self.cells(page, heading, "residual, choice and code", {"StepCode": "now", "StepCodeLimit": "limit"}, 2)
-    self.cells(page, heading, "what messages hold, added to matrices", {"StepAdd": "now", "StepAddLimit": "limit"}, 2)
+    self.cells(page, heading, "residual, selection and coding", {"StepCode": "now", "StepCodeLimit": "limit"}, 2)
+    self.cells(page, heading, "decoded messages added to matrices", {"StepAdd": "now", "StepAddLimit": "limit"}, 2)
     dense, low = (reals(page.row("Memory", label)[1:]) for label in ("`dense`", "`ef21` with a compressor"))
     self.let("MemoryRank", "%d" % low[0])
     self.let("MemoryOwner", "%d" % low[1])
@@ -187,9 +187,9 @@ class Numbers:
     for name, column in (("Dense", "`dense`"), ("Qsgd", "`ef21`, `qsgd` with 4 bits"), ("Topk", "`ef21`, `topk` 0.1")):
       self.let("Slow" + name, page.cell(heading, "124 million parameters", column).split(",")[0])
     exchanges = Page("exchanges")
-    ratios = exchanges.rows("A large machine by simulation")
+    ratios = exchanges.rows("The model against a simulation")
     self.span("Simulated", [row[-1] for row in ratios[1:]])
-    last = exchanges.rows("Full matrices from rows", 2)
+    last = exchanges.rows("Assembling matrices from rows", 2)
     self.let("OwnersSaved", tex(last[1][-1]))
     self.let("OwnersLost", tex(last[-1][-1].lstrip("-")))
     says("owners cost time on the slow link", last[-1][-1].startswith("-"))
@@ -205,9 +205,9 @@ class Numbers:
       self.let(name, card[what])
     says("no run with a killed rank failed", card["failures"] == "0")
     theory = Page("theory")
-    self.span("Bound", [cell for row in theory.rows("Runs beside the bounds", 1)[1:] for cell in row[1:]])
-    heads = theory.rows("Runs beside the bounds")[0]
-    values = [reals([cell]) for cell in theory.row("Runs beside the bounds", "`smooth`, `max`")[2:]]
+    self.span("Bound", [cell for row in theory.rows("Measured runs and bounds", 1)[1:] for cell in row[1:]])
+    heads = theory.rows("Measured runs and bounds")[0]
+    values = [reals([cell]) for cell in theory.row("Measured runs and bounds", "`smooth`, `max`")[2:]]
     best = min(range(len(values)), key=lambda k: values[k][0] if values[k] else float("inf"))
     self.let("LongerSteps", re.match(r"\d+", heads[2 + best]).group())
     with open(os.path.join(ROOT, "include", "petscmuonversion.h")) as f:
@@ -305,7 +305,7 @@ class Numbers:
   def recovery(self):
     rows = Page("science").rows("Science")[1:]
     error = {row[2]: row[3].split(",")[0] for row in rows}
-    ours, fista = error["ours, nuclear steps in a ball, told the nuclear norm"], error["FISTA with singular-value thresholding"]
+    ours, fista = error["ours, nuclear steps in a ball, nuclear norm known"], error["FISTA with singular-value thresholding"]
     self.let("RecoveryOurs", power(ours))
     self.let("RecoveryFista", power(fista))
     says("FISTA recovers the matrix, nuclear steps do not", float(fista) < 1e-3 < float(ours))
