@@ -87,7 +87,7 @@ typedef enum {
    Level: intermediate
 
    Notes:
-   The gradient of complex weights Z is $2\, \partial f / \partial \bar Z$, which is $\partial f / \partial x +
+   The gradient of complex weights Z is $2\, \partial f / \partial Z^*$, which is $\partial f / \partial x +
    i\, \partial f / \partial y$ for numbers $x + i y$\: then $f$ changes by $\mathrm{Re} \langle G, dZ \rangle$ and
    -G descends. It is what PyTorch gives; JAX gives the conjugate.
 

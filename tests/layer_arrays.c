@@ -311,7 +311,7 @@ static PetscErrorCode CheckMessages(MuonLMOType norm, PetscBool blocks, MuonPrec
     }
   }
   PetscCall(CreateLayer(&W, MUONLAYERLMO, norm, blocks, &layer));
-  layer->state = state;
+  layer->state.precision = layer->state.kept = state;
   PetscCall(MuonLayerCanEncode_Private(layer, sizeof(reason), reason));
   Check(reason[0] == '\0', "%s", reason);
   PetscCall(MuonLayerStep(layer, &info, &G.array, &W.array, &X.array, &status));
@@ -376,7 +376,7 @@ static PetscErrorCode CheckState(void)
 {
   MuonLayerStepInfo info = {0, Rate, Decay, 0, 0, 0, 0, PETSC_FALSE, PETSC_FALSE, 0};
   Seen              seen;
-  MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, PETSC_FALSE, &seen};
+  MuonStateVisitor  visitor = {See, NULL, MUON_STATE_WORKER, NULL, PETSC_FALSE, PETSC_FALSE, &seen, NULL, NULL, NULL};
   MuonStatus        status;
   MuonLayerArray    gradient;
   MuonLayer         layer;

@@ -238,7 +238,7 @@ def used_in(page, uses):
 
 # Formulas as text, for terminals and for sites without MathJax
 MATHJAX = ("MathJax.js", "jax/input/TeX", "jax/element", "jax/output/SVG/jax.js", "jax/output/SVG/config.js", "jax/output/SVG/autoload", "jax/output/SVG/fonts/TeX", "extensions")
-TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
+TEX = {"|": "||", "langle": "<", "rangle": ">", "ell": "l", "infty": "inf", "leq": "<=", "le": "<=", "ge": ">=", "cdot": "*", "times": "x", "sharp": "#", "partial": "d", "leftarrow": "<-", ",": " ", "{": "{", "}": "}"}
 TEX.update((name, name) for name in "sigma nu omega alpha beta mu epsilon eta lambda Sigma sum in min max arctan".split())
 
 def tex_text(text):

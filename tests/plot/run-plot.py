@@ -91,7 +91,9 @@ class Plot(unittest.TestCase):
     self.assertEqual([bar.get_width() for bar in figure.axes[2].patches], [2, 4])
     # Names are beside the panels, looks are those of the numbers, and ticks do not run into each other
     self.assertEqual([text.get_text() for text in figure.axes[3].get_legend().get_texts()], ["a", "b"])
-    self.assertEqual([(line.get_color(), line.get_linestyle()) for line in figure.axes[0].get_lines()], [("C1", "-"), ("C1", "--")])
+    self.assertEqual([(line.get_color(), line.get_linestyle()) for line in figure.axes[0].get_lines()], [(plot.look(1)["color"], "-"), (plot.look(11)["color"], "--")])
+    looks = [plot.look(k)["color"] for k in range(34)]
+    self.assertGreater(min(max(abs(a - b) for a, b in zip(one, other)) for k, one in enumerate(looks) for other in looks[:k]), 0.03)
     figure.canvas.draw()
     for axes in figure.axes[:2]:
       boxes = sorted((tick.label1.get_window_extent() for tick in axes.xaxis.get_major_ticks() if axes.get_xlim()[0] <= tick.get_loc() <= axes.get_xlim()[1]), key=lambda box: box.x0)
