@@ -24,15 +24,13 @@
 
 static inline PetscErrorCode MuonMatDenseCUDA(Mat A, const char name[], PetscScalar **array, PetscMemType *memtype)
 {
-  PetscErrorCode (*call)(Mat, PetscScalar **) = NULL;
+  PetscErrorCode (*call)(Mat, PetscScalar **);
   Mat here;
 
   PetscFunctionBegin;
-  if (PetscDefined(HAVE_CUDA)) {
-    PetscCall(MatBindToCPU(A, PETSC_FALSE));
-    PetscCall(MatDenseGetLocalMatrix(A, &here));
-    PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
-  }
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(MatDenseGetLocalMatrix(A, &here));
+  PetscCall(PetscObjectQueryFunction((PetscObject)here, name, &call));
   *memtype = call != NULL ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   if (call != NULL) PetscCall((*call)(here, array));
   PetscFunctionReturn(PETSC_SUCCESS);

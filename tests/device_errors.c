@@ -76,7 +76,7 @@ int main(int argc, char **argv)
       claim      | -use claim                             | Layer "q": weights in the memory of the host, expected that of the device |
       mixed      | -use mixed                             | Layer "q": a gradient in the memory of the host, expected that of the device |
       gradient   | -use gradient                          | Layer "q": a gradient in the memory of the host, expected that of the device |
-      ranks      | -use ranks                             | Layer "q": its precision, memory or order in it differs between the ranks |
+      ranks      | -use ranks                             | Layer "q": its field, precision, memory or order in it differs between the ranks |
       compressor | -ef21_compressor rankk                 | Layer "q": weights in the memory of a device, for which compressor rankk has no kernels |
       packed     | -muon_state_precision {{bf16 int8}}    | -muon_state_precision {}: layer "q" is in the memory of a device, which has no kernels for it; expected native or single |
       lmo        | -lmo_type nuclear                      | Layer "q": weights in the memory of a device, for which -lmo_type nuclear has no kernels |

@@ -354,7 +354,7 @@ static PetscErrorCode CheckSlices(MPI_Comm comm)
   Fails(MuonAddVecLayers(muon, x, g, 6, same, m, n, NULL), PETSC_ERR_ARG_WRONG, "Layer \"BIAS\": there is a layer \"bias\" already");
   Fails(MuonAddVecLayers(muon, x, NULL, 6, names, m, n, NULL), PETSC_ERR_ARG_NULL, "no vector of gradients");
   PetscCall(VecCreateMPI(comm, rank == 0 ? 88 : 0, 88, &y));
-  Fails(MuonAddVecLayers(muon, x, y, 6, names, m, n, NULL), PETSC_ERR_ARG_INCOMP, "6 layers of a vector: gradients of another type, size or distribution than the weights");
+  Fails(MuonAddVecLayers(muon, x, y, 6, names, m, n, NULL), PETSC_ERR_ARG_INCOMP, "6 layers of a vector: gradients of type mpi and size 88, weights of type mpi and size 87; expected the same");
   PetscCall(VecDestroy(&y));
   PetscCall(MuonGetNumLayers(muon, &count));
   Check(count == 0, "%" PetscInt_FMT " layers after errors", count);

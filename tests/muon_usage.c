@@ -175,7 +175,7 @@ static const Mistake Mistakes[] = {
   {"an array of negative size", "", "-3 x 4", ARRAY_SIZE},
   {"an array of a device", "", "in the memory of", ARRAY_DEVICE},
   {"a long name", "", "500 characters", LONG_NAME},
-  {"slices with other gradients", "", "Layer \"more\": gradient of shape 88 x 1, expected 87 x 1", SLICE_GRADIENTS},
+  {"slices with other gradients", "", "1 layers of a vector: gradients of type mpi and size 88, weights of type mpi and size 87", SLICE_GRADIENTS},
   {"a vector as a matrix", "", "MuonLayerGetWeightsVec", VEC_AS_MAT},
   {"a vector as an array", "", "MuonLayerGetWeightsVec", VEC_AS_ARRAY},
   {"a matrix's gradient as a vector", "", "MuonLayerGetGradient()", GRADIENT_OF_MAT_AS_VEC},

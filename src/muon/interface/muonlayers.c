@@ -198,8 +198,11 @@ PetscErrorCode MuonAddVecLayers(Muon muon, Vec x, Vec g, PetscInt n, const char 
   PetscValidHeaderSpecific(g, VEC_CLASSID, 3);
   PetscCheck(n >= 0, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " layers of a vector, expected at least 0", n);
   PetscCall(MuonVecsAreAlike_Private(muon, (PetscObject)x, g, &alike));
-  PetscCheck(alike, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP, "%" PetscInt_FMT " layers of a vector: gradients of another type, size or distribution than the weights, expected the same on each rank", n);
   PetscCall(VecGetSize(x, &size));
+  PetscCall(VecGetSize(g, &left));
+  PetscCheck(alike, PetscObjectComm((PetscObject)muon), PETSC_ERR_ARG_INCOMP,
+             "%" PetscInt_FMT " layers of a vector: gradients of type %s and size %" PetscInt_FMT ", weights of type %s and size %" PetscInt_FMT "; expected the same, with as many entries on each rank", n, ((PetscObject)g)->type_name, left,
+             ((PetscObject)x)->type_name, size);
   left = size;
   for (PetscInt l = 0; l < n; l++) PetscCall(MuonCheckCanAdd_Private(muon, names[l]));
   PetscCall(PetscCalloc1(2 * n, &fresh));
