@@ -177,7 +177,10 @@ class Style(unittest.TestCase):
     self.assertFinds("marker", "src/kernels/k.c", TREE["src/kernels/k.c"] + "/* TO" + "DO later */\n")
     self.assertFinds("1 MB", "README.md", TREE["README.md"] + "a\n" * (1 << 20))
     self.assertFinds("1 MB", "data.bin", "a" * ((1 << 20) + 1))
-    self.assertFinds("path of one machine", "README.md", TREE["README.md"] + "see /ho" + "me/me/x\n")
+    for path in ("me/me/x", "me/.x"):
+      self.assertFinds("path of one machine", "README.md", TREE["README.md"] + "see /ho" + path + "\n")
+    for path in ("seed0.csv", "started", "plan/report.md"):
+      self.assertFinds("no folder of the project", path, "a\n")
 
   def test_c(self):
     k = TREE["src/kernels/k.c"]
