@@ -373,6 +373,7 @@ def together():
   rate = optimizer.param_groups[0]["lr"]
   optimizer.param_groups[0]["lr"] = -1.0 if last else rate
   expect("a rate on one rank", petscmuon.Error, "learning_rate" if last else "", optimizer.step)
+  refused("a rate on one rank, saved", petscmuon.Error, "learning_rate", optimizer.save, "never")
   optimizer.param_groups[0]["lr"] = rate
   run(net, optimizer, 1)
   assert all(torch.equal(p, q) for p, q in zip(net.parameters(), after))

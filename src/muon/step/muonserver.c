@@ -93,6 +93,12 @@ static PetscErrorCode MuonMomentumOfRounded_Private(double beta, const MuonArray
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The Nesterov form of the new momentum M, in the memory of the sum */
+static void MuonAddNesterov_Private(Muon muon, double beta, const MuonArray *M, const MuonArray *sum)
+{
+  MuonArrayAxpby(beta, M, muon->nesterov == MUON_NESTEROV_EMA ? 1 - beta : 1, sum);
+}
+
 /* The sum becomes the input of the LMO: the new momentum before it is rounded, or its Nesterov form */
 static PetscErrorCode MuonMomentumOfPacked_Private(Muon muon, MuonShard *shard, const MuonArray *sum, int *finite)
 {
@@ -109,23 +115,8 @@ static PetscErrorCode MuonMomentumOfPacked_Private(Muon muon, MuonShard *shard, 
   PetscCall(MuonMixMomentum_Private(beta, &M, shard->round->info.gradient_weight, sum, &M, finite));
   if (MuonPackedSet(&form, &M, 0, 0, &shard->Mnew) == 0) *finite = 0;
   if (muon->nesterov == MUON_NESTEROV_NONE) MuonArrayAxpby(1, &M, 0, sum);
-  else MuonArrayAxpby(beta, &M, muon->nesterov == MUON_NESTEROV_EMA ? 1 - beta : 1, sum);
+  else MuonAddNesterov_Private(muon, beta, &M, sum);
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Coupled decay uses the weights of the layer */
-static PetscErrorCode MuonAddDecay_Private(Muon muon, MuonShard *shard, const MuonArray *sum)
-{
-  const double decay = MuonCoupledDecay_Private(muon, shard->layer);
-  MuonArray    whole, W;
-
-  PetscFunctionBegin;
-  if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
-  W = MuonShardPart(shard, &whole);
-  MuonArrayAxpby(decay, &W, 1, sum);
-  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,14 +134,14 @@ static PetscErrorCode MuonAggregate_Private(Muon muon, MuonShard *shard, const M
   if (muon->ops->serve != NULL && shard->asis == PETSC_FALSE) PetscUseTypeMethod(muon, serve, shard, sum, nworkers);
   else if (nworkers > 1) MuonArrayAxpby(1 / (double)nworkers, sum, 0, sum);
   if (at_server && MuonClipsLayer_Private(muon, shard->layer) && muon->clipfactor != 1) MuonArrayAxpby(muon->clipfactor, sum, 0, sum);
-  if (at_server) PetscCall(MuonAddDecay_Private(muon, shard, sum));
+  if (at_server) PetscCall(MuonAddWeights_Private(shard, MuonCoupledDecay_Private(muon, shard->layer), sum));
   *input = *sum;
   if (at_server && shard->M.data != NULL && MuonArrayIsPacked(&shard->M)) PetscCall(MuonMomentumOfPacked_Private(muon, shard, sum, &finite));
   else if (at_server && shard->M.data != NULL) {
     if (sum->precision == shard->M.precision) PetscCall(MuonMixMomentum_Private(shard->round->info.beta, &shard->M, shard->round->info.gradient_weight, sum, &shard->Mnew, &finite));
     else PetscCall(MuonMomentumOfRounded_Private(shard->round->info.beta, &shard->M, shard->round->info.gradient_weight, sum, &shard->Mnew, &finite));
     if (muon->nesterov == MUON_NESTEROV_NONE) *input = shard->Mnew;
-    else MuonArrayAxpby(shard->round->info.beta, &shard->Mnew, muon->nesterov == MUON_NESTEROV_EMA ? 1 - shard->round->info.beta : 1, sum);
+    else MuonAddNesterov_Private(muon, shard->round->info.beta, &shard->Mnew, sum);
   } else if (at_server && muon->nesterov == MUON_NESTEROV_NONE && shard->round->info.gradient_weight != 1) MuonArrayAxpby(shard->round->info.gradient_weight, sum, 0, sum); /* a Nesterov term is the gradient itself and no momentum */
   if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status);
   PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)MuonArrayEntries(sum)));

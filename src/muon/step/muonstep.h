@@ -24,6 +24,7 @@ PETSC_INTERN const MuonGroupOps MuonGroupMean;
 PETSC_INTERN PetscErrorCode MuonGroupMove_Private(MuonGroup, MuonStatus);
 
 /* Worker: gradient -> momentum T -> message, or the beginning of a sum over the workers */
+PETSC_INTERN PetscErrorCode MuonAddWeights_Private(const MuonShard *, double decay, const MuonArray *);
 PETSC_INTERN PetscErrorCode MuonWorkerMomentum_Private(Muon, MuonShard *, MuonRecord *, MuonStatus *);
 PETSC_INTERN PetscErrorCode MuonWorkerEncode_Private(Muon, MuonShard *, MuonStatus *);
 /* ... of T itself, before a step, if T is the gradient */

@@ -49,6 +49,20 @@ PetscErrorCode MuonMixMomentum_Private(double beta, const MuonArray *M, double g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A becomes A + decay W, for coupled decay */
+PetscErrorCode MuonAddWeights_Private(const MuonShard *shard, double decay, const MuonArray *A)
+{
+  MuonArray whole, W;
+
+  PetscFunctionBegin;
+  if (decay == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MuonLayerGetWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  W = MuonShardPart(shard, &whole);
+  MuonArrayAxpby(decay, &W, 1, A);
+  PetscCall(MuonLayerRestoreWeightsMemory(shard->layer, PETSC_FALSE, &whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Worker: the step sends T of the next round. A new momentum replaces the gradient in the layer's own memory. If the gradient is
    in the caller's memory, or has another precision, the momentum goes to Mnew. Without a momentum T is the gradient itself; the
@@ -60,7 +74,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
   MuonLayer       layer     = shard->layer;
   MuonRound      *round     = MuonShardNext(shard);
   const MuonArray state     = MuonShardStateShape(shard);
-  MuonArray       G, M, whole, W;
+  MuonArray       G, M;
   PetscBool       ours, usable;
   double          beta, weight, decay;
   int             finite;
@@ -103,12 +117,7 @@ PetscErrorCode MuonWorkerMomentum_Private(Muon muon, MuonShard *shard, MuonRecor
     else MuonStatusMerge(MUON_STATUS_NANORINF, status);
   }
   PetscCall(MuonWorkspaceRelease(muon->work, &mark));
-  if (decay != 0) {
-    PetscCall(MuonLayerGetWeightsMemory(layer, PETSC_FALSE, &whole));
-    W = MuonShardPart(shard, &whole);
-    MuonArrayAxpby(decay, &W, 1, &round->T);
-    PetscCall(MuonLayerRestoreWeightsMemory(layer, PETSC_FALSE, &whole));
-  }
+  PetscCall(MuonAddWeights_Private(shard, decay, &round->T));
   if (M.data == NULL || layer->state.kept <= MUON_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
   finite = MuonArrayKernels(&round->T)->IsBelow(round->T.len, round->T.count, round->T.data, round->T.ld, MUON_BF16_MAX);
   if (finite == 0) MuonStatusMerge(MUON_STATUS_NANORINF, status); /* the commit, which rounds it, cannot fail */

@@ -262,7 +262,7 @@ class Muon(torch.optim.Optimizer):
 
   def save(self, folder, keep=1):
     """Writes a checkpoint into a folder that all ranks see, and keeps so many of them. Groups are the program's to keep."""
-    self._tell()
+    self._together("save()", self._tell)
     self.muon.save(folder, keep)
 
   def load(self, folder):
